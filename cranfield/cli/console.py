@@ -134,19 +134,18 @@ def put(text: str) -> None:
     sys.stdout.flush()
 
 
-def show(result: Result, format: str = "table") -> None:
-    """Print a result: its notes, its tables for people or the one table of data, and its remarks."""
+def show(result: Result, format: str = "table", *, whole: bool = False) -> None:
+    """Print a result: its notes, its tables for people or the one table of data, and its remarks.
+
+    With `whole` its tables are cut short on a screen alone: whatever is pasted elsewhere has all of it.
+    """
     for note in result.notes:
         say(note)
-    for table in [result.table()] if format in DATA_FORMATS else result.tables():
+    is_data = format in DATA_FORMATS or (whole and format != "table")
+    for table in [result.table()] if is_data else result.tables():
         put_table(table, format, wide=result.wide)
     for remark in result.remarks:
         say(remark)
-
-
-def show_whole(result: Result, format: str) -> None:
-    """Print a result whose table is cut short on a screen alone: whatever is pasted elsewhere has all of it."""
-    show(result) if format == "table" else put_table(result.table(), format)
 
 
 def put_table(table: Table, format: str = "table", *, wide: bool = False, follows: bool = False) -> None:
@@ -291,25 +290,19 @@ def opened(
         say(f"note: qrels and runs are files, so {path} is not used; -C {path} adds its pool and scale")
     with nullcontext() if is_ignored else collection_if_any(path) as store:
         if warn is not None:
-            _refuse_nothing(store, qrels, runs, layers)
+            wrong = {
+                "--qrels is empty; is a shell variable unset?": qrels == "",
+                "--layer selects judgments of a collection, and no collection is open": store is None and layers,
+                "no qrels: name a file with --qrels or a collection with -C": store is None and qrels is None,
+                "the name of a run is empty; is a shell variable unset?": "" in (runs or ()),
+                "no runs: name run files, or with -C a collection that has runs": not runs
+                and not reading.stored_names(store),
+            }
+            for message, holds in wrong.items():
+                if holds:
+                    raise typer.BadParameter(message)
         request = inputs.Inputs(store, qrels, options, watch(), layers=layers or (), once=True, warn=warn)
         yield collection_module.Collection(request)
-
-
-def _refuse_nothing(
-    store: Store | None, qrels: str | None, runs: Sequence[str] | None, layers: Sequence[str] | None
-) -> None:
-    """Refuse a call that does not say which qrels and runs are meant, with the usage of its command."""
-    if qrels == "":
-        raise typer.BadParameter("--qrels is empty; is a shell variable unset?")
-    if store is None and layers:
-        raise typer.BadParameter("--layer selects judgments of a collection, and no collection is open")
-    if store is None and qrels is None:
-        raise typer.BadParameter("no qrels: name a file with --qrels or a collection with -C")
-    if "" in (runs or ()):
-        raise typer.BadParameter("the name of a run is empty; is a shell variable unset?")
-    if not runs and not reading.stored_names(store):
-        raise typer.BadParameter("no runs: name run files, or with -C a collection that has runs")
 
 
 def _is_default() -> bool:

@@ -1,7 +1,7 @@
 """`cranfield corpus`: documents and topics enter."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -13,9 +13,6 @@ from cranfield.cli.console import COLLECTION, Collection, Format, removed
 
 with deferred:
     from cranfield.workflows import corpus
-
-if TYPE_CHECKING:
-    from cranfield.workflows.corpus import Loaded
 
 app = typer.Typer(name="corpus", help="Documents and topics.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -83,7 +80,7 @@ def topics(
     with console.collection(collection) as store:
         result = corpus.Corpus(store).topics(files or (), tell=_Narrator().tell, **options)
     if not isinstance(result, corpus.Added):
-        console.show_whole(result, format)
+        console.show(result, format, whole=True)
     elif not result.is_complete:
         raise typer.Exit(1)
 
@@ -94,7 +91,7 @@ class _Narrator:
     def __init__(self) -> None:
         self._has_listed = False
 
-    def tell(self, outcome: "Loaded | CranfieldError") -> None:
+    def tell(self, outcome: "corpus.Loaded | CranfieldError") -> None:
         if not isinstance(outcome, CranfieldError):
             console.put_problems(outcome.problems)
             console.say(str(outcome))
@@ -120,7 +117,7 @@ def show(
     if document and format == "table":
         console.put_document(result.documents[0])
     else:
-        console.show_whole(result, format)
+        console.show(result, format, whole=True)
 
 
 @app.command()

@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -15,11 +15,8 @@ from cranfield.cli.reuse import CardFile, Groups, Layers, PoolDepth, PoolName, Q
 with deferred:
     from cranfield.workflows import reading
     from cranfield.workflows.evaluate import evaluate as workflow
+    from cranfield.workflows.evaluate import explain as explaining
     from cranfield.workflows.evaluate import figures
-
-if TYPE_CHECKING:
-    from cranfield.workflows.evaluate.evaluate import Evaluation
-    from cranfield.workflows.evaluate.explain import Explanation
 
 Runs = Annotated[
     list[str] | None,
@@ -137,10 +134,7 @@ def evaluate(
         warn=console.say,
     ) as files:
         if explain:
-            lists = files.explain(
-                words[1], *(named or ()), depth=depth, measures=measure or reading.DEFAULT_MEASURES, **chosen
-            )
-            _put_lists(lists, format)
+            _put_lists(files.explain(words[1], *(named or ()), depth=depth, measures=measures, **chosen), format)
             return
         found = files.evaluate(
             measures,
@@ -157,7 +151,7 @@ def evaluate(
         console.say(f"plotted {figures.plot_evaluation(found, plot)} to {plot}")
 
 
-def _put_scores(found: "Evaluation", format: str) -> None:
+def _put_scores(found: "workflow.Evaluation", format: str) -> None:
     """Write scores; a table that is pasted elsewhere carries what a terminal has beside it."""
     made_with = workflow.made_with(found.scores)
     piped = format == "table" and console.goes_elsewhere(format)
@@ -181,7 +175,7 @@ def _put_scores(found: "Evaluation", format: str) -> None:
             console.say(remark)
 
 
-def _put_lists(found: "Explanation", format: str) -> None:
+def _put_lists(found: "explaining.Explanation", format: str) -> None:
     """Write lists side by side, a little narrower where that makes them fit; else one below the other."""
     if format in DATA_FORMATS:
         console.put_table(found.table(), format)

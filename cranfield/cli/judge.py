@@ -404,8 +404,7 @@ def adjudicate(
         session = judging.adjudicate(name, layer=layer, across=across, topics=topics)
         console.say(f"{counted(len(session), 'case')} open")
         if len(session):
-            if not plain and not (sys.stdin.isatty() and sys.stdout.isatty()):
-                raise UsageError("the assessor interface needs a terminal; without one, use --plain")
+            refuse_without_terminal(plain=plain)
             deciding = adjudication_interface.Adjudication(session)
             if plain:
                 status = adjudication_interface.run_plain(deciding, lines=sys.stdin, out=sys.stdout)

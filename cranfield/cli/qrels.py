@@ -1,7 +1,7 @@
 """`cranfield qrels`: judgments become one grade per topic and document."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,10 +12,6 @@ from cranfield.qrels.release import RULE_WORDS, parse_rule
 
 with deferred:
     from cranfield.workflows import qrels
-
-if TYPE_CHECKING:
-    from cranfield.base.tables import Result
-    from cranfield.workflows.qrels import Selection
 
 app = typer.Typer(name="qrels", help="One grade per topic and document.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -50,23 +46,13 @@ From = Annotated[
 
 def _selection(
     layers: list[str] | None, rule: str, as_of: str, up_to_event: int | None, unjudged: bool
-) -> "Selection":
+) -> "qrels.Selection":
     if as_of and up_to_event is not None:
         raise typer.BadParameter("use either --as-of or --up-to-event")
     chosen = parse_rule(rule) if rule else None
     return qrels.Selection(
         layers=tuple(layers or ["main"]), rule=chosen, as_of=as_of, up_to_event=up_to_event, unjudged=unjudged
     )
-
-
-def _show(result: "Result", format: str) -> None:
-    """Print a result whose table is shorter in the terminal alone."""
-    for note in result.notes:
-        console.say(note)
-    for table in result.tables() if format == "table" else [result.table()]:
-        console.put_table(table, format)
-    for remark in result.remarks:
-        console.say(remark)
 
 
 @app.command()
@@ -119,7 +105,7 @@ def release(
     selection = _selection(layer, rule, as_of, up_to_event, unjudged)
     with console.collection(collection) as store, console.progress() as progress:
         made = qrels.Qrels(store).release(name, note=note, bundle=bundle, selection=selection, progress=progress)
-    _show(made, format)
+    console.show(made, format, whole=True)
 
 
 @app.command("import")
@@ -146,7 +132,7 @@ def list_(
     """List the releases, and count the judgments in each layer."""
     with console.collection(collection) as store:
         known = qrels.Qrels(store).list(name)
-    _show(known, format)
+    console.show(known, format, whole=True)
 
 
 @app.command()
@@ -164,7 +150,7 @@ def diff(
     by = "topic" if by_topic else "grade" if matrix else "document"
     with console.collection_if_any(collection) as store:
         found = qrels.diff(store, before, after, layers=tuple(layer or ["main"]), unjudged=unjudged, by=by)
-    _show(found, format)
+    console.show(found, format, whole=True)
 
 
 @app.command()

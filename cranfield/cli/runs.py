@@ -123,7 +123,7 @@ def list_(
     """List the runs of the collection."""
     with console.collection(collection) as store:
         result = stage.Runs(store).list(withdrawn=withdrawn)
-    console.show_whole(result, format)
+    console.show(result, format, whole=True)
 
 
 @app.command()
