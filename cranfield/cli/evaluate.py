@@ -122,17 +122,8 @@ def evaluate(
     measures = measure or reading.DEFAULT_MEASURES
     named = [words[0], *words[2:]] if explain else runs
     chosen: dict[str, Any] = {"like": like, "ties": ties, **novelty(duplicates)}
-    with console.opened(
-        collection,
-        qrels=qrels,
-        runs=named,
-        layers=layer,
-        groups=groups,
-        pool_depth=pool_depth,
-        card=card,
-        pool=pool,
-        warn=console.say,
-    ) as files:
+    told: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "card": card, "pool": pool}
+    with console.opened(collection, qrels=qrels, runs=named, warn=console.say, **told) as files:
         if explain:
             _put_lists(files.explain(words[1], *(named or ()), depth=depth, measures=measures, **chosen), format)
             return

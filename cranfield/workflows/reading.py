@@ -322,7 +322,14 @@ def _read_runs(
     def read(source: Source) -> AnyRun:
         known = None if pairs is None else direct.read_direct(source, pairs, reference=reference)
         log.info("reading %s, %s", source.name, "the long way" if known is None else "an ordinary file")
-        return _in_full(source) if known is None else known
+        if known is not None:
+            return known
+        rows = runs_reading.read_rows(source)
+        errors = [problem for problem in rows.problems if problem.severity == "error"]
+        errors += [problem.at(rows.source_name) for problem in check.repeat_problems(rows)]
+        if errors:
+            raise ProblemsFound(f"{rows.source_name} cannot be evaluated", errors)
+        return runs_run.ranked(rows)
 
     runs: list[AnyRun] = []
     with workers(max(WORKERS, sum(map(_is_piped, named)))) as threads:  # one process may fill all pipes
@@ -343,16 +350,6 @@ def _read_runs(
 
 def _is_piped(word: object) -> bool:
     return isinstance(word, str | Path) and not isinstance(word, StoredName) and Source(Path(word)).is_piped
-
-
-def _in_full(source: Source) -> Run:
-    """Read and rank a run file with all its ids, or raise everything that is wrong with it."""
-    rows = runs_reading.read_rows(source)
-    errors = [problem for problem in rows.problems if problem.severity == "error"]
-    errors += [problem.at(rows.source_name) for problem in check.repeat_problems(rows)]
-    if errors:
-        raise ProblemsFound(f"{rows.source_name} cannot be evaluated", errors)
-    return runs_run.ranked(rows)
 
 
 def read_qrels(given: Path | Qrels) -> Qrels:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, cast
 
@@ -35,11 +35,13 @@ NEIGHBOURS = 10
 """With how many runs next above and next below a run is compared: farther ones are seldom in doubt."""
 
 
+@dataclass(frozen=True)
 class Queue(Result):
     """The documents to judge, the heaviest first, and how the runs stand. `kept` are those that were queued."""
 
-    def __init__(self, documents: Sequence[QueuedDocument], notes: Sequence[str], kept: int | None) -> None:
-        self.documents, self.notes, self.kept = documents, notes, kept
+    documents: Sequence[QueuedDocument]
+    kept: int | None
+    notes: Sequence[str]
 
     def table(self) -> Table:
         """Give one row for each document."""
@@ -102,7 +104,7 @@ def settle(
     if queue and store is not None:
         why = f"settles {first} against {second}" if second else f"makes {first} safe"
         kept = _keep_queue(store, queue, documents, why=why, layer=into)
-    return Queue(documents, notes, kept)
+    return Queue(documents, kept, notes)
 
 
 def _pair_notes(measure: Measure, claim: Claim, found: settling.Settlement, speed: Speed) -> Iterator[str]:

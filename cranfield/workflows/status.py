@@ -171,7 +171,12 @@ def status(store: Store, *, hint: Callable[[str], str] = "cranfield {}".format) 
         )
         if not now.unjudged:
             # Reading plans takes long; it is asked only where all that is pooled so far is judged.
-            now = replace(now, unfinished=_count_unfinished(store, now.pools))
+            live = [facts.name for facts in now.pools if plan.parse_stored(facts.plan_in_full).is_live]
+            unfinished = 0
+            for name in live:
+                over = {*now.refused_topics, *live_pools.ends(store, pools.pool_number(store, name))}
+                unfinished += sum(topic not in over for topic in pools.pool_topics(store, name))
+            now = replace(now, unfinished=unfinished)
         if packet is None:
             return now
         queued, judged = judging.answered_in_packet(store, packet)
@@ -184,15 +189,3 @@ def unpooled_runs(store: Store, runs: Sequence[stored_runs.RunFacts]) -> list[st
     pooled = {run.content_hash for pool in known for run in pools.pooled_runs(store, pool.name)}
     waiting = [run.name for run in runs if run.role == "contributing" and run.content_hash not in pooled]
     return waiting if known else []
-
-
-def _count_unfinished(store: Store, known: Sequence[PoolFacts]) -> int:
-    """Count the topics of live pools that have not come to their end."""
-    live = [facts.name for facts in known if plan.parse_stored(facts.plan_in_full).is_live]
-    over = set(judging.refused_topics(store)) if live else set()
-    return sum(
-        topic not in over and topic not in ended
-        for name in live
-        for ended in [live_pools.ends(store, pools.pool_number(store, name))]
-        for topic in pools.pool_topics(store, name)
-    )
