@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -85,16 +85,8 @@ def reuse(
 ) -> None:
     """Show whether the pool is fair to non-contributing runs, and how reliable the score of each run is."""
     values = _threshold_values(threshold or ())
-    with console.opened(
-        collection,
-        qrels=qrels,
-        runs=runs,
-        layers=layer,
-        groups=groups,
-        pool_depth=pool_depth,
-        card=card,
-        pool=pool,
-    ) as files:
+    told: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "card": card, "pool": pool}
+    with console.opened(collection, qrels=qrels, runs=runs, **told) as files:
         store = files.inputs.store
         if keep and store is None:
             raise typer.BadParameter("--keep needs a collection")

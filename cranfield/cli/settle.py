@@ -1,6 +1,6 @@
 """`cranfield settle`: the few documents to judge to decide between two runs."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -44,16 +44,8 @@ def settle(
 ) -> None:
     """List the documents to judge to decide between two runs, or to narrow the interval of one run's score."""
     words = (run,) if other is None else (run, other)
-    with console.opened(
-        collection,
-        qrels=qrels,
-        runs=words,
-        layers=layer,
-        groups=groups,
-        pool_depth=pool_depth,
-        card=card,
-        pool=pool,
-    ) as files:
+    told: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "card": card, "pool": pool}
+    with console.opened(collection, qrels=qrels, runs=words, **told) as files:
         if queue and files.inputs.store is None:
             raise typer.BadParameter("--queue needs a collection")
         found = files.settle(
