@@ -98,12 +98,10 @@ class Adjudication(Reader[Case]):
     def _open(self, case: Case) -> None:
         """Open a case; what anybody marked is one span where it overlaps."""
         self.opinions = tuple(sorted(case.opinions, key=lambda opinion: (opinion.grade, opinion.note)))
-        self._show(case, grade_before=case.before)
-        if self.reading is None:
-            return
+        page = self._show(case, grade_before=case.before).page
         spans = [(piece.start, piece.end) for opinion in self.opinions for piece in opinion.evidence]
         joined: list[Span] = []
-        for start, end in sorted(self.reading.page.from_document(span) for span in spans):
+        for start, end in sorted(page.from_document(span) for span in spans):
             if joined and start <= joined[-1][1]:
                 joined[-1] = joined[-1][0], max(joined[-1][1], end)
             else:

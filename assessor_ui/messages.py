@@ -160,9 +160,9 @@ def opinion(number: int, grade: int, scale: GradeScale, *, given_on: GradeScale 
 def topic_progress(state: TopicState) -> str:
     """The progress of a topic, and why what is left cannot be had now: "8/9, 1 with another assessor"."""
     later = f", {state.postponed} postponed" if state.postponed else ""
-    held, own = (state.held.documents, state.held.own) if state.held else (0, 0)
-    mine = f", {own} in another session of yours" if own else ""
-    others = f", {held - own} with another assessor" if held > own else ""
+    held = state.held
+    mine = f", {held.own} in another session of yours" if held and held.own else ""
+    others = f", {held.others} with another assessor" if held and held.others else ""
     return f"{state.done}/{state.of}{later}{mine}{others}"
 
 

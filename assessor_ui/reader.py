@@ -222,7 +222,7 @@ class Reader(ABC, Generic[Opened]):
         """Open the next document; `notice` tells of the answer before, which is safe whatever happens here."""
 
     def digit(self, digit: str) -> Notice:
-        """A digit was typed: it judges where only one grade can be meant."""
+        """A digit was typed, or none (Enter): it judges where only one grade can be meant."""
         if self.open is None:
             return self._say(messages.NOTHING_HERE)
         meant = self.keys.press(digit)
@@ -230,10 +230,9 @@ class Reader(ABC, Generic[Opened]):
 
     def enter(self) -> Notice:
         """Enter was pressed: it ends a grade of several digits, or tries again to open the next document."""
-        if not self.keys.digits:
-            return self._go_on(messages.QUIET) if self.open is None else self._say(messages.QUIET)
-        meant = self.keys.press("")
-        return self._say(meant) if isinstance(meant, Notice) else self.judge(meant)
+        if self.keys.digits:
+            return self.digit("")
+        return self._go_on(messages.QUIET) if self.open is None else self._say(messages.QUIET)
 
     def set_note(self, text: str) -> Notice:
         """Write the note that goes with the answer; an empty one takes it away."""
@@ -372,7 +371,7 @@ class Reader(ABC, Generic[Opened]):
 
     def _show(
         self, opened: Opened, *, grade_before: int | None, note: str = "", evidence: Sequence[Evidence] = ()
-    ) -> None:
+    ) -> Reading:
         page = page_of(opened.document)
         self.open, self.grade_before, self.note, self.stuck = opened, grade_before, note, False
         self.reading = Reading(
@@ -382,6 +381,7 @@ class Reader(ABC, Generic[Opened]):
         self._find_terms()
         if self.best_first:
             self.reading.current = self._best_passage()
+        return self.reading
 
     def _close(self) -> None:
         """Put the document away; the next one is opened after that."""

@@ -17,13 +17,13 @@ def next_of(desk: StoredSession) -> Item:
 def test_a_document_put_aside_counts_what_was_judged_and_found_meanwhile(sit: Sit):
     desk = sit()
     aside = next_of(desk)
-    assert (aside.to_do, aside.of) == (12, 12)
+    assert (aside.left, aside.of) == (12, 12)
     desk.judge(desk.take("t1", "d05", "soup"), 1, seconds=1)
-    assert (desk.recounted(aside).to_do, desk.recounted(aside).of) == (11, 12)
+    assert (desk.recounted(aside).left, desk.recounted(aside).of) == (11, 12)
     desk.judge(desk.take("t1", "d30", "soup"), 1, seconds=1)
-    assert (desk.recounted(aside).to_do, desk.recounted(aside).of) == (11, 13)
+    assert (desk.recounted(aside).left, desk.recounted(aside).of) == (11, 13)
     desk.undo()
-    assert desk.recounted(aside).to_do == 12
+    assert desk.recounted(aside).left == 12
 
 
 def test_a_grade_after_a_late_one_was_taken_back_is_a_second_opinion_too(sit: Sit, clock):
