@@ -198,5 +198,5 @@ def test_every_test_and_correction_is_explained(kept: Kept):
 
 @pytest.mark.parametrize("text", ["RR,AP", "AP(rel=1, rel=2)"])
 def test_measures_that_mean_something_else_than_they_seem_to_are_refused(text):
-    told = {"RR,AP": "of several each has its own -m, or blanks between them", "AP(rel=1, rel=2)": "rel is set twice"}
+    told = {"RR,AP": "repeat -m, or separate measures by blanks", "AP(rel=1, rel=2)": "rel is set twice"}
     assert told[text] in call("compare", "--qrels", "qrels", "good.run", "fair.run", "-m", text, status=2).err

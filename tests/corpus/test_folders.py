@@ -136,11 +136,11 @@ def test_utf_8_files_that_are_read_in_another_encoding_are_counted_and_the_first
     found = list(read_documents(Source(tmp_path, "latin-1")))
     assert found[-1] == Problem(
         "utf-8-after-all",
-        "this and 1 more are UTF-8 and were read as latin-1: é has become Ã©, or the like",
+        "this and 1 more are already UTF-8, but were read as latin-1: é became Ã©",
         "warning",
         file=str(tmp_path / "b.txt"),
         count=2,
-        remedy="load what is UTF-8 again without --encoding and with --update (--keep-going passes the others over)",
+        remedy="load the UTF-8 files again without --encoding and with --update (--keep-going skips the others)",
     )
     assert [record.text for record in found[:-1]] == ["vélo", "naÃ¯ve", "plain", "cafÃ©"]
     alone = list(read_documents(Source(tmp_path / "d.txt", "latin-1")))[-1]

@@ -148,7 +148,7 @@ def told(*words: str) -> str:
         ("RR(agg=min)", "even日", "its minimum (bar)"),
         ("RR(agg=median)", "bold", "its median (bar)"),
         ("RR", "bold", "its mean (bar)"),
-        ("NumRelRet", "even日", "its mean, not the sum (bar)"),
+        ("NumRelRet", "even日", "its mean (not the sum) (bar)"),
     ],
 )
 def test_the_strips_of_a_measure_are_in_the_order_of_its_table(folder: Path, measure: str, best: str, bar: str):
