@@ -94,7 +94,7 @@ def test_pairs_of_files_carry_the_claims_that_the_command_makes(pool: Path):
         "reference": "trec_eval 10", "test": "t", "correction": "holm", "alpha": 0.05, "tolerance": 0.0,
         "draws": 10_000, "seed": 1,
     }  # fmt: skip
-    assert {"proved", "open"} <= set(frame["claim"])
+    assert {"robust", "open"} <= set(frame["claim"])
 
 
 def test_pairs_of_a_collection_carry_the_claims_that_the_command_makes(kitchen: Path):
