@@ -129,9 +129,9 @@ def about_collection(report: pool_bias.CollectionReport) -> Iterator[str]:
         f" {counted(report.judged, 'judged document')}, {report.relevant:,} relevant ({relevant:.1f}%)"
     )
     if report.orphans:
-        yield f"{counted(report.orphans, 'judged document')} ({orphans:.1f}%) retrieved by none of these runs"
+        yield f"{counted(report.orphans, 'judged document')} ({orphans:.1f}%) retrieved by no contributing run"
     else:
-        yield "every judged document was retrieved by at least one of these runs"
+        yield "every judged document was retrieved by a contributing run"
     gone = report.extrapolation
     testable = all(problem.severity != "error" for problem in report.problems)
     if testable and gone.refusal:
