@@ -13,7 +13,7 @@ where `""` means `"`; a number has at most 12 digits):
               | percent , "%"                              (* that share of what the step can choose from *)
               | "budget" , number ;                        (* until all topics together have that many *)
     scope     = "by=" , ( "run" | "group" | "topic" )
-              | "ranks=" , number , "-" , number           (* documents whose best rank lies there *)
+              | "ranks=" , number , "-" , number           (* documents whose best rank is in that range *)
               | "across" , "topics"                        (* spend a budget where it finds most *)
               | "floor=" , number | "cap=" , number        (* with across topics: minimum, maximum per topic *)
               | "stop=" , rule , { "," , rule } ;

@@ -86,7 +86,7 @@ def trust_table(assessment: Assessment, runs: Sequence[int], *, inferred: bool =
         Column("possible", "interval"),
         Column("judged", assessment.coverage.judged_name, "number", 2),
         Column("holes", "unjudged", "number"),
-        Column("first", "first unjudged", "number"),
+        Column("first", "from rank", "number"),
         Column("loss", "expected loss", "number"),
         Column("loss_upper", "up to", "number"),
         Column("rank", kind="number"),

@@ -51,63 +51,51 @@ def test_every_option_is_spelled_out_for_the_manifest(kept: Kept):
     kept(parse("depth 5; rrf 10").spelled_out)
 
 
-WRONG = {
-    "": ["at position 1: expected the name of a strategy, found the end"],
-    " ; ": ["at position 1: expected the name of a strategy, found the end"],
-    "depht 10": ["at position 1: unknown pooling strategy 'depht'; did you mean 'depth'?"],
-    "depth 10; rff until 5; smaple 3": [
-        "at position 11: unknown pooling strategy 'rff'; did you mean 'rrf'",
-        "at position 24: unknown pooling strategy 'smaple'; did you mean 'sample'?",
-    ],
-    "rrf kk=60 untl 100": [
-        "at position 5: unknown option of rrf 'kk'; did you mean 'k'? (known: by, cap, floor, k, ranks, stop)",
-        "found 'untl'; did you mean 'until'?",
-        "at position 11: expected an amount (10, until 100, 5%, budget 1000), an option or a scope, found 'untl'",
-    ],
-    "rrf k=sixty": ["at position 5: option 'k' takes a number, not 'sixty'"],
-    "rrf k=-1": ["at position 5: option 'k' must be a number at least 0, not -1.0"],
-    "rrf until": ["at position 10: expected a number after 'until', found the end of the step"],
-    "rrf until many": ["at position 11: expected a number after 'until', found 'many'"],
-    "rrf 10 20": ["at position 8: a step has one amount; this one has '10' already"],
-    "rrf 0": ["at position 5: an amount is at least 1, not 0"],
-    "sample 120%": ["at position 8: an amount is more than 0 and at most 100 per cent, not 120"],
-    "sample 1.5": ["at position 8: expected a whole number of documents or a share such as 5%, found '1.5'"],
-    "rrf 5 ranks=20-10": ["at position 7: expected ranks as in ranks=11-100, from 1 and rising, found '20-10'"],
-    "rrf 5 by=team": ["at position 7: unknown value of 'by': 'team' (known: group, run, topic)"],
-    "rrf 5 by=run by=group": ["at position 14: 'by' is given twice"],
-    "rrf across nothing 5": ["at position 5: expected 'topics' after 'across'"],
-    "depth 10 rrf until 5": ["steps are separated by ';': did you mean '; rrf'?"],
-    "depth": ["at position 1: depth takes a rank, as in 'depth 10'"],
-    "depth until 5": ["at position 1: depth takes a rank"],
-    "depth 5 ranks=1-9": ["at position 1: depth takes no ranks=: its amount is the rank"],
-    "depth 5 topics=7": ["at position 9: option 'topics' takes topics with depths, as in 101:50,107:20; not '7'"],
-    "rrf 5 by=topic": ["at position 1: by=topic belongs to depth"],
-    "sample": ["at position 1: sample needs an amount"],
-    "rrf budget 9 across topics": ["at position 1: rrf cannot compare topics"],
-    "rrf 5 floor=3": ["at position 1: floor= and cap= need 'across topics'"],
-    "rrf 5 stop=nonrelevant": ["at position 1: rrf is not adaptive"],
-    "rrf 5 stop=nonrelvant": ["at position 7: unknown stopping rule 'nonrelvant'; did you mean 'nonrelevant'?"],
-    "cap 10": ["at position 1: cap has no step before it"],
-    "depth 5; cap": ["at position 13: cap takes one number from 1 up, as in 'cap 800'; found the end of the step"],
-    "depth 5; cap ten": ["at position 14: cap takes one number from 1 up, as in 'cap 800'; found 'ten'"],
-    "sample 5; cap 3": ["at position 11: cap after a sample would invalidate its inclusion probabilities"],
-    "stratified strata=5-1": ["at position 12: option 'strata' takes ranks with rates"],
-    "stratified strata=1-9,5-20": ["at position 12: strata must rise and not overlap; '5-20' does"],
-    "stratified order=rank2": ["at position 12: unknown pooling strategy 'rank2'"],
-    "stratified order=sample": [
-        "at position 12: option 'order' takes rank or a fixed strategy; 'sample' is sampling"
-    ],
-}
+WRONG = [
+    "",
+    " ; ",
+    "depht 10",
+    "depth 10; rff until 5; smaple 3",
+    "rrf kk=60 untl 100",
+    "rrf k=sixty",
+    "rrf k=-1",
+    "rrf until",
+    "rrf until many",
+    "rrf 10 20",
+    "rrf 0",
+    "sample 120%",
+    "sample 1.5",
+    "rrf 5 ranks=20-10",
+    "rrf 5 by=team",
+    "rrf 5 by=run by=group",
+    "rrf across nothing 5",
+    "depth 10 rrf until 5",
+    "depth",
+    "depth until 5",
+    "depth 5 ranks=1-9",
+    "depth 5 topics=7",
+    "rrf 5 by=topic",
+    "sample",
+    "rrf budget 9 across topics",
+    "rrf 5 floor=3",
+    "rrf 5 stop=nonrelevant",
+    "rrf 5 stop=nonrelvant",
+    "cap 10",
+    "depth 5; cap",
+    "depth 5; cap ten",
+    "sample 5; cap 3",
+    "stratified strata=5-1",
+    "stratified strata=1-9,5-20",
+    "stratified order=rank2",
+    "stratified order=sample",
+]
 
 
 @pytest.mark.parametrize("text", WRONG, ids=lambda text: text or "nothing")
 def test_a_wrong_plan_is_answered_with_place_expectation_and_nearest_word(text, kept: Kept):
     with pytest.raises(UsageError) as caught:
         parse(text)
-    told = str(caught.value)
-    kept(told)
-    for expected in WRONG[text]:
-        assert expected in told
+    kept(str(caught.value))
 
 
 @given(st.text(alphabet="depthrfsamlucin 0123456789;=%-:.,\"'kby"))

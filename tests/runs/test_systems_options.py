@@ -44,15 +44,15 @@ def test_an_unknown_option_names_the_nearest_and_all(kept: Kept):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"size": "3.5"}, "option 'size' takes a whole number, not '3.5'"),
-        ({"share": "much"}, "option 'share' takes a number, not 'much'"),
-        ({"share": ""}, "option 'share' takes a number, not ''"),
+        ({"size": "3.5"}, "option 'size' must be an integer, not '3.5'"),
+        ({"share": "much"}, "option 'share' must be a number, not 'much'"),
+        ({"share": ""}, "option 'share' must be a number, not ''"),
         ({"size": "0"}, "option 'size' must be a number at least 1, not 0"),
         ({"share": "1.5"}, "option 'share' must be a number at least 0 and at most 1, not 1.5"),
         ({"share": "nan"}, "option 'share' must be a number at least 0 and at most 1, not nan"),
         ({"share": "-inf"}, "option 'share' must be a number at least 0 and at most 1, not -inf"),
         ({"colour": "blue"}, "unknown value of option 'colour': 'blue' (known: green, red)"),
-        ({"loud": "perhaps"}, "option 'loud' takes yes or no, not 'perhaps'"),
+        ({"loud": "perhaps"}, "option 'loud' must be yes or no, not 'perhaps'"),
     ],
 )
 def test_a_value_that_cannot_be_meant_is_explained(options, message):
@@ -75,11 +75,11 @@ def test_the_shortest_piece_cannot_be_longer_than_the_longest(kept: Kept):
 
 def test_options_are_described_from_the_fields():
     assert described_options(Part) == [
-        DescribedOption("size", "whole number at least 1", "3", "how large"),
+        DescribedOption("size", "integer at least 1", "3", "how large"),
         DescribedOption("share", "number at least 0 and at most 1", "0.5", "how much"),
         DescribedOption("colour", "red, green", "red", "which"),
         DescribedOption("loud", "yes, no", "False", ""),
-        DescribedOption("name", "word", "x", ""),
+        DescribedOption("name", "string", "x", ""),
     ]
 
 

@@ -146,7 +146,7 @@ def test_the_figure_names_its_plans_and_its_measure(files: Path):
         folder=files,
     )
     drawn = (files / "found.svg").read_text(encoding="utf-8")
-    for word in ("rrf", "depth 1; mtf", "tau-b of the ranking by AP", "share of the known relevant documents found"):
+    for word in ("rrf", "depth 1; mtf", "tau-b of the ranking by AP", "share of known relevant documents found"):
         assert word in drawn
 
 

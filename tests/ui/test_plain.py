@@ -230,7 +230,7 @@ def test_a_long_document_comes_in_pages_on_a_terminal_with_its_topic_below(monke
 def test_give_is_for_what_was_searched_and_says_how_an_earlier_answer_is_changed():
     judging = FakeJudging()
     _, said = sit(judging, "2", "history", "give 1 3")
-    told = "give takes search results only; take 1 opens this one, then type the grade; nothing was saved\n"
+    told = "give works on search results only; take 1 opens this one, then type the grade; nothing was saved\n"
     assert told in said
     assert calls(judging) == [("judge", "T1", "d1", 2), ("leave",)]
 
