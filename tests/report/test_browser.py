@@ -107,7 +107,8 @@ def test_on_a_phone_a_run_has_its_first_score_and_its_verdict_beside_it(browser:
 def test_why_a_verdict_is_given_is_seen_without_scrolling(browser: Any, page_file: Path):
     shown = Opened(browser, page_file, width=1200)
     hidden = """Array.from(document.querySelectorAll('[data-name^="trust-"]')).filter((box) => {
-        const why = Array.from(box.querySelector('thead tr').cells).find((cell) => cell.innerText.trim() === 'reason');
+        const cells = Array.from(box.querySelector('thead tr').cells);
+        const why = cells.find((cell) => cell.innerText.trim() === 'reason');
         return why.getBoundingClientRect().right > box.getBoundingClientRect().right; }).length"""
     assert shown.page.locator('[data-name^="trust-"]').count() > 0
     assert shown.page.evaluate(hidden) == 0
