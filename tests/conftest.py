@@ -89,5 +89,5 @@ def small(store: Store) -> Store:
             ],
             source=source,
         )
-        documents.add_topics(store, [Topic("1", "burnt pan"), Topic("2", "fox", "About foxes")], source=source)
+        documents.add(store, [Topic("1", "burnt pan"), Topic("2", "fox", "About foxes")], source=source)
     return store

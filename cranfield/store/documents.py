@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from cranfield.base.records import Document, Topic
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from cranfield.corpus.near_duplicates import Cluster
 
 
-# Adding records that may be there already: what documents and topics have in common.
+# Adding documents and topics that may be there already.
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +34,28 @@ class Added:
     places: tuple[int, ...] = field(default=(), compare=False)
 
 
-def _add_rows(
-    store: Store, table: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]], *, update: bool = False
-) -> Added:
-    """Add a batch inside `store.write()`. The columns begin with `id` and include `content_hash`.
+_WRITTEN = {
+    "documents": ("id", "title", "text", "metadata", "content_hash", "source"),
+    "topics": ("id", "title", "description", "narrative", "metadata", "content_hash", "source"),
+}
+"""The columns of what is loaded; but for the source they are what a record has under these names."""
+
+
+def add(store: Store, records: Sequence[Document | Topic], *, source: int, update: bool = False) -> Added:
+    """Add a batch of documents, or of topics, inside `store.write()`.
 
     A record that is there with the same content is left alone; one with other content is replaced when `update` is
-    asked for, and is clashing otherwise. The usual batch has neither, so it is tried as a whole first.
+    asked for, and is clashing otherwise. The usual batch has neither, so it is tried as a whole first. A document
+    that is replaced makes the known near-duplicates untrue: they are forgotten.
     """
+    table = "topics" if records and isinstance(records[0], Topic) else "documents"
+    columns, connection = _WRITTEN[table], store.connection
+    values = attrgetter(*columns[:-3])
+    rows = [
+        (*values(one), json.dumps(dict(one.metadata), ensure_ascii=False), one.content_hash, source)
+        for one in records
+    ]
     insert = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks(columns)})"
-    connection = store.connection
     connection.execute("SAVEPOINT batch")
     try:
         connection.executemany(insert, rows)
@@ -58,44 +71,23 @@ def _add_rows(
         if known is None:
             connection.execute(insert, row)
             outcomes.append("new")
-        elif known == row[columns.index("content_hash")]:
+        elif known == row[-2]:
             outcomes.append("same")
         elif update:
             connection.execute(f"UPDATE {table} SET {assignments} WHERE id = ?", [*row[1:], row[0]])
             outcomes.append("updated")
         else:
             outcomes.append("clashing")
+    if table == "documents" and "updated" in outcomes:
+        connection.execute("DELETE FROM duplicates")
+        connection.execute("DELETE FROM duplicate_scans")
     places = tuple(place for place, outcome in enumerate(outcomes) if outcome == "clashing")
     clashing = tuple(rows[place][0] for place in places)
     return Added(outcomes.count("new"), outcomes.count("same"), outcomes.count("updated"), clashing, places)
 
 
-_WRITTEN = ("id", "title", "text", "metadata", "content_hash", "source")
 _COLUMNS = "id, text, title, metadata"
 _AT_ONCE = 500
-
-
-def add(store: Store, documents: Sequence[Document], *, source: int, update: bool = False) -> Added:
-    """Add a batch inside `store.write()`; see `_add_rows` for what happens to those that are there already.
-
-    A document that is replaced makes the known near-duplicates untrue: they are forgotten.
-    """
-    rows = [
-        (
-            one.id,
-            one.title,
-            one.text,
-            json.dumps(dict(one.metadata), ensure_ascii=False) if one.metadata else "{}",
-            one.content_hash,
-            source,
-        )
-        for one in documents
-    ]
-    added = _add_rows(store, "documents", _WRITTEN, rows, update=update)
-    if added.updated:
-        store.connection.execute("DELETE FROM duplicates")
-        store.connection.execute("DELETE FROM duplicate_scans")
-    return added
 
 
 def count(store: Store) -> int:
@@ -109,13 +101,8 @@ def fetch(store: Store, identifier: str) -> Document | None:
     return _document(row) if row else None
 
 
-def each(store: Store) -> Iterator[Document]:
-    """All documents in the order they came."""
-    return (document for document, _ in each_with_hash(store))
-
-
-def each_with_hash(store: Store) -> Iterator[tuple[Document, str]]:
-    """(document, stored content hash), a page at a time, so that no read transaction stays open."""
+def each(store: Store) -> Iterator[tuple[Document, str]]:
+    """(document, stored content hash) in the order they came, a page at a time: no read transaction stays open."""
     last = 0
     query = (
         f"SELECT {_COLUMNS}, content_hash, number FROM documents WHERE number > ? ORDER BY number LIMIT {_AT_ONCE}"
@@ -159,25 +146,6 @@ def ids_near(store: Store, identifier: str) -> list[str]:
 
 
 # Topics: few, so read and written whole.
-
-_WRITTEN_TOPICS = ("id", "title", "description", "narrative", "metadata", "content_hash", "source")
-
-
-def add_topics(store: Store, topics: Sequence[Topic], *, source: int, update: bool = False) -> Added:
-    """Add topics inside `store.write()`; see `_add_rows` for what happens to those that are there already."""
-    rows = [
-        (
-            one.id,
-            one.title,
-            one.description,
-            one.narrative,
-            json.dumps(dict(one.metadata), ensure_ascii=False),
-            one.content_hash,
-            source,
-        )
-        for one in topics
-    ]
-    return _add_rows(store, "topics", _WRITTEN_TOPICS, rows, update=update)
 
 
 def topics(store: Store) -> list[Topic]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from cranfield.base.errors import CollectionError
 from cranfield.judge.events import Event, Evidence, PairKey, SourceKind, fold, key_of
@@ -61,7 +61,7 @@ def append_many(store: Store, events: Sequence[Event], *, now: str) -> list[Even
     for event in events:
         if event.uuid not in known:
             by_uuid.setdefault(event.uuid, event)
-    first = last_sequence(store) + 1
+    first = last_event(store)[0] + 1
     added = [replace(event, recorded=now, sequence=first + place) for place, event in enumerate(by_uuid.values())]
     for name, source in dict.fromkeys((event.assessor, event.source) for event in added):
         add_assessor(store, name, kind=source, now=now)
@@ -152,14 +152,11 @@ def standing(store: Store, *, layers: Sequence[str] = (), pair: tuple[str, str] 
     return [_event(row) for row in rows]
 
 
-def last_sequence(store: Store) -> int:
-    """The number of the latest event; 0 where there is none."""
-    return int(store.value("SELECT max(sequence) FROM judgment_events") or 0)
-
-
-def sequence_at(store: Store, moment: str) -> int:
-    """The number of the last event recorded up to a moment (as `now` writes it)."""
-    return int(store.value("SELECT max(sequence) FROM judgment_events WHERE recorded <= ?", moment) or 0)
+def last_event(store: Store, *, recorded_by: str = "") -> tuple[int, str]:
+    """The number and the UUID of the latest event, or of the latest up to a moment; (0, "") where there is none."""
+    only, moment = (" WHERE recorded <= ?", [recorded_by]) if recorded_by else ("", [])
+    query = f"SELECT sequence, uuid FROM judgment_events{only} ORDER BY sequence DESC LIMIT 1"
+    return store.row(query, *moment) or (0, "")
 
 
 def projection_faults(store: Store) -> list[str]:
@@ -241,25 +238,16 @@ def primary_assessors(store: Store) -> dict[str, list[str]]:
     return found
 
 
-def pooled_documents(store: Store, *, pool: str = "") -> list[tuple[str, str]]:
-    """The different (topic, document) that are to be judged: in one pool or in all, or found by searching."""
+def pooled_documents(store: Store, *, pool: str = "", passed_over: bool = False) -> list[tuple[str, str]]:
+    """The different (topic, document) that are to be judged: in one pool or in all, or found by searching.
+
+    Those that a draw has `passed_over` are in the pools too, but not to be judged.
+    """
     if pool:
         query = "SELECT topic, document FROM pool_entries JOIN pools ON number = pool WHERE name = ?"
         return store.rows(query, pool)
-    return store.rows("SELECT topic, document FROM pool_entries UNION SELECT topic, document FROM found_documents")
-
-
-def documents_in_pools(store: Store) -> list[tuple[str, str]]:
-    """The different (topic, document) in any pool: to be judged, found by searching, passed over by a draw."""
-    return store.rows(
-        """SELECT topic, document FROM pool_entries UNION SELECT topic, document FROM found_documents
-           UNION SELECT topic, document FROM pool_undrawn"""
-    )
-
-
-def finds(store: Store) -> list[tuple[str, str, str, str, str]]:
-    """(topic, document, assessor, words, when) of all that was found by searching."""
-    return store.rows("SELECT topic, document, assessor, words, found FROM found_documents")
+    tables = ("pool_entries", "found_documents", *(("pool_undrawn",) if passed_over else ()))
+    return store.rows(" UNION ".join(f"SELECT topic, document FROM {table}" for table in tables))
 
 
 def versions_used(store: Store, events: Sequence[int]) -> tuple[dict[int, int], dict[int, int]]:
@@ -353,15 +341,21 @@ def add_found(store: Store, topic: str, document: str, *, assessor: str, words: 
     )
 
 
-def found_documents(store: Store, topic: str) -> list[str]:
-    """What was found for a topic, in the order it was found."""
-    query = "SELECT document FROM found_documents WHERE topic = ? ORDER BY found, document"
-    return store.column(query, topic)
+class Found(NamedTuple):
+    """A document that an assessor found by searching, with which words and when."""
+
+    topic: str
+    document: str
+    assessor: str
+    words: str
+    found: str
 
 
-def found_topics(store: Store) -> list[str]:
-    """The topics for which something was found."""
-    return store.column("SELECT DISTINCT topic FROM found_documents ORDER BY topic")
+def finds(store: Store, topic: str = "") -> list[Found]:
+    """What was found for a topic, in the order it was found, or for all."""
+    only, values = (" WHERE topic = ? ORDER BY found, document", [topic]) if topic else ("", [])
+    query = f"SELECT topic, document, assessor, words, found FROM found_documents{only}"
+    return [Found(*row) for row in store.rows(query, *values)]
 
 
 # What can be wrong with the tables of judging, beyond what their constraints keep out.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -282,30 +282,28 @@ def put_assignments(store: Store, made: Sequence[Assigned], *, topics: Sequence[
     many("INSERT INTO assignments VALUES (?, ?, ?, ?)", [(one.topic, one.assessor, one.role, now) for one in made])
 
 
-def planned_overlap(store: Store) -> Overlap:
-    """How many documents more than one assessor judges; none where nothing was planned."""
-    return _planned(store, "overlap", Overlap, ("share", "by", "seed"))
+_PLANS: dict[type, tuple[str, tuple[str, ...]]] = {
+    Overlap: ("overlap", ("share", "by", "seed")),
+    Probes: ("probes", ("share", "after", "seed")),
+}
+"""The setting of each plan, and the names under which its parts are written."""
 
 
-def planned_probes(store: Store) -> Probes:
-    """How often an assessor sees an earlier document again; never where nothing was planned."""
-    return _planned(store, "probes", Probes, ("share", "after", "seed"))
-
-
-def _planned(store: Store, name: str, plan: Callable[..., Plan], parts: Sequence[str]) -> Plan:
+def planned(store: Store, kind: type[Plan]) -> Plan:
+    """What more than one assessor judges, or what they see again; nothing where nothing was planned."""
+    name, parts = _PLANS[kind]
     found = store.setting(name)
     try:
-        return plan(*(found[part] for part in parts)) if found else plan()
+        return kind(*(found[part] for part in parts)) if found else kind()
     except (CranfieldError, LookupError, TypeError) as error:
         raise CollectionError(f"the setting {quoted(name)} is invalid: {found!r} ({error})") from None
 
 
-def plan(store: Store, *, overlap: Overlap | None = None, probes: Probes | None = None) -> None:
+def plan(store: Store, *plans: Overlap | Probes | None) -> None:
     """Plan what more than one judge, and what is seen again, inside `store.write()`; what is None stays."""
-    if overlap is not None:
-        store.set("overlap", {"share": overlap.share, "by": overlap.by, "seed": overlap.seed})
-    if probes is not None:
-        store.set("probes", {"share": probes.share, "after": probes.after, "seed": probes.seed})
+    for one in filter(None, plans):
+        name, parts = _PLANS[type(one)]
+        store.set(name, {part: getattr(one, part) for part in parts})
 
 
 # What makes a collection file a packet: for whom it is, and where it comes from.
@@ -504,23 +502,18 @@ def counts(store: Store, layer: str) -> Counts:
     return Counts(*row)
 
 
-def older_than(store: Store, *, scale: int, guidelines: int, layer: str = "", assessor: str = "") -> int:
-    """How many grades of people stand that were given under an older scale or older guidelines.
+def older_than(store: Store, versions: tuple[int, int] | None = None, *, layer: str = "", assessor: str = "") -> int:
+    """How many grades of people stand that were given under an older scale or older guidelines than these.
 
-    Only those of a layer, or of an assessor, where one is given; what machines said, and draft topics, count not.
+    Without `versions` than those in force. Only those of a layer, or of an assessor, where one is given; what
+    machines said, and draft topics, count not.
     """
     machines = "SELECT name FROM assessors WHERE kind = 'machine'"
     where = f"kind = 'judged' AND (scale < ? OR guidelines < ?) AND assessor NOT IN ({machines})"
     where += " AND layer = ?" if layer else " AND layer <> 'try'"
     where += " AND assessor = ?" if assessor else ""
-    values = [scale, guidelines, *(word for word in (layer, assessor) if word)]
+    values = [*(versions or store.versions()), *filter(None, (layer, assessor))]
     return int(store.value(f"SELECT count(*) FROM judgments WHERE {where}", *values))
-
-
-def older_now(store: Store, *, layer: str = "", assessor: str = "") -> int:
-    """The same for the versions in force."""
-    scale, guidelines = store.versions()
-    return older_than(store, scale=scale, guidelines=guidelines, layer=layer, assessor=assessor)
 
 
 def off_scale(store: Store, *, scale: int) -> int:

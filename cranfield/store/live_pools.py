@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass
 from hashlib import sha256
-from typing import Any
 
 from cranfield.base.records import MAIN
 from cranfield.store.store import Store
@@ -61,25 +60,16 @@ class StandingAnswer:
     event: int
 
 
-_CHOICES = """SELECT number, topic, document, step, reason, version, known, elsewhere, chosen, hash
-              FROM pool_choices WHERE pool = ?"""
-
-
-def choices(store: Store, pool: int, *, after: int = 0) -> list[RecordedChoice]:
-    """The choices of a pool in the order they were made."""
-    return [_choice(row) for row in store.rows(f"{_CHOICES} AND number > ? ORDER BY number", pool, after)]
-
-
-def choice_of(store: Store, pool: int, topic: str, document: str) -> RecordedChoice | None:
-    """The choice that brought a document, or None where a fixed step brought it."""
-    row = store.row(f"{_CHOICES} AND topic = ? AND document = ?", pool, topic, document)
-    return None if row is None else _choice(row)
-
-
-def _choice(row: Sequence[Any]) -> RecordedChoice:
-    number, topic, document, step, reason, version, known, elsewhere, chosen, head = row
-    others = tuple(json.loads(elsewhere))
-    return RecordedChoice(number, topic, document, step, reason, version, known, others, chosen, head)
+def choices(store: Store, pool: int, *, after: int = 0, pair: tuple[str, str] | None = None) -> list[RecordedChoice]:
+    """The choices of a pool in the order they were made; of one topic and document, that which brought it."""
+    query = """SELECT number, topic, document, step, reason, version, known, elsewhere, chosen, hash
+               FROM pool_choices WHERE pool = ? AND number > ?"""
+    only = " AND topic = ? AND document = ?" if pair else ""
+    rows = store.rows(f"{query}{only} ORDER BY number", pool, after, *(pair or ()))
+    return [
+        RecordedChoice(number, topic, document, step, reason, version, known, tuple(json.loads(others)), chosen, head)
+        for number, topic, document, step, reason, version, known, others, chosen, head in rows
+    ]
 
 
 def last_choice(store: Store, pool: int) -> tuple[int, str]:
@@ -114,8 +104,7 @@ def ends(store: Store, pool: int) -> dict[str, RecordedEnd]:
 
 def record_end(store: Store, pool: int, end: RecordedEnd) -> None:
     """Record that a topic has ended, inside `store.write()`; an end that was recorded stays as it was."""
-    row = (pool, end.topic, end.rule, end.version, end.known, end.final, end.ended)
-    store.connection.execute("INSERT OR IGNORE INTO pool_ends VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    store.connection.execute("INSERT OR IGNORE INTO pool_ends VALUES (?, ?, ?, ?, ?, ?, ?)", [pool, *astuple(end)])
 
 
 def forget_end(store: Store, pool: int, topic: str) -> None:
@@ -149,40 +138,22 @@ def standing_answers(store: Store, topic: str, documents: Iterable[str] | None =
     return [StandingAnswer(row[0], bool(row[1]), *row[2:]) for row in rows]
 
 
-def documents_touched(store: Store, topic: str, *, after: tuple[int, str]) -> set[str] | None:
-    """The documents of a topic that something happened to after an event; None where all must be looked at."""
-    sequence, uuid = after
-    if not store.value("SELECT 1 FROM judgment_events WHERE sequence = ? AND uuid = ?", sequence, uuid):
-        return None
-    rows = store.column(
-        """SELECT DISTINCT coalesce(undone.document, event.document) FROM judgment_events AS event
-           LEFT JOIN judgment_events AS undone ON event.undoes <> '' AND undone.uuid = event.undoes
-           WHERE event.sequence > ? AND coalesce(undone.topic, event.topic) = ?""",
-        sequence,
-        topic,
-    )
-    return set(rows)
+def touched(store: Store, *, after: tuple[int, str]) -> set[tuple[str, str]] | None:
+    """The (topic, document) that something happened to after an event; an undo touches what it undoes.
 
-
-def last_event(store: Store) -> tuple[int, str]:
-    """The number and the UUID of the latest event; (0, "") where there is none."""
-    return store.row("SELECT sequence, uuid FROM judgment_events ORDER BY sequence DESC LIMIT 1") or (0, "")
-
-
-def topics_touched(store: Store, *, after: tuple[int, str]) -> set[str]:
-    """The topics in which something happened after an event; an undo touches the topic of what it undoes.
-
-    Where the event is not there with its UUID (what was read was rolled back since), all topics are touched.
+    None where the event is not there with its UUID (what was read was rolled back since): all must be looked at.
     """
-    sequence, uuid = after
-    is_there = store.value("SELECT 1 FROM judgment_events WHERE sequence = ? AND uuid = ?", sequence, uuid)
-    rows = store.column(
-        """SELECT DISTINCT coalesce(undone.topic, event.topic) FROM judgment_events AS event
-           LEFT JOIN judgment_events AS undone ON event.undoes <> '' AND undone.uuid = event.undoes
-           WHERE event.sequence > ?""",
-        sequence if is_there else 0,
+    if not store.value("SELECT 1 FROM judgment_events WHERE sequence = ? AND uuid = ?", *after):
+        return None
+    return set(
+        store.rows(
+            """SELECT coalesce(undone.topic, event.topic), coalesce(undone.document, event.document)
+               FROM judgment_events AS event
+               LEFT JOIN judgment_events AS undone ON event.undoes <> '' AND undone.uuid = event.undoes
+               WHERE event.sequence > ?""",
+            after[0],
+        )
     )
-    return set(rows)
 
 
 def thresholds(store: Store) -> dict[int, int]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
-from functools import partial
 from hashlib import sha256
 from itertools import chain, groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,11 +17,7 @@ from cranfield.base.errors import CollectionError, UnknownName, quoted
 from cranfield.pool.plan import parse_stored
 from cranfield.pool.pool import Duplicate, Entry, Pool, Source, Stratum
 from cranfield.runs.columns import named
-from cranfield.runs.encoding import CodedRun
 from cranfield.store.store import Store, marks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,14 +149,6 @@ def passed_over_by(store: Store, name: str, topic: str, document: str) -> list[s
 def judged_of_topics(store: Store, name: str) -> dict[str, int]:
     """How many documents of each topic of a pool are judged."""
     return dict(store.rows("SELECT topic, judged FROM progress WHERE pool = ?", name))
-
-
-def run_with_content(store: Store, content_hash: str) -> Callable[[], CodedRun] | None:
-    """Fetch a ranking by its content, withdrawn or not; what is given decodes it. None where it is not there."""
-    from cranfield.runs.encoding import decode
-
-    found = store.row("SELECT ranking, encoding FROM runs WHERE content_hash = ? LIMIT 1", content_hash)
-    return None if found is None else partial(decode, *found)
 
 
 def entries_by_run(store: Store, name: str) -> list[tuple[str, str, str]]:
@@ -449,35 +436,25 @@ Pair = tuple[str, str]
 """A topic and a document."""
 
 
-@dataclass(frozen=True, slots=True)
-class SampledStrata:
-    """The stratum of each document that is to be judged, and of each that a sample passed over."""
-
-    chosen: dict[Pair, str]
-    passed_over: dict[Pair, str]
-
-
-def sampled_strata(store: Store) -> SampledStrata | None:
-    """The strata of all pools together; None where no sample passed over anything.
+def sampled_strata(store: Store) -> tuple[dict[Pair, str], dict[Pair, str]] | None:
+    """The stratum of each document to be judged, and of each that a sample passed over; None where none was.
 
     A document has one stratum. What a fixed or adaptive step chose is certain, whatever a sample did with it beside;
-    of several samples the one of the earliest pool and step counts.
+    of several samples the one of the earliest pool and step counts. A stratum is named by the step and what the plan
+    calls it, in one word, as the columns of a TREC file want it.
     """
     samples = set(store.rows("SELECT DISTINCT pool, step FROM pool_undrawn"))
     if not samples:
         return None
-    pools = dict(store.rows("SELECT number, name FROM pools"))
-    chosen: dict[Pair, str] = {}
-    entries = store.rows("SELECT pool, step, topic, document, stratum FROM pool_entries ORDER BY pool, step")
-    for pool, step, topic, document, stratum in sorted(entries, key=lambda row: row[:2] in samples):
-        chosen.setdefault((topic, document), _name(pools, pool, step, stratum))
-    passed_over: dict[Pair, str] = {}
-    for pool, step, topic, document, stratum in store.rows(
-        "SELECT pool, step, topic, document, stratum FROM pool_undrawn ORDER BY pool, step"
-    ):
-        if (topic, document) not in chosen:
-            passed_over.setdefault((topic, document), _name(pools, pool, step, stratum))
-    return SampledStrata(chosen, passed_over)
+    names = dict(store.rows("SELECT number, name FROM pools"))
+    chosen, passed_over = dict[Pair, str](), dict[Pair, str]()
+    for table, strata in (("pool_entries", chosen), ("pool_undrawn", passed_over)):
+        rows = store.rows(f"SELECT pool, step, topic, document, stratum FROM {table} ORDER BY pool, step")
+        for pool, step, topic, document, stratum in sorted(rows, key=lambda row: row[:2] in samples):
+            if (topic, document) not in chosen:
+                before = f"{names[pool]}/" if len(names) > 1 else ""
+                strata.setdefault((topic, document), "_".join(f"{before}{step}:{stratum}".split()))
+    return chosen, passed_over
 
 
 def draws_unevenly(store: Store) -> bool:
@@ -489,9 +466,3 @@ def draws_unevenly(store: Store) -> bool:
                               HAVING max(probability) - min(probability) > 1e-9)"""
         )
     )
-
-
-def _name(pools: dict[int, str], pool: int, step: int, stratum: str) -> str:
-    """Name a stratum by the step and what the plan calls it, in one word, as the columns of a TREC file want it."""
-    before = f"{pools[pool]}/" if len(pools) > 1 else ""
-    return "_".join(f"{before}{step}:{stratum}".split())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from cranfield.base.errors import UnknownName, UsageError, quoted
 from cranfield.store.store import Store
@@ -26,28 +26,22 @@ def add(store: Store, facts: ReleaseFacts, rows: Iterable[tuple[str, str, int]])
         raise UsageError(
             f"a release named {quoted(facts.name)} already exists and never changes; choose another name"
         )
-    values = [facts.name, facts.content_hash, facts.rows, facts.manifest, facts.made]
-    store.connection.execute("INSERT INTO releases VALUES (?, ?, ?, ?, ?)", values)
+    store.connection.execute("INSERT INTO releases VALUES (?, ?, ?, ?, ?)", astuple(facts))
     store.connection.executemany("INSERT INTO release_rows VALUES (?, ?, ?, ?)", ((facts.name, *row) for row in rows))
 
 
-def fetch_all(store: Store) -> list[ReleaseFacts]:
-    """All releases in the order they were made."""
+def known(store: Store) -> dict[str, ReleaseFacts]:
+    """All releases by name, in the order they were made."""
     rows = store.rows("SELECT name, content_hash, rows, manifest, made FROM releases ORDER BY made, name")
-    return [ReleaseFacts(*row) for row in rows]
-
-
-def names(store: Store) -> list[str]:
-    """The names of all releases in the order they were made."""
-    return [row[0] for row in store.rows("SELECT name FROM releases ORDER BY made, name")]
+    return {row[0]: ReleaseFacts(*row) for row in rows}
 
 
 def fetch(store: Store, name: str) -> ReleaseFacts:
     """One release by its name."""
-    for facts in fetch_all(store):
-        if facts.name == name:
-            return facts
-    raise UnknownName("release", name, names(store))
+    releases = known(store)
+    if name not in releases:
+        raise UnknownName("release", name, releases)
+    return releases[name]
 
 
 def rows(store: Store, name: str) -> list[tuple[str, str, int]]:

@@ -113,6 +113,12 @@ def fetch_by_number(store: Store, number: int) -> StoredRanking:
     return StoredRanking(*store.row("SELECT ranking, encoding FROM runs WHERE number = ?", number))
 
 
+def fetch_by_content(store: Store, content_hash: str) -> StoredRanking | None:
+    """The ranking of a run by its content, withdrawn or not, or None."""
+    row = store.row("SELECT ranking, encoding FROM runs WHERE content_hash = ? LIMIT 1", content_hash)
+    return None if row is None else StoredRanking(*row)
+
+
 def withdraw(store: Store, name: str, *, because: str, now: str) -> None:
     """Mark a run as withdrawn inside `store.write()`; nothing is deleted."""
     store.connection.execute(

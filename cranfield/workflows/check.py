@@ -11,6 +11,7 @@ from cranfield.base.errors import CranfieldError
 from cranfield.base.files import Progress, silent
 from cranfield.base.tables import Result, Table, table_of
 from cranfield.base.text import counted, moment
+from cranfield.judge import queue as rules
 from cranfield.runs import encoding
 from cranfield.store import documents, events, judging, pools, releases, runs
 from cranfield.store import store as files
@@ -78,7 +79,7 @@ def check(store: Store, *, progress: Progress = silent) -> Soundness:
         "runs": partial(_check_runs, store, progress),
         "pools": partial(_check_pools, store),
         "judgments": partial(_check_judgments, store),
-        "releases": lambda: (counted(len(releases.names(store)), "release"), qrels_workflow.release_faults(store)),
+        "releases": lambda: (counted(len(releases.known(store)), "release"), qrels_workflow.release_faults(store)),
     }
     findings = []
     for what, look in checks.items():
@@ -111,7 +112,7 @@ def _is_json(text: str) -> bool:
 def _check_documents(store: Store, progress: Progress) -> Checked:
     total, seen = documents.count(store), 0
     wrong = []
-    for document, stored_hash in documents.each_with_hash(store):
+    for document, stored_hash in documents.each(store):
         seen += 1
         if document.content_hash != stored_hash:
             wrong.append(f"document {document.id!r} does not match its content hash")
@@ -173,8 +174,8 @@ def _check_judgments(store: Store) -> Checked:
     with store.snapshot():
         wrong = list(events.faults(store, moment=moment()))
         try:
-            judging.planned_overlap(store)
-            judging.planned_probes(store)
+            judging.planned(store, rules.Overlap)
+            judging.planned(store, rules.Probes)
         except CranfieldError as error:
             wrong.append(f"the plan for overlap or probes is invalid ({error})")
-        return counted(events.last_sequence(store), "event"), wrong
+        return counted(events.last_event(store)[0], "event"), wrong

@@ -170,7 +170,7 @@ def change_guidelines(store: Store, path: Path) -> Changed:
         if store.guidelines() == text:
             raise InputError(f"these guidelines are already in force ({path}); nothing was changed")
         version = store.add_guidelines(text, now=now())
-        return Changed(version, older_than(store, scale=0, guidelines=version))
+        return Changed(version, older_than(store, (0, version)))
 
 
 def change_scale(store: Store, scale: GradeScale) -> Changed:
@@ -179,7 +179,7 @@ def change_scale(store: Store, scale: GradeScale) -> Changed:
         if store.scale() == scale:
             raise InputError("this scale is already in force; nothing was changed")
         version = store.add_scale(scale, now=now())
-        return Changed(version, older_than(store, scale=version, guidelines=0), off_scale(store, scale=version))
+        return Changed(version, older_than(store, (version, 0)), off_scale(store, scale=version))
 
 
 # The collections that come with the program: in a checkout beside the package, in a wheel inside it.

@@ -201,7 +201,7 @@ class Corpus:
     def show(self, document: str = "", *, count: int = 10) -> Documents:
         """Give one document, or say which ids are spelled alike; without an id, the first documents that came."""
         if not document:
-            return Documents(tuple(islice(stored.each(self._store), count)))
+            return Documents(tuple(document for document, _ in islice(stored.each(self._store), count)))
         found = stored.fetch(self._store, document)
         if found is None:
             raise UnknownName("document", document, stored.ids_near(self._store, document))
@@ -233,7 +233,7 @@ class Corpus:
             raise InputError("there are no documents yet; add some with: cranfield corpus add FILE…")
 
         def texts() -> Iterator[tuple[str, str]]:
-            for done, document in enumerate(stored.each(store), start=1):
+            for done, (document, _) in enumerate(stored.each(store), start=1):
                 if done % 100 == 0:
                     self._progress("searching for duplicates", done, total)
                 yield document.id, document.text or document.title
@@ -268,7 +268,6 @@ class Corpus:
         """
         is_document = noun == "document"
         read: Any = reading.read_documents if is_document else reading.read_topics
-        add: Any = stored.add if is_document else stored.add_topics
         chosen = reading.format_of(source, "documents" if is_document else "topics", format)
         table, size = f"{noun}s", source.size
         log.info("loading %s from %s as %s", table, source.name, chosen)
@@ -283,7 +282,7 @@ class Corpus:
             file = stored.LoadedFile(table, storable(source.path.name), chosen, digest)
             number = stored.add_source(self._store, file, now=now())
             for batch in _batches(read(watched, format=chosen, **options), loaded):
-                added = add(self._store, [record for _, record in batch], source=number, update=update)
+                added = stored.add(self._store, [record for _, record in batch], source=number, update=update)
                 loaded.new, loaded.same = loaded.new + added.new, loaded.same + added.same
                 loaded.updated += added.updated
                 for place, record in (batch[place] for place in added.places):

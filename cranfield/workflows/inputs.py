@@ -238,7 +238,7 @@ class Inputs:
             return self.judged(unjudged=True)
         if store is None:
             return Path(str(word))
-        is_ours = word in (None, NOW, *releases.names(store))
+        is_ours = word in (None, NOW, *releases.known(store))
         may_be_file = not self.once or Path(str(word)).exists() or bool({"/", "."} & set(str(word))) or word == "-"
         if not is_ours and may_be_file:
             return Path(str(word))

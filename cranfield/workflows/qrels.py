@@ -71,7 +71,7 @@ class Selection:
     def event(self, store: Store) -> int | None:
         """Give the number of the last event that counts; None where all of them do."""
         if self.as_of:
-            return events.sequence_at(store, stored_moment(self.as_of, end_of_day=True))
+            return events.last_event(store, recorded_by=stored_moment(self.as_of, end_of_day=True))[0]
         return self.up_to_event
 
 
@@ -93,12 +93,12 @@ def qrels_for(store: Store | None, word: str | None = None, selection: Selection
         with store.snapshot():
             qrels = merged_now(store, selection)[1].qrels
             return with_pooled(store, qrels) if selection.unjudged else qrels
-    if chosen in releases.names(store):
+    if chosen in releases.known(store):
         if Path(chosen).exists():
             raise UsageError(f"{quoted(chosen)} is both a release and a file; write ./{chosen} for the file")
         return released_qrels(store, chosen)
     if not Path(chosen).exists() and chosen != "-" and not {"/", "."} & set(chosen):
-        raise UnknownName("release or qrels file", chosen, [NOW, *releases.names(store)])
+        raise UnknownName("release or qrels file", chosen, [NOW, *releases.known(store)])
     return reading.read_qrels(Source(Path(chosen)))
 
 
@@ -108,7 +108,7 @@ def meant_by(store: Store, word: str | None, *, layers: Sequence[str] = (MAIN,))
         return word
     if any(events.has_grades(store, layer) for layer in layers):
         return NOW
-    names = releases.names(store)
+    names = list(releases.known(store))
     if not names:
         raise InputError(NOTHING_JUDGED)
     if len(names) > 1:
@@ -118,13 +118,13 @@ def meant_by(store: Store, word: str | None, *, layers: Sequence[str] = (MAIN,))
 
 def with_pooled(store: Store, qrels: columns.Qrels) -> columns.Qrels:
     """Add what was pooled and not judged, with the grade -1, and the strata where a pool is a sample."""
-    return _with_strata(store, columns.with_unjudged(qrels, events.documents_in_pools(store)))
+    return _with_strata(store, columns.with_unjudged(qrels, events.pooled_documents(store, passed_over=True)))
 
 
 def _with_strata(store: Store, qrels: columns.Qrels) -> columns.Qrels:
     """Give qrels that tell what was not drawn with their strata; as they are where no pool is a sample."""
     known = pools.sampled_strata(store)
-    return qrels if known is None else columns.with_strata(qrels, known.chosen, known.passed_over)
+    return qrels if known is None else columns.with_strata(qrels, *known)
 
 
 def merged_now(
@@ -196,7 +196,7 @@ def older_grades(store: Store, word: str | None = None, selection: Selection = A
         opinions, merged = merged_now(store, selection)
         rows = merged.rows[np.isin(opinions.scales[merged.rows], list(others))]
         return OlderGrades(len(rows), int((~np.isin(opinions.grades[rows], on_scale)).sum()))
-    if chosen not in releases.names(store):
+    if chosen not in releases.known(store):
         return OlderGrades()
     manifest = manifest_from(releases.fetch(store, chosen).manifest)
     older = sum(count for version, count in manifest.scales.items() if int(version) in others)
@@ -223,18 +223,18 @@ def sample_warning(store: Store, qrels: columns.Qrels) -> str:
 
 def list_releases(store: Store) -> list[Manifest]:
     """Give the manifests of all releases in the order they were made."""
-    return [manifest_from(facts.manifest) for facts in releases.fetch_all(store)]
+    return [manifest_from(facts.manifest) for facts in releases.known(store).values()]
 
 
 def release_faults(store: Store) -> list[str]:
     """Say which releases are not what their hash or their manifest says."""
     faults = []
-    for name in releases.names(store):
+    for name in releases.known(store):
         try:
             released_qrels(store, name)
         except Exception as error:  # noqa: BLE001 (whatever a damaged file brings about is a finding)
             faults.append(f"release {name!r}: {error}")
-    for facts in releases.fetch_all(store):
+    for facts in releases.known(store).values():
         try:
             manifest = manifest_from(facts.manifest)
         except (ValueError, TypeError, KeyError):
@@ -340,7 +340,7 @@ class Qrels:
                 layers=tuple(selection.layers),
                 rule=collection_rule(store) if selection.rule is None else selection.rule,
                 primary={topic: tuple(names) for topic, names in events.primary_assessors(store).items()},
-                up_to_event=events.last_sequence(store) if event is None else event,
+                up_to_event=events.last_event(store)[0] if event is None else event,
                 scales=by_scale,
                 guidelines=by_guidelines,
             )
@@ -451,7 +451,7 @@ def binary_qrels(store: Store, word: str | None, selection: Selection) -> column
             return with_pooled(store, qrels) if selection.unjudged else qrels
     qrels = qrels_for(store, chosen)
     relevant_from = store.scale().relevant_from
-    if chosen in releases.names(store):
+    if chosen in releases.known(store):
         made = manifest_from(releases.fetch(store, chosen).manifest)
         if len(made.scales) > 1:
             # The release is folded from the events again, to see by which scale each of its grades was given.

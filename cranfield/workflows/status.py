@@ -166,7 +166,7 @@ def status(store: Store, *, hint: Callable[[str], str] = "cranfield {}".format) 
             # What is risky only where several write at once is told where several judge.
             troubles=tuple(known_troubles(store.path, shared=len(people) > 1)),
             unpooled=tuple(unpooled_runs(store, standing)),
-            older=judging.older_now(store, layer=layer),
+            older=judging.older_than(store, layer=layer),
             hint=hint,
         )
         if not now.unjudged:

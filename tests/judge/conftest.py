@@ -43,7 +43,7 @@ def furnish(path: Path) -> None:
         texts = {f"d{number:02}": f"text {number} about soup" for number in range(1, 31)}
         documents = [Document(name, text, f"Title {name}") for name, text in texts.items()]
         stored_documents.add(store, documents, source=source)
-        stored_documents.add_topics(store, [Topic(topic, f"soup {topic}") for topic in TOPICS], source=source)
+        stored_documents.add(store, [Topic(topic, f"soup {topic}") for topic in TOPICS], source=source)
         put(
             store,
             "pools",

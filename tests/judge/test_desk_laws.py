@@ -43,8 +43,8 @@ class Bench:
         self.seconds = 1_000_000.0
         self.store = open_store(path)
         with self.store.write():
-            plan(self.store, overlap=Overlap(overlap, 2, 1))
-            plan(self.store, probes=Probes(probes, 2, 1))
+            plan(self.store, Overlap(overlap, 2, 1))
+            plan(self.store, Probes(probes, 2, 1))
         self.stores = [open_store(path) for _ in ASSESSORS]
         self.desks = [self.seat(store, name) for store, name in zip(self.stores, ASSESSORS, strict=True)]
         self.items: dict[int, Item] = {}

@@ -15,7 +15,7 @@ from cranfield.base.text import stored_moment
 from cranfield.judge.events import Event
 from cranfield.judge.queue import Assigned
 from cranfield.qrels.reading import write_qrels
-from cranfield.store.events import append_events, append_many, last_sequence
+from cranfield.store.events import append_events, append_many, last_event
 from cranfield.store.judging import put_assignments
 from cranfield.store.store import Store, open_store
 from cranfield.workflows.check import check
@@ -185,7 +185,7 @@ def test_which_qrels_are_meant_must_be_clear(
 
 
 def test_as_of_a_moment_the_judgments_are_as_they_were(judged: Store, sit: Sit, kept: Kept):
-    before = last_sequence(judged)
+    before = last_event(judged)[0]
     desk = sit("ana", topics=["t3"])
     desk.judge(desk.next_item(), 3, seconds=1.0)
     assert list(Qrels(judged).export(None, selection=Selection(up_to_event=before)).qrels) == [

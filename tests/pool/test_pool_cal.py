@@ -101,9 +101,7 @@ def test_a_topic_that_cannot_be_read_is_refused_before_the_pool_is_made(hall, ke
         )
         documents = [Document("d1", "a burnt pan"), Document("d2", "!!!"), Document("d3", "???")]
         stored_documents.add(hall.store, documents, source=source)
-        stored_documents.add_topics(
-            hall.store, [Topic("1", "pan"), Topic("2", "–"), Topic("3", "pan")], source=source
-        )
+        stored_documents.add(hall.store, [Topic("1", "pan"), Topic("2", "–"), Topic("3", "pan")], source=source)
     hall.submit({"A": {"1": {"d1": 2, "d2": 1}, "2": {"d2": 2, "d3": 1}}})
     with kept.raises(UsageError):
         hall.build("cal until 2")

@@ -16,7 +16,7 @@ from cranfield.pool.live import Judged, LivePool
 from cranfield.pool.plan import parse
 from cranfield.store.events import append_events
 from cranfield.store.judging import Lease, put_lease
-from cranfield.store.live_pools import StandingAnswer, documents_touched, topics_touched
+from cranfield.store.live_pools import StandingAnswer, touched
 from cranfield.workflows.pool.live import HandedOut, Label, Refilled, Refiller, labels_of
 
 EXAMPLES = 400 if os.environ.get("CRANFIELD_SOAK") else 12
@@ -320,13 +320,11 @@ def test_an_event_that_is_not_there_any_more_means_that_all_topics_are_looked_at
     hall.submit(WIDE)
     first = hall.judge("p", "p01")
     second = hall.judge("q", "q01")
-    assert topics_touched(hall.store, after=(1, first.uuid)) == {"q"}
-    assert topics_touched(hall.store, after=(2, second.uuid)) == set()
-    assert topics_touched(hall.store, after=(2, "rolled back")) == {"p", "q"}
-    assert documents_touched(hall.store, "q", after=(1, first.uuid)) == {"q01"}
-    assert documents_touched(hall.store, "q", after=(2, "rolled back")) is None
+    assert touched(hall.store, after=(1, first.uuid)) == {("q", "q01")}
+    assert touched(hall.store, after=(2, second.uuid)) == set()
+    assert touched(hall.store, after=(2, "rolled back")) is None
     hall.undo(first)
-    assert topics_touched(hall.store, after=(2, second.uuid)) == {"p"}
+    assert touched(hall.store, after=(2, second.uuid)) == {("p", "p01")}
 
 
 TAMPERED = [

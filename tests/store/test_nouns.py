@@ -19,7 +19,7 @@ def test_documents_come_back_as_they_went_in(small: Store):
     assert stored_documents.fetch(small, "d2") == Document(
         "d2", "A pan that was burnt can be cleaned with soda.", "Burnt pans", {"kind": "tip"}
     )
-    assert [one.id for one in stored_documents.each(small)] == ["d1", "d2", "d3"]
+    assert [one.id for one, _ in stored_documents.each(small)] == ["d1", "d2", "d3"]
     assert stored_documents.count(small) == 3
     assert stored_documents.fetch(small, "d9") is None
 
@@ -97,14 +97,14 @@ def test_a_query_becomes_quoted_alternatives(kept: Kept):
 def test_topics_come_back_in_the_order_they_were_given(small: Store):
     assert stored_documents.topics(small) == [Topic("1", "burnt pan"), Topic("2", "fox", "About foxes")]
     with small.write():
-        outcome = stored_documents.add_topics(
+        outcome = stored_documents.add(
             small, [Topic("2", "cat"), Topic("10", "new"), Topic("1", "burnt pan")], source=1
         )
     assert outcome == stored_documents.Added(new=1, same=1, clashing=("2",))
     with small.write():
-        assert stored_documents.add_topics(
-            small, [Topic("2", "cat")], source=1, update=True
-        ) == stored_documents.Added(new=0, updated=1)
+        assert stored_documents.add(small, [Topic("2", "cat")], source=1, update=True) == stored_documents.Added(
+            new=0, updated=1
+        )
     assert [topic.title for topic in stored_documents.topics(small)] == ["burnt pan", "cat", "new"]
 
 

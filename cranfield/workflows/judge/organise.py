@@ -215,7 +215,7 @@ def assign(
         chosen = list(dict.fromkeys(topics)) or [topic for topic in sizes if topic not in taken]
         if not chosen:
             raise InputError("every topic is assigned; name topics with --topic, or reassign all with --again")
-        twice = plan or judging.planned_overlap(store)
+        twice = plan or judging.planned(store, rules.Overlap)
         seconds = twice.by - 1 if twice.share and not together else 0
         rules.check_names(names, seconds=seconds if plan is not None else 0)
         if together:
@@ -229,8 +229,10 @@ def assign(
                 events.add_assessor(store, name, now=now())
             if chosen:
                 judging.put_assignments(store, made, topics=chosen, now=now())
-            judging.plan(store, overlap=plan, probes=probing)
-    return Assignments(tuple(judging.assigned(store)), judging.planned_overlap(store), judging.planned_probes(store))
+            judging.plan(store, plan, probing)
+    return Assignments(
+        tuple(judging.assigned(store)), judging.planned(store, rules.Overlap), judging.planned(store, rules.Probes)
+    )
 
 
 # The organiser's view: how far each topic and each assessor is, how fast it goes, and what is left.
@@ -404,7 +406,7 @@ def judging_progress(
             tuple(judging.refusals(store, layer)),
             tuple(leases),
             median(every) if every else None,
-            judging.older_now(store, layer=layer),
+            judging.older_than(store, layer=layer),
             by,
         )
 

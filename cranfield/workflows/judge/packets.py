@@ -86,7 +86,7 @@ def make_packet(
             assessor=name,
             layer=layer,
             session=session,
-            up_to_event=events.last_sequence(store),
+            up_to_event=events.last_event(store)[0],
         )
         create_store(path, furnish=lambda packet: _furnish(store, packet, facts, pairs))
     in_topics = len({topic for topic, _ in pairs})
@@ -105,7 +105,7 @@ def _furnish(store: Store, packet: Store, facts: PacketFacts, pairs: Sequence[Pa
     wanted = {topic for topic, _ in pairs}
     source = documents.add_source(packet, documents.LoadedFile("topics", PACKET, PACKET, ""), now=now())
     topics = [topic for topic in documents.topics(store) if topic.id in wanted]
-    documents.add_topics(packet, topics, source=source)
+    documents.add(packet, topics, source=source)
     documents.finish_source(packet, source, records=len(topics))
     source = documents.add_source(packet, documents.LoadedFile("documents", PACKET, PACKET, ""), now=now())
     copied = 0

@@ -58,7 +58,10 @@ class Source:
     def topics(self) -> list[str]:
         """All topics, in the order of the collection; refused drafts are left out of a pool."""
         if self.pool is not None:
-            pooled = {*pools.pool_topics(self.store, self.pool.name), *events.found_topics(self.store)}
+            pooled = {
+                *pools.pool_topics(self.store, self.pool.name),
+                *(one.topic for one in events.finds(self.store)),
+            }
             wanted = pooled - judging.refused_topics(self.store).keys()
         elif self.queue is not None:
             wanted = set(judging.queue_topics(self.store, self.queue.number))
@@ -80,7 +83,7 @@ class Source:
         """The documents of a topic, in no order; what assessors found by searching is placed behind a pool."""
         if self.pool is not None:
             places = dict(pools.documents_to_judge(self.store, self.pool.name, topic))
-            found = [document for document in events.found_documents(self.store, topic) if document not in places]
+            found = [one.document for one in events.finds(self.store, topic) if one.document not in places]
             entries = [Entry(document, place) for document, place in places.items()]
             last = max(places.values(), default=0)
             entries += [Entry(document, last + place, "search") for place, document in enumerate(found, start=1)]
@@ -161,7 +164,7 @@ def choose_source(
     """
     chosen = rules.order_named(order, seed=seed)
     clusters = pools.clusters_by_document(store) if order == "cluster" else {}
-    overlap = judging.planned_overlap(store)
+    overlap = judging.planned(store, rules.Overlap)
     if queue:
         facts = judging.queue_named(store, queue)
         source = Source(store, "queue", layer or facts.layer, queue=facts)
@@ -245,7 +248,7 @@ class Queue:
         self.deferred: set[Pair] = set()
         self.finished: set[str] = set()
         self.owed, self.made_due, self.probed = 0, set[Pair](), Counter[str]()
-        self.probes = judging.planned_probes(self.store)
+        self.probes = judging.planned(self.store, rules.Probes)
         self._changes = judging.changes_of_others(self.store)
         self._begin_with = next(iter(judging.own_topics(self.store, self.layer, assessor=assessor)), "")
 
@@ -429,7 +432,7 @@ class Queue:
         if len(missing) > 1 and source.pool is not None and not source.overlap.share:
             # Where each document of a pool needs one answer the file itself counts, in one query.
             at_once = judging.pool_counts(self.store, source.pool.name, self.layer, assessor=self.assessor)
-            for topic in events.found_topics(self.store):
+            for topic in sorted({one.topic for one in events.finds(self.store)}):
                 at_once.pop(topic, None)
         for topic in missing:
             if topic in at_once and self.roles[topic] != "second":

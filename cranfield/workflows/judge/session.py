@@ -392,7 +392,7 @@ class StoredSession:
         older = self._store.other_scales()
         grades = judging.own_grades(self._store, self._layer, topic, assessor=self.assessor, other_than=older)
         pooled = {entry.document for entry in self._queue.source.find_entries(topic)}
-        pooled |= set(events.found_documents(self._store, topic))
+        pooled |= {one.document for one in events.finds(self._store, topic)}
         return [
             SearchHit(hit.document, hit.title, hit.snippet, "judged", grades[hit.document])
             if hit.document in grades
@@ -443,7 +443,7 @@ class StoredSession:
         """How many grades here were given under an older version; none while they are given again."""
         if self._queue.source.purpose == "rejudge":
             return 0
-        return judging.older_now(self._store, layer=self._layer, assessor=self.assessor)
+        return judging.older_than(self._store, layer=self._layer, assessor=self.assessor)
 
     def outdated(self) -> str:
         """Say what was changed since the session began; it goes on under what the assessor was given."""

@@ -47,13 +47,13 @@ def pooled_runs(
     if pool:
         latest = pools.versions_of_pool(store, pool)[-1].version if version is None else version
         for one in [one for one in pools.pooled_runs(store, pool) if one.version <= latest]:
-            ranking = pools.run_with_content(store, one.content_hash)
+            ranking = stored_runs.fetch_by_content(store, one.content_hash)
             if ranking is None:
                 raise CollectionError(
                     f"run {quoted(one.run)} is no longer stored with the content it was pooled with"
                 )
             rows.append((one.run, one.group_name, "", one.priority, one.content_hash))
-            rankings.append(ranking)
+            rankings.append(ranking.run)
     for facts in runs:
         rows.append((facts.name, facts.group_name, facts.family, facts.priority, facts.content_hash))
         rankings.append(stored_runs.fetch(store, facts.name).run)

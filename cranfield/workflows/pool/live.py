@@ -10,7 +10,7 @@ from cranfield.base.records import MAIN
 from cranfield.base.text import moment, now
 from cranfield.pool import live as live_pool
 from cranfield.pool import pool as pooling
-from cranfield.store import judging, live_pools, pools
+from cranfield.store import events, judging, live_pools, pools
 from cranfield.store.live_pools import RecordedChoice, RecordedEnd, StandingAnswer
 from cranfield.store.store import Store
 from cranfield.workflows.pool import inputs
@@ -71,15 +71,17 @@ class LabelsNow:
 
     def of(self, topic: str) -> Mapping[str, Label]:
         """Give the labels of a topic."""
-        last = live_pools.last_event(self._store)
+        last = events.last_event(self._store)
         if self._seen.get(topic) != last:
-            touched = live_pools.documents_touched(self._store, topic, after=self._seen.get(topic, (0, "")))
+            touched = live_pools.touched(self._store, after=self._seen.get(topic, (0, "")))
+            gone = None if touched is None else {document for where, document in touched if where == topic}
             answers = labels_of(
-                live_pools.standing_answers(self._store, topic, touched), live_pools.thresholds(self._store)
+                live_pools.standing_answers(self._store, topic, gone), live_pools.thresholds(self._store)
             )
-            before = {} if touched is None else self._labels[topic]
-            gone = set() if touched is None else touched
-            self._labels[topic] = {name: label for name, label in before.items() if name not in gone} | answers
+            before = {} if gone is None else self._labels[topic]
+            self._labels[topic] = {
+                name: label for name, label in before.items() if name not in (gone or ())
+            } | answers
             self._seen[topic] = last
         return self._labels[topic]
 
@@ -163,10 +165,13 @@ class Refiller:
         for end in live_pools.ends(self._store, loaded.number).values():
             if end.final:
                 loaded.live.close(end.topic, end.rule)
-        touched = live_pools.topics_touched(self._store, after=loaded.seen) if loaded.live.spreads else ()
-        for name in {topic, *touched}.intersection(loaded.live.topics):
+        names = {topic}
+        if loaded.live.spreads:
+            touched = live_pools.touched(self._store, after=loaded.seen)
+            names |= set(loaded.live.topics) if touched is None else {where for where, _ in touched}
+        for name in names.intersection(loaded.live.topics):
             loaded.live.set_judgments(name, loaded.handed_out.judgments(name, self._labels.of(name)))
-        loaded.seen = live_pools.last_event(self._store)
+        loaded.seen = events.last_event(self._store)
         if topic not in loaded.live.ended:
             live_pools.forget_end(self._store, loaded.number, topic)
         made, fresh = list[RecordedChoice](), 0

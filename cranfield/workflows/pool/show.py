@@ -384,7 +384,7 @@ def explain_entry(store: Store, topic: str, document: str, *, name: str = "") ->
     entry = pools.story(store, facts.name, topic, document)
     if entry is not None:
         steps = plans.parse_stored(facts.plan_in_full)
-        choice = live_pools.choice_of(store, pools.pool_number(store, facts.name), topic, document)
+        choices = live_pools.choices(store, pools.pool_number(store, facts.name), pair=(topic, document))
         copies = []
         if others := pools.represented_by(store, facts.name, topic, document):
             runs = inputs.pooled_runs(store, pool=facts.name).cut(steps.reach)
@@ -395,7 +395,7 @@ def explain_entry(store: Store, topic: str, document: str, *, name: str = "") ->
                 if other in known.numbers
                 for run, rank in known.ranks_of(other)
             ]
-        return Explained(facts, entry, str(steps.steps[entry.step - 1]), choice, tuple(copies))
+        return Explained(facts, entry, str(steps.steps[entry.step - 1]), next(iter(choices), None), tuple(copies))
     if topic not in pools.pool_topics(store, facts.name):
         raise InputError(f"topic {quoted(topic)} is not in the pool {quoted(facts.name)}")
     representative = pools.stands_for(store, facts.name, topic, document)

@@ -175,7 +175,7 @@ class StoredCorpus:
     def documents(self) -> Iterator[Document]:
         """Give all documents in stored order."""
         total = documents.count(self.store)
-        for done, document in enumerate(documents.each(self.store), start=1):
+        for done, (document, _) in enumerate(documents.each(self.store), start=1):
             if done % 500 == 0:
                 self.progress("reading documents", done, total)
             yield document
