@@ -1,64 +1,66 @@
-"""The API under both fronts: what can be done with qrels and runs, and with a collection.
+"""The Python API: what can be done with qrels and runs, and with a collection.
 
-`Files` and `Collection` give results, which the command line prints. `Opened` is what Python users open: the same
+`Files` and `Collection` give results, as the command line prints them. `Opened` is what Python users open: the same
 methods, with frames for results. `import cranfield` brings this module along, so nothing heavy is imported here
 before something is opened.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, wraps
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Concatenate, Literal, ParamSpec, TypeVar, cast
 
-from cranfield.base.errors import UsageError
+from cranfield.base.errors import InputError, Problem, ProblemsFound, UnknownName, UsageError, quoted
+from cranfield.base.files import Progress, silent
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Result, Value, facts_table, html
-from cranfield.workflows.reuse import reuse as reuse_workflow
+from cranfield.workflows.inputs import Inputs, called, listed, words_of
 
 with deferred:
     import pandas as pd
 
     from cranfield.compare import by_measure
+    from cranfield.evaluate import frames
+    from cranfield.evaluate import measure as measuring
     from cranfield.qrels import qrels as qrels_core
     from cranfield.report import figures
+    from cranfield.runs import reading as runs_reading
     from cranfield.store import events
     from cranfield.workflows import check as check_workflow
     from cranfield.workflows import collection as collections
     from cranfield.workflows import compare as compare_workflow
     from cranfield.workflows import corpus as corpus_workflow
-    from cranfield.workflows import display
-    from cranfield.workflows import inputs as input_kinds
+    from cranfield.workflows import display, reading
     from cranfield.workflows import qrels as qrels_workflow
-    from cranfield.workflows import settle as settle_workflow
-    from cranfield.workflows import simulate as simulate_workflow
     from cranfield.workflows import status as status_workflow
     from cranfield.workflows.evaluate import evaluate as evaluate_workflow
-    from cranfield.workflows.evaluate import explain as explain_workflow
     from cranfield.workflows.evaluate import figures as evaluate_figures
     from cranfield.workflows.judge import judge as judge_workflow
     from cranfield.workflows.pool import pool as pool_workflow
     from cranfield.workflows.report import material as report_material
     from cranfield.workflows.report import report as report_workflow
+    from cranfield.workflows.reuse import field
     from cranfield.workflows.runs import runs as runs_workflow
 
 if TYPE_CHECKING:
-    import os
-
     from matplotlib.axes import Axes
     from rich.console import RenderableType
 
+    from cranfield.evaluate.align import AnyRun
+    from cranfield.qrels.qrels import Qrels
     from cranfield.store.store import Store
+    from cranfield.workflows.inputs import Found, PathLike, Watch
+    from cranfield.workflows.reading import As
 
-    PathLike = str | os.PathLike[str]
     Judged = PathLike | Mapping[str, Mapping[str, int]] | pd.DataFrame
     Nameless = PathLike | pd.DataFrame
     Ranked = Nameless | Mapping[str, Mapping[str, float]]
     Grouped = PathLike | Mapping[str, str] | pd.DataFrame
-    Clusters = PathLike | Mapping[str, Hashable] | None
 
 _EVENT_COLUMNS = (
     *("topic", "document", "layer", "assessor", "kind", "grade", "seconds", "confidence", "reason", "note"),
@@ -70,181 +72,116 @@ Options = ParamSpec("Options")
 Outcome = TypeVar("Outcome")
 
 
-class Files:
-    """Qrels and runs. They are read once, and can then be scored and compared as often as needed."""
+class Files(Inputs):
+    """Qrels and runs from files, frames and mappings; files are read when they are needed, and once.
 
-    def __init__(self, inputs: input_kinds.Inputs) -> None:
-        self.inputs = inputs
+    `given` are paths, or runs that are at hand; `called` are their names where those were given.
+    """
 
-    def evaluate(
-        self,
-        measures: str | Sequence[str] = ("AP", "nDCG@10", "P@10", "RR"),
-        *,
-        runs: Sequence[str] | None = None,
-        by_topic: bool = False,
-        topics: PathLike | Sequence[str] = "qrels",
-        like: Literal["9", "10"] | None = None,
-        ties: Literal["trec", "best", "worst", "expected"] = "trec",
-        duplicates: Literal["plain", "novelty"] = "plain",
-        clusters: Clusters = None,
-        letters: Literal["tukey", "t"] | None = None,
-        verdicts: bool = True,
-        best_first: bool = False,
-    ) -> evaluate_workflow.Evaluation:
-        """Scores of runs (default: all), one row per run, topic and measure; topic `all` is the summary.
+    def __init__(self, qrels: object, runs: object, pool: field.PoolOptions, progress: Watch) -> None:
+        super().__init__(None, qrels_or_file(qrels), pool, progress)
+        self.called, self.given = frames.named_runs(runs)
+        files = [str(self.given_qrels)] if isinstance(self.given_qrels, Path) else []
+        files += [one for one in self.given if isinstance(one, str)]
+        missing = [Problem("unreadable", "no such file", file=file) for file in files if _is_missing(file)]
+        if missing:
+            raise ProblemsFound("these files cannot be opened", missing)
+        # By the version of trec_eval whose order of ties they have; and with all their ids.
+        self._runs: dict[str, tuple[Qrels, dict[str, AnyRun]]] = {}
+        self._in_full: dict[str, AnyRun] = {}
 
-        Each score has an interval (`low`, `high`) over all grades of the unjudged documents, the share judged, the
-        expected loss with its upper bound, a verdict and its reason; `verdicts=False` omits them. `topics` is
-        qrels, common, run, a file of topic ids, or a list of ids. `like` selects the version of trec_eval to
-        reproduce. `best_first` sorts runs by the first measure. The frame's `attrs` hold the hash of the qrels, the
-        tie order, and in `notes` what the command line prints.
-        """
-        options = dict[str, Any](like=like, ties=ties, duplicates=duplicates, letters=letters)
-        request = self.inputs.request(measures, runs, topics=topics, clusters=clusters, **options)
-        with self.inputs.progress() as progress:
-            result = self.inputs.evaluated(request, verdicts=verdicts, progress=progress)
-        return replace(result, by_topic=by_topic, best_first=best_first)
+    def names(self) -> tuple[str, ...]:
+        """The names of all runs; files are read for that where they were not yet."""
+        if self.called is not None:
+            return self.called
+        return tuple((next(iter(self._runs.values()), None) or self._read_all("10"))[1])
 
-    def compare(
-        self,
-        *runs: str,
-        measures: str | Sequence[str] = ("AP", "nDCG@10"),
-        baselines: str | Sequence[str] = (),
-        test: str = "t",
-        correction: str | None = None,
-        alpha: float = 0.05,
-        tolerance: float = 0.0,
-        draws: int | None = None,
-        seed: int = 1,
-        systems: Mapping[str, Sequence[str]] | None = None,
-        difference: float | None = None,
-        power: float = 0.8,
-        topics: PathLike | Sequence[str] = "qrels",
-        like: Literal["9", "10"] | None = None,
-        duplicates: Literal["plain", "novelty"] = "plain",
-        clusters: Clusters = None,
-        verdicts: bool = True,
-        by_topic: bool = False,
-    ) -> compare_workflow.Comparison:
-        """Compare runs (all by default): one row for each measure and pair; differences are a − b.
+    def members(self) -> Sequence[runs_reading.Member]:
+        """Who the runs belong to; a run that is not here is refused."""
+        groups = cast("tuple[runs_reading.Member, ...]", self.pool_options.groups or ())
+        unknown = [one.run for one in groups if one.run not in self.names()]
+        if unknown:
+            raise InputError(f"the groups name runs that are not among these: {', '.join(map(quoted, unknown))}")
+        return groups
 
-        `claim` says what unjudged documents leave of a lead: robust, supported, conservative win or open, with
-        `claim_reason`; `verdicts=False` omits both. `systems` maps the name of a system to its runs, which then count
-        as one entry. The frame's `attrs` hold the hash of the qrels, the test, the correction and the draws, and in
-        `notes` the messages of the command line, among them the difference that these topics detect with probability
-        `power`, and the number of topics that a true `difference` needs. The default correction is Holm's, or
-        Tukey's own. `by_topic` gives one row for each measure, pair and topic: both scores and their difference.
-        """
-        settings: Any = {"like": like, "duplicates": duplicates}
-        request = self.inputs.request(measures, runs or None, topics=topics, clusters=clusters, **settings)
-        options = by_measure.Options(
-            baselines=(baselines,) if isinstance(baselines, str) else tuple(baselines),
-            test=test,
-            correction=correction or "",
-            alpha=alpha,
-            tolerance=tolerance,
-            draws=draws,
-            seed=seed,
-            systems={name: tuple(members) for name, members in (systems or {}).items()},
-            power=power,
-            difference=difference,
-        )
-        return compare_workflow.compare_runs(self.inputs, request, options, verdicts=verdicts, by_topic=by_topic)
+    def judged(self, *, unjudged: bool) -> Qrels:
+        """The qrels as they are; without `unjudged`, no rows that say pooled and not judged."""
+        qrels = self._read_all("10")[0]
+        return qrels if unjudged else qrels_core.judged_only(qrels)
 
-    def reuse(
-        self,
-        *runs: str,
-        measures: str | Sequence[str] = ("nDCG@10", "P@10", "AP"),
-        closure: Literal["at-k", "list", "open"] = "at-k",
-        further: int = 0,
-        thresholds: Mapping[str, float] | None = None,
-    ) -> reuse_workflow.ReuseResult:
-        """Assess how reliable scores are: for non-contributing runs in general, and for each run (all by default).
+    def facts(self) -> dict[str, Value]:
+        """What was given; nothing is read for that."""
+        known = self.called or tuple(next(iter(self._runs.values()), (None, {}))[1])
+        names = known or tuple(Path(one).name if isinstance(one, str) else one.tag for one in self.given)
+        found: dict[str, Value] = {
+            "qrels": called(cast("Path | Qrels", self.given_qrels)),
+            "runs": listed(names),
+        }
+        groups = cast("tuple[runs_reading.Member, ...]", self.pool_options.groups or ())
+        if groups:
+            pooled = sum(one.pooled for one in groups)
+            found["groups"] = f"{len({one.group for one in groups}):,}, {pooled:,} of {len(groups):,} runs pooled"
+        if self.pool_options.depth is not None:
+            found["pool depth"] = self.pool_options.depth
+        if self.pool_options.card is not None:
+            found["card"] = str(self.pool_options.card)
+        return found
 
-        `closure` says which unjudged documents may be relevant: those within the cutoff, those in the whole list, or
-        also `further` documents that no run retrieved. `thresholds` apply to this call.
-        """
-        return reuse_workflow.reuse(self.inputs, runs, measures, closure, further=further, thresholds=thresholds)
+    def close(self) -> None:
+        """Forget what was read."""
+        self.is_closed = True
+        self._runs.clear()
+        self._in_full.clear()
 
-    def settle(
-        self,
-        first: str,
-        second: str | None = None,
-        *,
-        measures: str | Sequence[str] = ("nDCG@10",),
-        closure: Literal["at-k", "list", "open"] = "at-k",
-        everything: bool = False,
-        queue: str = "",
-        into: str = "main",
-    ) -> settle_workflow.Queue:
-        """Find the documents whose judgments decide between two runs; for one run, those that make it SAFE.
+    def in_full(self, runs: Sequence[str | AnyRun]) -> Sequence[str | AnyRun]:
+        """Runs of a request so that their documents are known by name; only those are read, and once."""
+        return self._read_in_full([run if isinstance(run, str) else run.tag for run in runs], silent)
 
-        One row for each document, the most influential first: those that suffice if none of them is relevant, or
-        with `everything` all that could matter. `queue` stores them in the collection for `cranfield judge --queue`;
-        their judgments go into the layer `into`. `attrs["notes"]` summarises the comparison.
-        """
-        return settle_workflow.settle(
-            self.inputs, first, second, measures, closure, everything=everything, queue=queue, into=into
-        )
+    def find(
+        self, names: Sequence[str] | None, words: Sequence[str], like: As, *, with_ids: bool, progress: Progress
+    ) -> Found:
+        """The qrels and the runs; measures of others need documents by name too."""
+        parsed = measuring.parse_measures(words)
+        with_ids = with_ids or any(not isinstance(one, measuring.Measure) for one in parsed)
+        known: Iterable[str] = self.names() if with_ids else self._read_all(like, progress)[1]
+        for name in names or ():
+            if name not in known:
+                raise UnknownName("run", str(name), known)
+        chosen = tuple(known) if names is None else names
+        if with_ids:
+            return cast("Path | Qrels", self.given_qrels), self._read_in_full(chosen, progress)
+        judged, read = self._read_all(like, progress)
+        return judged, tuple(read[name] for name in chosen)
 
-    def simulate(
-        self,
-        *plans: str,
-        budgets: Sequence[int] = (),
-        measures: str | Sequence[str] = ("nDCG@10", "AP"),
-        runs: Sequence[str] | None = None,
-        outsiders: bool = False,
-        difference: float | None = None,
-        seconds_per_document: float | None = None,
-        seed: int = 0,
-    ) -> Result:
-        """Replay pooling plans against the known judgments: one row for each plan and measure.
+    def with_others(self, request: reading.Request) -> reading.Request:
+        """Add the runs that are here and not asked for."""
+        _, runs = self._read_all(request.like or "10")
+        known = {run if isinstance(run, str) else run.tag for run in request.runs}
+        return replace(request, runs=(*request.runs, *(run for name, run in runs.items() if name not in known)))
 
-        Each row has the cost of the plan, the share of the known relevant documents that it finds, and its effect on
-        the ranking of the runs. `budgets` continue the last step of a plan up to that many documents over all topics.
-        `outsiders` also replays every plan without each group; `difference` adds the number of topics needed to
-        detect it. Depths are replayed where no plan is named. `attrs["notes"]` says what a replay cannot show.
-        """
-        options = simulate_workflow.SimulateOptions(
-            plans=plans,
-            budgets=tuple(budgets),
-            groups=self.inputs.pool.groups,
-            outsiders=outsiders,
-            difference=difference,
-            seconds=seconds_per_document,
-            seed=seed,
-        )
-        request = self.inputs.request(measures, runs, with_ids=True)
-        with self.inputs.progress() as progress:
-            return simulate_workflow.simulate_plans(request, options, store=self.inputs.store, progress=progress)
+    def _read_all(self, like: As, progress: Progress = silent) -> tuple[Qrels, dict[str, AnyRun]]:
+        if like not in self._runs:
+            request = reading.Request(qrels=cast("Path | Qrels", self.given_qrels), runs=self.given, like=like)
+            qrels, found = reading.read_short(request, None, progress)
+            names = self.called or tuple(run.tag for run in found)
+            named = {name: reading.renamed(run, name) for run, name in zip(found, names, strict=True)}
+            self._runs[like] = qrels, named
+        return self._runs[like]
 
-    def explain(
-        self,
-        topic: str,
-        *runs: str,
-        depth: int = 30,
-        measures: str | Sequence[str] = "AP",
-        like: Literal["9", "10"] | None = None,
-        ties: Literal["trec", "best", "worst"] = "trec",
-        duplicates: Literal["plain", "novelty"] = "plain",
-        clusters: Clusters = None,
-    ) -> explain_workflow.Explanation:
-        """Ranked lists of runs for a topic: each rank with its document, its judgment, and P, R and DCG so far.
-
-        The relevance threshold and gains are those of `measures`: `P(rel=2)` counts grades from 2 on as relevant.
-        """
-        options = dict[str, Any](like=like, ties=ties, duplicates=duplicates)
-        request = self.inputs.request(measures, runs or None, with_ids=True, clusters=clusters, **options)
-        return explain_workflow.explain_lists(request, topic, depth=depth, store=self.inputs.store)
+    def _read_in_full(self, names: Sequence[str], progress: Progress) -> tuple[AnyRun, ...]:
+        given = dict(zip(self.names(), self.given, strict=True))
+        new = [name for name in dict.fromkeys(names) if name not in self._in_full]
+        if new:
+            request = reading.Request(qrels=qrels_core.qrels_of([]), runs=tuple(given[name] for name in new))
+            found = reading.read_in_full(request, None, progress)[1]
+            self._in_full |= {name: reading.renamed(run, name) for run, name in zip(found, new, strict=True)}
+        return tuple(self._in_full[name] for name in names)
 
 
-class Collection(Files):
-    """An open collection: the methods of `Files` on its runs and qrels, and its stages."""
+class Collection(Inputs):
+    """An open collection: what can be asked of its runs and qrels, and its stages."""
 
-    @property
-    def store(self) -> Store:
-        """The open file."""
-        return self.inputs.collection("this")
+    store: Store
 
     @property
     def corpus(self) -> corpus_workflow.Corpus:
@@ -277,7 +214,7 @@ class Collection(Files):
 
     def check(self) -> check_workflow.Soundness:
         """Verify the integrity of the file."""
-        with self.inputs.progress() as progress:
+        with self.progress() as progress:
             return check_workflow.check(self.store, progress=progress)
 
     def backup(self, file: PathLike) -> None:
@@ -286,9 +223,9 @@ class Collection(Files):
 
 
 def _passed_on(
-    method: Callable[Concatenate[Files, Options], Outcome],
+    method: Callable[Concatenate[Inputs, Options], Outcome],
 ) -> Callable[Concatenate[Opened, Options], Outcome]:
-    """A method of `Files` as one of `Opened`."""
+    """A method of `Inputs` as one of `Opened`."""
 
     @wraps(method)
     def passed_on(self: Opened, *arguments: Options.args, **options: Options.kwargs) -> Outcome:
@@ -298,9 +235,9 @@ def _passed_on(
 
 
 def _framed(
-    method: Callable[Concatenate[Files, Options], Result],
+    method: Callable[Concatenate[Inputs, Options], Result],
 ) -> Callable[Concatenate[Opened, Options], pd.DataFrame]:
-    """A method of `Files` as one of `Opened` that gives the frame of its result."""
+    """A method of `Inputs` as one of `Opened` that gives the frame of its result."""
 
     @wraps(method)
     def framed(self: Opened, *arguments: Options.args, **options: Options.kwargs) -> pd.DataFrame:
@@ -317,7 +254,7 @@ class Opened:
     says what to do. Work that takes longer than a second shows a progress bar, in a notebook and on a terminal.
     """
 
-    def __init__(self, results: Files) -> None:
+    def __init__(self, results: Inputs) -> None:
         self.results = results
 
     def __enter__(self) -> Opened:
@@ -328,35 +265,35 @@ class Opened:
 
     def close(self) -> None:
         """Close the collection; files need no closing."""
-        self.results.inputs.close()
+        self.results.close()
 
     @property
     def runs(self) -> tuple[str, ...]:
         """The names of all runs."""
-        return self.results.inputs.names()
+        return self.results.names()
 
     @property
     def groups(self) -> pd.DataFrame:
         """The group of each run, and its role: `pooled` (contributing) or `new`."""
-        members = self.results.inputs.members()
+        members = self.results.members()
         rows = [(one.run, one.group, "pooled" if one.pooled else "new") for one in members]
         return pd.DataFrame(rows, columns=["run", "group", "role"])
 
     @property
     def plot(self) -> Plots:
         """Figures of scores on matplotlib axes: strips, precision_recall and differences."""
-        return Plots(self.results.inputs)
+        return Plots(self.results)
 
-    evaluate = _framed(Files.evaluate)
-    compare = _framed(Files.compare)
-    reuse = _passed_on(Files.reuse)
-    settle = _framed(Files.settle)
-    simulate = _framed(Files.simulate)
-    explain = _framed(Files.explain)
+    evaluate = _framed(Inputs.evaluate)
+    compare = _framed(Inputs.compare)
+    reuse = _passed_on(Inputs.reuse)
+    settle = _framed(Inputs.settle)
+    simulate = _framed(Inputs.simulate)
+    explain = _framed(Inputs.explain)
 
     def qrels(self, *, unjudged: bool = False) -> pd.DataFrame:
         """The qrels: topic, document and grade. `unjudged` adds pooled documents without a judgment, as grade -1."""
-        qrels = self.results.inputs.judged(unjudged=unjudged)
+        qrels = self.results.judged(unjudged=unjudged)
         qrels = qrels if unjudged else qrels_core.judged_only(qrels)
         frame = pd.DataFrame(list(qrels), columns=["topic", "document", "grade"])
         frame.attrs.update(qrels=qrels.content_hash, name=qrels.name)
@@ -369,16 +306,16 @@ class Opened:
         by: Literal["document", "run", "group", "topic", "depth", "version", "overlap"] = "document",
     ) -> pd.DataFrame:
         """A pool of the collection, the latest by default: its documents, or one table about it."""
-        inputs = self.results.inputs
+        inputs = self.results
         pool = pool_workflow.Pool(inputs.collection("a pool"))
-        return pool.show(name or inputs.pool.pool, by=by).frame()
+        return pool.show(name or inputs.pool_options.pool, by=by).frame()
 
     def judgments(self, *, layers: str | Sequence[str] = (), every: bool = False) -> pd.DataFrame:
         """The judgments that count now, one row for each assessor and document; with `every` all events.
 
         All layers are included unless `layers` are named.
         """
-        store, words = self.results.inputs.collection("a judgment"), input_kinds.words_of(layers)
+        store, words = self.results.collection("a judgment"), words_of(layers)
         rows = events.events(store, layers=words) if every else events.standing(store, layers=words)
         frame = pd.DataFrame(map(attrgetter(*_EVENT_COLUMNS), rows), columns=list(_EVENT_COLUMNS))
         return frame.astype({"grade": "Int64", "seconds": "float64", "confidence": "float64"})
@@ -393,8 +330,8 @@ class Opened:
         blocks: int = 5,
     ) -> pd.DataFrame:
         """Agreement of the assessors: one row for each coefficient, with its confidence interval."""
-        judge = judge_workflow.Judge(self.results.inputs.collection("agreement"))
-        words = input_kinds.words_of(layers)
+        judge = judge_workflow.Judge(self.results.collection("agreement"))
+        words = words_of(layers)
         return judge.agreement(by=by, layers=words, seed=seed, draws=draws, blocks=blocks).frame()
 
     def report(
@@ -409,12 +346,12 @@ class Opened:
 
         `public` omits the names of assessors and the titles of documents; `card` is a file for the collection card.
         """
-        inputs = self.results.inputs
-        store, qrels = inputs.collection("a report"), inputs.qrels
+        inputs = self.results
+        store, qrels = inputs.collection("a report"), inputs.given_qrels
         if qrels is not None and not isinstance(qrels, str | Path):
             raise UsageError("a report needs the judgments of the collection, a release or a file as qrels")
         request = report_material.ReportRequest(
-            measures=input_kinds.words_of(measures),
+            measures=words_of(measures),
             qrels=None if qrels is None else str(qrels),
             public=public,
             layers=inputs.layers,
@@ -427,7 +364,7 @@ class Opened:
         return Path(path)
 
     def _facts(self) -> dict[str, Value]:
-        known = self.results.inputs
+        known = self.results
         return {"closed": "yes"} if known.is_closed else known.facts()
 
     def __repr__(self) -> str:
@@ -448,7 +385,7 @@ class Opened:
 class Plots:
     """Figures of scores. Each is drawn on `ax`, or on a new figure of pyplot, and returns the axes."""
 
-    def __init__(self, inputs: input_kinds.Inputs) -> None:
+    def __init__(self, inputs: Inputs) -> None:
         self._inputs = inputs
 
     def _scores(
@@ -521,12 +458,12 @@ def open_collection(
     of the main layer, unless `layers` are named. Verdicts use the latest pool, the one named by `pool`, or the pool
     described by `groups`, `pool_depth` and `card` as in `open_files`. `progress=False` shows no progress bars.
     """
-    options = input_kinds.pool_given(groups=groups, depth=pool_depth, card=card, pool=pool)
+    options = pool_given(groups=groups, depth=pool_depth, card=card, pool=pool)
     # Checked before the collection is opened, so that nothing stays open if they are wrong.
-    judged = qrels if qrels is None or isinstance(qrels, str) else input_kinds.qrels_or_file(qrels)
+    judged = qrels if qrels is None or isinstance(qrels, str) else qrels_or_file(qrels)
     chosen = (layers,) if isinstance(layers, str) else tuple(layers)
     store, watch = collections.open_collection(Path(path)), partial(display.shown_progress, wanted=progress)
-    return Opened(Collection(input_kinds.Inputs(store, judged, options, watch, layers=chosen)))
+    return Opened(Collection(store, judged, options, watch, layers=chosen))
 
 
 def open_files(
@@ -546,6 +483,28 @@ def open_files(
     group for the contributing runs. `pool_depth` is the depth of the pool; `card` is the file in which a published
     collection describes its pool. `progress=False` shows no progress bars.
     """
-    options = input_kinds.pool_given(groups=groups, depth=pool_depth, card=card)
+    options = pool_given(groups=groups, depth=pool_depth, card=card)
     watch = partial(display.shown_progress, wanted=progress)
-    return Opened(Files(input_kinds.FilesInputs(qrels, runs, options, watch)))
+    return Opened(Files(qrels, runs, options, watch))
+
+
+def qrels_or_file(value: object) -> Path | Qrels:
+    """Qrels from a frame or a mapping; a path is read later."""
+    return Path(value) if isinstance(value, str | os.PathLike) else frames.qrels_given(value)
+
+
+def pool_given(
+    *, groups: object = None, depth: int | None = None, card: str | os.PathLike[str] | None = None, pool: str = ""
+) -> field.PoolOptions:
+    """What Python users tell about the pool, checked as far as that goes without the runs."""
+    if depth is not None and (type(depth) is not int or depth < 1):
+        raise UsageError(f"pool_depth is an integer from 1, not {depth!r}")
+    path = None if card is None else Path(card)
+    if path is not None and _is_missing(str(path)):
+        raise ProblemsFound("this card cannot be opened", [Problem("unreadable", "no such file", file=str(path))])
+    members = None if groups is None else frames.groups_given(groups)
+    return field.PoolOptions(groups=members, depth=depth, card=path, pool=pool)
+
+
+def _is_missing(file: str) -> bool:
+    return file != "-" and not Path(file).exists()

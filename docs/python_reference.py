@@ -105,7 +105,7 @@ def written(annotation: ast.expr | None) -> str:
     for long, short in (
         ("pandas.", ""),
         ("pd.", ""),
-        ("reuse_workflow.", ""),
+        ("reusing.", ""),
         ("os.PathLike[str]", "PathLike"),
         ("str | PathLike", "PathLike"),
     ):

@@ -29,7 +29,6 @@ with deferred:
     from rich import console as rich_console
     from rich import text as rich_text
 
-    from cranfield import collection as collection_module
     from cranfield.workflows import collection as collections
     from cranfield.workflows import display, inputs, reading
     from cranfield.workflows.reuse import field
@@ -277,7 +276,7 @@ def opened(
     card: Path | None = None,
     pool: str = "",
     warn: Callable[[str], None] | None = None,
-) -> Iterator[collection_module.Collection]:
+) -> Iterator[inputs.Inputs]:
     """Open the collection of a command, or files, with the options that describe the pool.
 
     With `warn` (that is `say`) empty names are refused first, and warnings about the qrels are printed.
@@ -301,8 +300,7 @@ def opened(
             for message, holds in wrong.items():
                 if holds:
                     raise typer.BadParameter(message)
-        request = inputs.Inputs(store, qrels, options, watch(), layers=layers or (), once=True, warn=warn)
-        yield collection_module.Collection(request)
+        yield inputs.Inputs(store, qrels, options, watch(), layers=layers or (), once=True, warn=warn)
 
 
 def _is_default() -> bool:

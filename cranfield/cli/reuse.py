@@ -87,7 +87,7 @@ def reuse(
     values = _threshold_values(threshold or ())
     told: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "card": card, "pool": pool}
     with console.opened(collection, qrels=qrels, runs=runs, **told) as files:
-        store = files.inputs.store
+        store = files.store
         if keep and store is None:
             raise typer.BadParameter("--keep needs a collection")
         if keep or thresholds:

@@ -46,7 +46,7 @@ def settle(
     words = (run,) if other is None else (run, other)
     told: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "card": card, "pool": pool}
     with console.opened(collection, qrels=qrels, runs=words, **told) as files:
-        if queue and files.inputs.store is None:
+        if queue and files.store is None:
             raise typer.BadParameter("--queue needs a collection")
         found = files.settle(
             run,

@@ -98,8 +98,8 @@ def simulate(
     if forecast is None and pool_depth is not None:
         raise typer.BadParameter("--pool-depth needs --forecast: a plan sets its own depth")
     with console.opened(collection, qrels=qrels, runs=runs, layers=layer, warn=console.say) as files:
-        store, chosen = files.inputs.store, tuple(measure or workflow.DEFAULT_MEASURES)
-        request = files.inputs.request(chosen, runs)
+        store, chosen = files.store, tuple(measure or workflow.DEFAULT_MEASURES)
+        request = files.request(chosen, runs)
         if forecast is not None:
             foreseen = workflow.foresee(request, options, to_depth=forecast, pool_depth=pool_depth, store=store)
             console.show(foreseen, format)

@@ -1,43 +1,54 @@
-"""Which qrels and runs are meant, in one way for both fronts.
+"""Which qrels and runs are meant, and what can be asked of them, in one way for both fronts.
 
-`Inputs` are those of an open collection, or the words of a command line; `FilesInputs` are files, frames and mappings
-that Python users give. What is read and aligned is kept for the next question about it.
+`Inputs` are the words of a command line; `Files` and `Collection`, for Python users, are made of it. What is read and
+aligned is kept for the next question about it. `import cranfield` brings this module along, so nothing heavy is
+imported here before something is asked.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
-from cranfield.base.errors import CranfieldError, InputError, Problem, ProblemsFound, UnknownName, UsageError, quoted
+from cranfield.base.errors import CranfieldError, InputError, UnknownName, UsageError
 from cranfield.base.files import Progress, silent
 from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Value
-from cranfield.evaluate import measure as measuring
-from cranfield.evaluate.align import AnyRun
-from cranfield.qrels import qrels as qrels_columns
-from cranfield.qrels.qrels import Qrels
+from cranfield.base.tables import Result, Value
 from cranfield.qrels.release import NOW
-from cranfield.store import releases
-from cranfield.store import runs as stored_runs
-from cranfield.store.store import Store
-from cranfield.workflows import reading
-from cranfield.workflows.reading import As, Read, Request
-from cranfield.workflows.reuse import field as fields
 
 with deferred:
-    from cranfield.evaluate import frames
+    from cranfield.compare import by_measure
+    from cranfield.evaluate import measure as measuring
     from cranfield.runs import reading as runs_reading
+    from cranfield.store import releases
+    from cranfield.store import runs as stored_runs
+    from cranfield.workflows import compare as comparing
     from cranfield.workflows import qrels as qrels_workflow
-    from cranfield.workflows import status
+    from cranfield.workflows import reading, status
+    from cranfield.workflows import settle as settling
+    from cranfield.workflows import simulate as simulating
     from cranfield.workflows.evaluate import evaluate as evaluation
+    from cranfield.workflows.evaluate import explain as explaining
+    from cranfield.workflows.reuse import field as fields
+    from cranfield.workflows.reuse import reuse as reusing
 
+if TYPE_CHECKING:
+    import os
+
+    from cranfield.evaluate.align import AnyRun
+    from cranfield.qrels.qrels import Qrels
+    from cranfield.store.store import Store
+    from cranfield.workflows.reading import As
+
+    PathLike = str | os.PathLike[str]
+    Clusters = PathLike | Mapping[str, Hashable] | None
+    Found = tuple[Path | Qrels, tuple[str | AnyRun, ...]]
+    """The qrels and the runs of a request."""
 
 Watch = Callable[[], AbstractContextManager[Progress]]
 """Gives something to report to while work goes on."""
@@ -55,32 +66,8 @@ NAMES_SHOWN = 12
 Made = TypeVar("Made")
 
 
-@dataclass
-class Cache(Generic[Made]):
-    """The last thing that was made of stored runs, or of runs at hand, in memory, as long as this object lives.
-
-    It is found again by contents: the hash of the qrels and of each run, and whatever else made it what it is. So it
-    can never be stale, and a file that is only read is never written. Only the last one is kept: it is the large one.
-    """
-
-    _key: Hashable = None
-    _kept: list[Made] = field(default_factory=list)
-
-    def get(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        """What is kept under this key, else make it and keep it, unless the key is None."""
-        if key is None:
-            return make()
-        if not self._kept or key != self._key:
-            self._kept, self._key = [make()], key
-        return self._kept[0]
-
-    def known(self, key: Hashable) -> Made | None:
-        """What is kept under this key; None where it is not there."""
-        return self._kept[0] if self._kept and key is not None and key == self._key else None
-
-
 class Inputs:
-    """The runs of an open collection, its qrels (as judged now, a release, or others), and what is made of them.
+    """Runs and qrels (as judged now, a release, or others), and what is made of them.
 
     `layers` are those whose judgments count. `once` says that nothing is asked twice, as on the command line, so that
     nothing need be kept, and files are read with all else. `warn` takes what should be known about the qrels.
@@ -97,11 +84,169 @@ class Inputs:
         once: bool = False,
         warn: Callable[[str], None] | None = None,
     ) -> None:
-        self.store, self.qrels, self.pool, self.progress = store, qrels, pool, progress
+        self.store, self.given_qrels, self.pool_options, self.progress = store, qrels, pool, progress
         self.layers = tuple(layers) or (MAIN,)
         self.once, self.warn, self.is_closed = once, warn, False
-        self._aligned: Cache[Read] = Cache()
-        self._fields: Cache[fields.Field] = Cache()
+        self._kept: dict[str, tuple[Hashable, Any]] = {}
+
+    def evaluate(
+        self,
+        measures: str | Sequence[str] = ("AP", "nDCG@10", "P@10", "RR"),
+        *,
+        runs: Sequence[str] | None = None,
+        by_topic: bool = False,
+        topics: PathLike | Sequence[str] = "qrels",
+        like: Literal["9", "10"] | None = None,
+        ties: Literal["trec", "best", "worst", "expected"] = "trec",
+        duplicates: Literal["plain", "novelty"] = "plain",
+        clusters: Clusters = None,
+        letters: Literal["tukey", "t"] | None = None,
+        verdicts: bool = True,
+        best_first: bool = False,
+    ) -> evaluation.Evaluation:
+        """Scores of runs (default: all), one row per run, topic and measure; topic `all` is the summary.
+
+        Each score has an interval (`low`, `high`) over all grades of the unjudged documents, the share judged, the
+        expected loss with its upper bound, a verdict and its reason; `verdicts=False` omits them. `topics` is
+        qrels, common, run, a file of topic ids, or a list of ids. `like` selects the version of trec_eval to
+        reproduce. `best_first` sorts runs by the first measure. The frame's `attrs` hold the hash of the qrels, the
+        tie order, and in `notes` what the command line prints.
+        """
+        options = dict[str, Any](like=like, ties=ties, duplicates=duplicates, letters=letters)
+        request = self.request(measures, runs, topics=topics, clusters=clusters, **options)
+        with self.progress() as progress:
+            result = self.evaluated(request, verdicts=verdicts, progress=progress)
+        return replace(result, by_topic=by_topic, best_first=best_first)
+
+    def compare(
+        self,
+        *runs: str,
+        measures: str | Sequence[str] = ("AP", "nDCG@10"),
+        baselines: str | Sequence[str] = (),
+        test: str = "t",
+        correction: str | None = None,
+        alpha: float = 0.05,
+        tolerance: float = 0.0,
+        draws: int | None = None,
+        seed: int = 1,
+        systems: Mapping[str, Sequence[str]] | None = None,
+        difference: float | None = None,
+        power: float = 0.8,
+        topics: PathLike | Sequence[str] = "qrels",
+        like: Literal["9", "10"] | None = None,
+        duplicates: Literal["plain", "novelty"] = "plain",
+        clusters: Clusters = None,
+        verdicts: bool = True,
+        by_topic: bool = False,
+    ) -> comparing.Comparison:
+        """Compare runs (all by default): one row for each measure and pair; differences are a − b.
+
+        `claim` says what unjudged documents leave of a lead: robust, supported, conservative win or open, with
+        `claim_reason`; `verdicts=False` omits both. `systems` maps the name of a system to its runs, which then count
+        as one entry. The frame's `attrs` hold the hash of the qrels, the test, the correction and the draws, and in
+        `notes` the messages of the command line, among them the difference that these topics detect with probability
+        `power`, and the number of topics that a true `difference` needs. The default correction is Holm's, or
+        Tukey's own. `by_topic` gives one row for each measure, pair and topic: both scores and their difference.
+        """
+        settings: Any = {"like": like, "duplicates": duplicates}
+        request = self.request(measures, runs or None, topics=topics, clusters=clusters, **settings)
+        options = by_measure.Options(
+            baselines=(baselines,) if isinstance(baselines, str) else tuple(baselines),
+            test=test,
+            correction=correction or "",
+            alpha=alpha,
+            tolerance=tolerance,
+            draws=draws,
+            seed=seed,
+            systems={name: tuple(members) for name, members in (systems or {}).items()},
+            power=power,
+            difference=difference,
+        )
+        return comparing.compare_runs(self, request, options, verdicts=verdicts, by_topic=by_topic)
+
+    def reuse(
+        self,
+        *runs: str,
+        measures: str | Sequence[str] = ("nDCG@10", "P@10", "AP"),
+        closure: Literal["at-k", "list", "open"] = "at-k",
+        further: int = 0,
+        thresholds: Mapping[str, float] | None = None,
+    ) -> reusing.ReuseResult:
+        """Assess how reliable scores are: for non-contributing runs in general, and for each run (all by default).
+
+        `closure` says which unjudged documents may be relevant: those within the cutoff, those in the whole list, or
+        also `further` documents that no run retrieved. `thresholds` apply to this call.
+        """
+        return reusing.reuse(self, runs, measures, closure, further=further, thresholds=thresholds)
+
+    def settle(
+        self,
+        first: str,
+        second: str | None = None,
+        *,
+        measures: str | Sequence[str] = ("nDCG@10",),
+        closure: Literal["at-k", "list", "open"] = "at-k",
+        everything: bool = False,
+        queue: str = "",
+        into: str = "main",
+    ) -> settling.Queue:
+        """Find the documents whose judgments decide between two runs; for one run, those that make it SAFE.
+
+        One row for each document, the most influential first: those that suffice if none of them is relevant, or
+        with `everything` all that could matter. `queue` stores them in the collection for `cranfield judge --queue`;
+        their judgments go into the layer `into`. `attrs["notes"]` summarises the comparison.
+        """
+        return settling.settle(self, first, second, measures, closure, everything=everything, queue=queue, into=into)
+
+    def simulate(
+        self,
+        *plans: str,
+        budgets: Sequence[int] = (),
+        measures: str | Sequence[str] = ("nDCG@10", "AP"),
+        runs: Sequence[str] | None = None,
+        outsiders: bool = False,
+        difference: float | None = None,
+        seconds_per_document: float | None = None,
+        seed: int = 0,
+    ) -> Result:
+        """Replay pooling plans against the known judgments: one row for each plan and measure.
+
+        Each row has the cost of the plan, the share of the known relevant documents that it finds, and its effect on
+        the ranking of the runs. `budgets` continue the last step of a plan up to that many documents over all topics.
+        `outsiders` also replays every plan without each group; `difference` adds the number of topics needed to
+        detect it. Depths are replayed where no plan is named. `attrs["notes"]` says what a replay cannot show.
+        """
+        options = simulating.SimulateOptions(
+            plans=plans,
+            budgets=tuple(budgets),
+            groups=self.pool_options.groups,
+            outsiders=outsiders,
+            difference=difference,
+            seconds=seconds_per_document,
+            seed=seed,
+        )
+        request = self.request(measures, runs, with_ids=True)
+        with self.progress() as progress:
+            return simulating.simulate_plans(request, options, store=self.store, progress=progress)
+
+    def explain(
+        self,
+        topic: str,
+        *runs: str,
+        depth: int = 30,
+        measures: str | Sequence[str] = "AP",
+        like: Literal["9", "10"] | None = None,
+        ties: Literal["trec", "best", "worst"] = "trec",
+        duplicates: Literal["plain", "novelty"] = "plain",
+        clusters: Clusters = None,
+    ) -> explaining.Explanation:
+        """Ranked lists of runs for a topic: each rank with its document, its judgment, and P, R and DCG so far.
+
+        The relevance threshold and gains are those of `measures`: `P(rel=2)` counts grades from 2 on as relevant.
+        """
+        options = dict[str, Any](like=like, ties=ties, duplicates=duplicates)
+        request = self.request(measures, runs or None, with_ids=True, clusters=clusters, **options)
+        return explaining.explain_lists(request, topic, depth=depth, store=self.store)
 
     def collection(self, word: str) -> Store:
         """The collection that a word of the command line needs."""
@@ -120,10 +265,10 @@ class Inputs:
 
     def judged(self, *, unjudged: bool) -> Qrels:
         """The qrels; with `unjudged` also what is pooled and not judged, as grade -1, as far as it is known."""
-        if self.qrels is None or isinstance(self.qrels, str):
+        if self.given_qrels is None or isinstance(self.given_qrels, str):
             selection = qrels_workflow.Selection(layers=self.layers, unjudged=unjudged)
-            return qrels_workflow.qrels_for(self.store, self.qrels, selection)
-        return reading.read_qrels(self.qrels)
+            return qrels_workflow.qrels_for(self.store, self.given_qrels, selection)
+        return reading.read_qrels(self.given_qrels)
 
     def facts(self) -> dict[str, Value]:
         """What is in the collection."""
@@ -131,13 +276,13 @@ class Inputs:
         judged = f"{known.judged:,} of {known.pooled:,} pooled" if known.pooled else f"{known.judged:,}"
         return {
             "collection": known.name,
-            "file": str(self.collection("this").path),
+            "file": known.path,
             "documents": known.documents,
             "topics": known.topics,
-            "runs": _listed([run.name for run in known.runs]),
+            "runs": listed([run.name for run in known.runs]),
             "pools": ", ".join(pool.name for pool in known.pools) or "none",
             "judged": judged,
-            "qrels": "as judged now" if self.qrels is None else _called(self.qrels),
+            "qrels": "as judged now" if self.given_qrels is None else called(self.given_qrels),
         }
 
     def close(self) -> None:
@@ -152,10 +297,10 @@ class Inputs:
         runs: Sequence[str] | None,
         *,
         with_ids: bool = False,
-        topics: str | os.PathLike[str] | Sequence[str] = "qrels",
-        clusters: str | os.PathLike[str] | Mapping[str, Hashable] | None = None,
+        topics: PathLike | Sequence[str] = "qrels",
+        clusters: Clusters = None,
         **options: Any,
-    ) -> Request:
+    ) -> reading.Request:
         """What is asked for, with the qrels and runs put in (all runs for None); unknown words are refused.
 
         `with_ids` where documents are needed by name.
@@ -163,15 +308,14 @@ class Inputs:
         if isinstance(runs, str):
             raise UsageError(f"runs is a list of names: [{runs!r}]")
         refuse_unknown(options)
-        listed = isinstance(topics, Sequence) and not isinstance(topics, str)
+        words, are_ids = words_of(measures), isinstance(topics, Sequence) and not isinstance(topics, str)
         with self.progress() as progress:
-            words, like = words_of(measures), cast("As", options.get("like") or "10")
-            qrels, chosen = self._qrels_and_runs(runs, words, like, with_ids=with_ids, progress=progress)
-        return Request(
+            qrels, chosen = self.find(runs, words, options.get("like") or "10", with_ids=with_ids, progress=progress)
+        return reading.Request(
             qrels=qrels,
             runs=chosen,
             measures=words,
-            topics=tuple(map(str, cast("Sequence[str]", topics))) if listed else str(topics),
+            topics=tuple(map(str, cast("Sequence[str]", topics))) if are_ids else str(topics),
             clusters=clusters if clusters is None or isinstance(clusters, Mapping) else Path(clusters),
             **options,
         )
@@ -180,44 +324,48 @@ class Inputs:
         """Measures that take a verdict or might; the collection's scale says what is relevant."""
         return list(measuring.own_measures(reading.parse_measures(words_of(measures), self.store)))
 
-    def evaluated(self, request: Request, *, verdicts: bool, progress: Progress = silent) -> evaluation.Evaluation:
+    def evaluated(
+        self, request: reading.Request, *, verdicts: bool, progress: Progress = silent
+    ) -> evaluation.Evaluation:
         """Score, with verdicts or without."""
-        if not verdicts:
-            read = partial(self.read, request, progress)
-            return evaluation.evaluate(request, store=self.store, progress=progress, read=read)
-        trusting = partial(self.field, request, progress)
-        return evaluation.evaluate(request, store=self.store, progress=progress, field=trusting)
+        read, field = partial(self.read, request, progress), partial(self.field, request, progress)
+        given: Any = {"read": read, "field": field if verdicts else None}
+        return evaluation.evaluate(request, store=self.store, progress=progress, **given)
 
-    def read(self, request: Request, progress: Progress = silent) -> Read:
+    def read(self, request: reading.Request, progress: Progress = silent) -> reading.Read:
         """Read and align runs; what was last read of them, for scores or for verdicts, is kept."""
         if self.once:
             return reading.read_aligned(request, self.store, progress)
         request, key = self._keyed(request)
-        known = self._fields.known(key)
-        if known is not None:
-            return known.read.first(known.asked)
-        return self._aligned.get(key, lambda: reading.read_aligned(request, self.store, progress))
+        if key is not None and self._kept.get("field", (None,))[0] == key:
+            field: fields.Field = self._kept["field"][1]
+            return field.read.first(field.asked)
+        return self._remembered("read", key, lambda: reading.read_aligned(request, self.store, progress))
 
-    def field(self, request: Request, progress: Progress = silent) -> fields.Field:
+    def field(self, request: reading.Request, progress: Progress = silent) -> fields.Field:
         """The field of runs that verdicts need; the last one is kept."""
         if self.once:
-            return fields.field_of(request, self.pool, store=self.store, progress=progress)
+            return fields.field_of(request, self.pool_options, store=self.store, progress=progress)
         request, key = self._keyed(request)
-        return self._fields.get(key, lambda: self._field(request, progress))
+
+        def make() -> fields.Field:
+            everything = self.with_others(request)
+            if len(everything.runs) > len(request.runs) and request.topics == "common":
+                everything = replace(everything, topics=reading.read_aligned(request, self.store).aligned.topic_ids)
+            found = fields.field_of(everything, self.pool_options, store=self.store, progress=progress)
+            progress("estimating losses", 0, None)
+            return replace(found, words=tuple(request.runs))
+
+        return self._remembered("field", key, make)
 
     def in_full(self, runs: Sequence[str | AnyRun]) -> Sequence[str | AnyRun]:
         """Runs of a request so that their documents are known by name."""
         return runs
 
-    def _qrels_and_runs(
-        self,
-        names: Sequence[str] | None,
-        measures: Sequence[str],
-        like: As,
-        *,
-        with_ids: bool,
-        progress: Progress,
-    ) -> tuple[Path | Qrels, tuple[str | AnyRun, ...]]:
+    def find(
+        self, names: Sequence[str] | None, words: Sequence[str], like: As, *, with_ids: bool, progress: Progress
+    ) -> Found:
+        """The qrels, and the runs with these names, or all; how much is read of them depends on what is asked."""
         known = self.names()
         if self.once:
             runs = tuple(names or known)
@@ -231,7 +379,7 @@ class Inputs:
 
     def _qrels(self) -> Path | Qrels:
         """The qrels that are meant; what is judged now is looked up anew each time, a file is read later."""
-        word, store = self.qrels, self.store
+        word, store = self.given_qrels, self.store
         if word is not None and not isinstance(word, str):
             return word
         if self.once and self.warn is None:
@@ -247,25 +395,15 @@ class Inputs:
             return qrels
         if word == NOW and not (qrels.grades >= 0).any():
             raise InputError(qrels_workflow.NOTHING_JUDGED)
-        scale = qrels_workflow.scale_warning(store, word, qrels_workflow.Selection(layers=self.layers))
-        for warning in (scale, qrels_workflow.sample_warning(store, qrels)):
-            if warning:
-                self.warn(f"warning: {warning}")
+        for warning in qrels_workflow.scoring_warnings(store, word, self.layers, qrels):
+            self.warn(f"warning: {warning}")
         return qrels
 
-    def _teachers(self, request: Request) -> Request:
+    def with_others(self, request: reading.Request) -> reading.Request:
         """Add the runs that are at hand and not asked for; a collection itself knows who fed its pool."""
         return request
 
-    def _field(self, request: Request, progress: Progress) -> fields.Field:
-        everything = self._teachers(request)
-        if len(everything.runs) > len(request.runs) and request.topics == "common":
-            everything = replace(everything, topics=reading.read_aligned(request, self.store).aligned.topic_ids)
-        found = fields.field_of(everything, self.pool, store=self.store, progress=progress)
-        progress("estimating losses", 0, None)
-        return replace(found, words=tuple(request.runs))
-
-    def _keyed(self, request: Request) -> tuple[Request, Hashable]:
+    def _keyed(self, request: reading.Request) -> tuple[reading.Request, Hashable]:
         """Read a file of qrels, and give what makes an alignment or a field of runs what it is.
 
         That is None where it is not known before files are read: runs or topics that are files, and qrels that cannot
@@ -279,7 +417,7 @@ class Inputs:
         qrels = cast("Qrels", request.qrels)
         facts = [] if self.store is None else stored_runs.facts(self.store)
         known = {one.name: (one.name, one.content_hash, one.ordered_by) for one in facts}
-        words = self._teachers(request).runs
+        words = self.with_others(request).runs
         if any(word not in known or Path(word).exists() for word in words if isinstance(word, str)):
             return request, None
         if isinstance(request.topics, str) and request.topics not in reading.TOPIC_SETS:
@@ -291,115 +429,16 @@ class Inputs:
         runs = tuple(known[word] if isinstance(word, str) else word for word in words)  # those at hand as they are
         return request, (qrels.content_hash, strata, runs, len(request.runs), request.topics, request.like, state)
 
+    def _remembered(self, what: str, key: Hashable, make: Callable[[], Made]) -> Made:
+        """What was last made, where it has this key, else make it anew; with None for a key nothing is kept.
 
-class FilesInputs(Inputs):
-    """Qrels and runs from files, frames and mappings; files are read when they are needed, and once.
-
-    `given` are paths, or runs that are at hand; `called` are their names where those were given.
-    """
-
-    def __init__(self, qrels: object, runs: object, pool: fields.PoolOptions, progress: Watch) -> None:
-        super().__init__(None, qrels_or_file(qrels), pool, progress)
-        self.called, self.given = frames.named_runs(runs)
-        files = [str(self.qrels)] if isinstance(self.qrels, Path) else []
-        files += [one for one in self.given if isinstance(one, str)]
-        missing = [Problem("unreadable", "no such file", file=file) for file in files if _is_missing(file)]
-        if missing:
-            raise ProblemsFound("these files cannot be opened", missing)
-        # By the version of trec_eval whose order of ties they have; and with all their ids.
-        self._runs: dict[str, tuple[Qrels, dict[str, AnyRun]]] = {}
-        self._in_full: dict[str, AnyRun] = {}
-
-    def names(self) -> tuple[str, ...]:
-        """The names of all runs; files are read for that where they were not yet."""
-        if self.called is not None:
-            return self.called
-        return tuple((next(iter(self._runs.values()), None) or self._read_all("10"))[1])
-
-    def members(self) -> Sequence[runs_reading.Member]:
-        """Who the runs belong to; a run that is not here is refused."""
-        groups = cast("tuple[runs_reading.Member, ...]", self.pool.groups or ())
-        unknown = [one.run for one in groups if one.run not in self.names()]
-        if unknown:
-            raise InputError(f"the groups name runs that are not among these: {', '.join(map(quoted, unknown))}")
-        return groups
-
-    def judged(self, *, unjudged: bool) -> Qrels:
-        """The qrels as they are; without `unjudged`, no rows that say pooled and not judged."""
-        qrels = self._read_all("10")[0]
-        return qrels if unjudged else qrels_columns.judged_only(qrels)
-
-    def facts(self) -> dict[str, Value]:
-        """What was given; nothing is read for that."""
-        known = self.called or tuple(next(iter(self._runs.values()), (None, {}))[1])
-        names = known or tuple(Path(one).name if isinstance(one, str) else one.tag for one in self.given)
-        found: dict[str, Value] = {"qrels": _called(cast("Path | Qrels", self.qrels)), "runs": _listed(names)}
-        groups = cast("tuple[runs_reading.Member, ...]", self.pool.groups or ())
-        if groups:
-            pooled = sum(one.pooled for one in groups)
-            found["groups"] = f"{len({one.group for one in groups}):,}, {pooled:,} of {len(groups):,} runs pooled"
-        if self.pool.depth is not None:
-            found["pool depth"] = self.pool.depth
-        if self.pool.card is not None:
-            found["card"] = str(self.pool.card)
-        return found
-
-    def close(self) -> None:
-        """Forget what was read."""
-        self.is_closed = True
-        self._runs.clear()
-        self._in_full.clear()
-
-    def in_full(self, runs: Sequence[str | AnyRun]) -> Sequence[str | AnyRun]:
-        """Runs of a request so that their documents are known by name; only those are read, and once."""
-        return self._read_in_full([run if isinstance(run, str) else run.tag for run in runs], silent)
-
-    def _qrels_and_runs(
-        self,
-        names: Sequence[str] | None,
-        measures: Sequence[str],
-        like: As,
-        *,
-        with_ids: bool,
-        progress: Progress,
-    ) -> tuple[Path | Qrels, tuple[str | AnyRun, ...]]:
-        # Measures of others see documents by name.
-        parsed = measuring.parse_measures(measures)
-        with_ids = with_ids or any(not isinstance(one, measuring.Measure) for one in parsed)
-        known: Iterable[str] = self.names() if with_ids else self._read_all(like, progress)[1]
-        for name in names or ():
-            if name not in known:
-                raise UnknownName("run", str(name), known)
-        chosen = tuple(known) if names is None else names
-        if with_ids:
-            return cast("Path | Qrels", self.qrels), self._read_in_full(chosen, progress)
-        judged, read = self._read_all(like, progress)
-        return judged, tuple(read[name] for name in chosen)
-
-    def _teachers(self, request: Request) -> Request:
-        _, runs = self._read_all(request.like or "10")
-        known = {run if isinstance(run, str) else run.tag for run in request.runs}
-        return replace(request, runs=(*request.runs, *(run for name, run in runs.items() if name not in known)))
-
-    def _read_all(self, like: As, progress: Progress = silent) -> tuple[Qrels, dict[str, AnyRun]]:
-        if like not in self._runs:
-            request = Request(qrels=cast("Path | Qrels", self.qrels), runs=self.given, like=like)
-            qrels, found = reading.read_short(request, None, progress)
-            names = self.called or tuple(run.tag for run in found)
-            self._runs[like] = (
-                qrels,
-                {name: reading.renamed(run, name) for run, name in zip(found, names, strict=True)},
-            )
-        return self._runs[like]
-
-    def _read_in_full(self, names: Sequence[str], progress: Progress) -> tuple[AnyRun, ...]:
-        given = dict(zip(self.names(), self.given, strict=True))
-        new = [name for name in dict.fromkeys(names) if name not in self._in_full]
-        if new:
-            request = Request(qrels=qrels_columns.qrels_of([]), runs=tuple(given[name] for name in new))
-            found = reading.read_in_full(request, None, progress)[1]
-            self._in_full.update({name: reading.renamed(run, name) for run, name in zip(found, new, strict=True)})
-        return tuple(self._in_full[name] for name in names)
+        The key is of contents, so that what is kept can never be stale. Only the last one is kept: it is large.
+        """
+        if key is None:
+            return make()
+        if self._kept.get(what, (None,))[0] != key:
+            self._kept[what] = key, make()
+        return cast("Made", self._kept[what][1])
 
 
 def words_of(words: str | Sequence[str]) -> tuple[str, ...]:
@@ -419,33 +458,12 @@ def refuse_unknown(options: Mapping[str, object]) -> None:
             raise UsageError(f"{name} is one of {known}, not {value!r}")
 
 
-def qrels_or_file(value: object) -> Path | Qrels:
-    """Qrels from a frame or a mapping; a path is read later."""
-    return Path(value) if isinstance(value, str | os.PathLike) else frames.qrels_given(value)
-
-
-def pool_given(
-    *, groups: object = None, depth: int | None = None, card: str | os.PathLike[str] | None = None, pool: str = ""
-) -> fields.PoolOptions:
-    """What Python users tell about the pool, checked as far as that goes without the runs."""
-    if depth is not None and (type(depth) is not int or depth < 1):
-        raise UsageError(f"pool_depth is an integer from 1, not {depth!r}")
-    path = None if card is None else Path(card)
-    if path is not None and _is_missing(str(path)):
-        raise ProblemsFound("this card cannot be opened", [Problem("unreadable", "no such file", file=str(path))])
-    members = None if groups is None else frames.groups_given(groups)
-    return fields.PoolOptions(groups=members, depth=depth, card=path, pool=pool)
-
-
-def _is_missing(file: str) -> bool:
-    return file != "-" and not Path(file).exists()
-
-
-def _called(qrels: str | Path | Qrels) -> str:
+def called(qrels: str | Path | Qrels) -> str:
+    """Qrels as they are named where what is open is shown."""
     return str(qrels) if isinstance(qrels, str | Path) else f"{len(qrels):,} rows, given"
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
     """The number of names and the first of them."""
     more = f" and {len(names) - NAMES_SHOWN:,} more" if len(names) > NAMES_SHOWN else ""
     return f"{len(names):,}: {', '.join(names[:NAMES_SHOWN])}{more}" if names else "none"

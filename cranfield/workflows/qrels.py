@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -205,20 +205,13 @@ def older_grades(store: Store, word: str | None = None, selection: Selection = A
     return OlderGrades(older, min(off, older))
 
 
-def scale_warning(store: Store, word: str | None, selection: Selection = ALL) -> str:
-    """Warn whoever scores with qrels in which older grades stand; empty where there are none."""
-    older = str(older_grades(store, word, selection))
-    relevant_from = store.scale().relevant_from
-    return (
-        f"{older}; all are interpreted on the current scale: its gains, relevant from grade {relevant_from}"
-        if older
-        else ""
-    )
-
-
-def sample_warning(store: Store, qrels: columns.Qrels) -> str:
-    """Warn where strata tell too little of how the sample was drawn; empty where they do not."""
-    return UNEVEN if qrels.strata is not None and pools.draws_unevenly(store) else ""
+def scoring_warnings(store: Store, word: str | None, layers: Sequence[str], qrels: columns.Qrels) -> Iterator[str]:
+    """Warn whoever scores with qrels in which older grades stand, or whose strata tell too little of the sample."""
+    if older := str(older_grades(store, word, Selection(layers=tuple(layers)))):
+        on_scale = f"its gains, relevant from grade {store.scale().relevant_from}"
+        yield f"{older}; all are interpreted on the current scale: {on_scale}"
+    if qrels.strata is not None and pools.draws_unevenly(store):
+        yield UNEVEN
 
 
 def list_releases(store: Store) -> list[Manifest]:

@@ -17,7 +17,7 @@ from cranfield.runs.reading import read_rows
 from cranfield.runs.run import ranked
 from cranfield.store.events import add_found, append_events
 from cranfield.store.store import Store
-from cranfield.workflows.qrels import UNEVEN, Qrels, Selection, qrels_for, sample_warning
+from cranfield.workflows.qrels import UNEVEN, Qrels, Selection, qrels_for, scoring_warnings
 
 NOW = "2026-01-01T00:00:00.000Z"
 FIXED, UPPER, LOWER = "depth 2", "stratified strata=3-6:50,7-12:25 3-6", "stratified strata=3-6:50,7-12:25 7-12"
@@ -150,8 +150,12 @@ def test_a_release_made_before_the_pool_changed_is_no_longer_told_by_it(sampled:
 
 
 def test_a_sample_with_different_probabilities_in_a_stratum_is_warned_of(sampled: Store):
-    assert sample_warning(sampled, qrels_for(sampled, None, Selection(unjudged=True))) == ""
+    def warnings(*, unjudged: bool) -> list[str]:
+        qrels = qrels_for(sampled, None, Selection(unjudged=unjudged))
+        return list(scoring_warnings(sampled, None, ["main"], qrels))
+
+    assert warnings(unjudged=True) == []
     with sampled.write():
         sampled.connection.execute("UPDATE pool_entries SET probability = 0.9 WHERE document = 'd03'")
-    assert sample_warning(sampled, qrels_for(sampled, None, Selection(unjudged=True))) == UNEVEN
-    assert sample_warning(sampled, qrels_for(sampled)) == ""
+    assert warnings(unjudged=True) == [UNEVEN]
+    assert warnings(unjudged=False) == []

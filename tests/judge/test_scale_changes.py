@@ -14,7 +14,7 @@ from cranfield.workflows.collection import NAMED, change_guidelines, change_scal
 from cranfield.workflows.judge.agreement import agreement_report, agreement_with_people
 from cranfield.workflows.judge.organise import StoredAdjudication, begin_trial, judging_progress, open_cases, trial_of
 from cranfield.workflows.judge.session import StoredSession
-from cranfield.workflows.qrels import OlderGrades, Qrels, Selection, older_grades, scale_warning
+from cranfield.workflows.qrels import OlderGrades, Qrels, Selection, older_grades, qrels_for, scoring_warnings
 from cranfield.workflows.status import status as collection_status
 
 Sit = Callable[..., StoredSession]
@@ -82,10 +82,11 @@ def test_older_grades_are_counted_where_qrels_go_out(changed: Store, sit: Sit, k
     kept(str(older_grades(changed)))
     kept(export_warning(changed))
     kept(export_warning(changed, binary=True))
-    kept(scale_warning(changed, None))
+    (warning,) = scoring_warnings(changed, None, ["main"], qrels_for(changed))
+    kept(warning)
     judge(sit("ana", rejudge=True), 0, 1, 1)
     assert older_grades(changed) == OlderGrades()
-    assert (export_warning(changed), scale_warning(changed, "now")) == ("", "")
+    assert (export_warning(changed), *scoring_warnings(changed, "now", ["main"], qrels_for(changed))) == ("",)
     assert older_grades(changed, "before") == OlderGrades(3, 2)
 
 

@@ -168,7 +168,7 @@ def test_a_queue_is_kept_for_the_assessors(kitchen: Path, tmp_path: Path):
     copy(kitchen, tmp_path / "copy.db")
     with cf.open_collection(tmp_path / "copy.db") as collection:
         frame = collection.settle("mortar-dense", "stove-rocchio", measures="nDCG@5", queue="decide")
-        store = collection.results.inputs.collection("a test")
+        store = collection.results.collection("a test")
         queued = store.rows("SELECT topic, document FROM queue_entries ORDER BY topic, document")
     assert sorted(frame[["topic", "document"]].itertuples(index=False, name=None)) == queued
 
