@@ -23,7 +23,7 @@ from cranfield.judge.events import Event
 from cranfield.pool.build import build
 from cranfield.pool.candidates import PooledRuns, PoolRun, candidates_of, pooled_runs
 from cranfield.pool.plan import parse
-from cranfield.pool.strategy import Strata, strategies
+from cranfield.pool.strategy import Start, Strata, strategies
 from cranfield.runs.encoding import CodedRun
 from cranfield.store.events import append_events
 from cranfield.store.live_pools import choices
@@ -113,11 +113,11 @@ def whole_command(folder: Path, files: Path, *, repeat: int = 3) -> float:
 def steps(runs: PooledRuns, names: list[str]) -> Iterator[tuple[str, float]]:
     """Give (strategy, milliseconds from a judgment to the next document) on the first topic."""
     candidates = candidates_of(runs, runs.topics[0])
-    print(f"one step at {len(runs)} runs and {len(candidates):,} candidates, in ms:")
+    print(f"one step at {len(runs.runs)} runs and {len(candidates):,} candidates, in ms:")
     rng = np.random.default_rng(1)
     nobody = np.zeros(len(candidates), dtype=bool)
     for name in names:
-        state = strategies.get(name).start(candidates, seed=1)
+        state = strategies.get(name)(Start(candidates, 1))
         choice = state.choose(nobody)
         times = []
         for _ in range(200):

@@ -180,6 +180,19 @@ def facts_table(facts: Mapping[str, Value], *, caption: str = "", notes: Sequenc
     return replace(table_of(["fact", Column("value")], list(facts.items()), caption=caption, notes=notes), facts=True)
 
 
+@dataclass(frozen=True)
+class Changed(Result):
+    """What a command has changed: some facts, and sentences about them, which are all that people see."""
+
+    facts: Mapping[str, Value]
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    only_notes = True
+
+    def table(self) -> Table:
+        """The facts."""
+        return facts_table(self.facts)
+
+
 def with_best(table: Table, columns: Sequence[int]) -> Table:
     """The table with the highest value of each of these columns in bold; equal ones, as printed, all of them."""
     if len(table.rows) < 2:

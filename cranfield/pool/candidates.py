@@ -53,9 +53,6 @@ class PooledRuns:
     topic_ids: pa.Array
     document_ids: pa.Array
 
-    def __len__(self) -> int:
-        return len(self.runs)
-
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the runs."""

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from cranfield.base.errors import Problem, ProblemsFound, UsageError
-from cranfield.pool.build import assembled, build, duplicates_of, part_of
+from cranfield.pool.build import build
 from cranfield.pool.candidates import Candidates, Mask, PooledRuns, clusters_of
 from cranfield.pool.extend import collapsed_topic, earlier_of
 from cranfield.pool.plan import Plan, Selection
 from cranfield.pool.pool import (
     NO_PROBABILITY,
-    Duplicate,
     JudgingOrder,
     Pool,
     Stratum,
@@ -29,7 +28,7 @@ from cranfield.pool.pool import (
     view,
 )
 from cranfield.pool.stopping import Review
-from cranfield.pool.strategy import Label, State, Texts
+from cranfield.pool.strategy import Label, Start, State, Texts
 
 # One topic of a live pool: its warm-up, its adaptive step, and what comes after.
 
@@ -81,7 +80,7 @@ class LiveTopic:
         seen = view(candidates, step)
         self._barred = ~pool.eligible(seen, step)
         self._barred[pool.chosen] = False
-        self.state: State = step.strategy.start(seen, seed=pool.seed, texts=texts, query=query)
+        self.state: State = step.strategy(Start(seen, pool.seed, texts, query))
         self._sample: set[int] = set()
         if any(rule.needs_sample for rule in step.scope.stop):
             drawn = np.isin(pool.codes, pool.codes[pool.probabilities < 1])
@@ -125,7 +124,7 @@ class LiveTopic:
         late = [label for candidate, label in self.labels.items() if candidate not in self._warm_up]
         found_again = [candidate not in self._hidden for candidate in self._targets]
         review = Review([*first, *late], warm_up=len(first), targets=found_again)
-        reason = next(filter(None, (rule.says(review) for rule in self.step.scope.stop)), None)
+        reason = next(filter(None, (rule(review) for rule in self.step.scope.stop)), None)
         if reason is None and self.state.choose(self.excluded(())) is None:
             reason = "no document is left"
         if reason:
@@ -177,6 +176,23 @@ class LiveTopic:
         """Add what the adaptive step has chosen to a pool: what is judged first, then what is still out."""
         new = [one for one in dict.fromkeys([*self.chosen, *self.handed_out]) if not pool.present[one]]
         pool.add(Stratum(self.number, str(self.step)), np.array(new, dtype=np.int64), NO_PROBABILITY)
+
+    def is_free(self, document: str, under_judgment: Collection[str] = ()) -> bool:
+        """Say whether the adaptive step could choose a document now, whatever it would choose."""
+        known = self.candidates.numbers
+        if self.ended or document not in known:
+            return False
+        pending = [known[one] for one in under_judgment if one in known]
+        return not self.excluded({*pending, *self.handed_out})[known[document]]
+
+    def later(self) -> dict[Stratum, list[str]]:
+        """What the steps after the adaptive one passed over, by stratum; nothing before it has ended."""
+        pool, ids = self.pool, self.candidates.ids
+        return {
+            stratum: [ids[number] for number in pool.undrawn[pool.undrawn_codes == code]]
+            for code, stratum in enumerate(pool.strata)
+            if self.ended and stratum.step > self.number
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,13 +262,13 @@ class LivePool:
     def learn(self, judged: Judged) -> None:
         """Take in one judgment. What is not a candidate of one of the topics is passed over."""
         self._learnt.setdefault(judged.topic, []).append(judged)
-        live = self._at(judged.topic) if judged.topic in self._sizes else None
+        live = self.at(judged.topic) if judged.topic in self._sizes else None
         candidate = None if live is None else live.candidates.numbers.get(judged.document)
         if live is not None and candidate is not None:
             live.learn(candidate, judged.relevant)
         if self._is_spent(None):
             for topic in self.topics:
-                self._at(topic).end(f"{self._step.amount} reached")
+                self.at(topic).end(f"{self._step.amount} reached")
 
     def set_judgments(self, topic: str, judged: Sequence[Judged]) -> None:
         """Bring a topic to where these judgments, all that count for it now and in their order, leave it.
@@ -275,7 +291,7 @@ class LivePool:
         """Take in that documents were handed out: they are not offered again, and count as under judgment."""
         self._out.setdefault(topic, []).extend(documents)
         for document in documents if topic in self._live else ():
-            if (candidate := self.candidates(topic).numbers.get(document)) is not None:
+            if (candidate := self.at(topic).candidates.numbers.get(document)) is not None:
                 self._live[topic].handed_out[candidate] = None
 
     def close(self, topic: str, rule: str) -> None:
@@ -299,16 +315,16 @@ class LivePool:
         wanted = [topic for topic in self.topics if topics is None or topic in topics]
         pending: dict[str, list[int]] = {topic: [] for topic in wanted}
         for topic, document in under_judgment:
-            if topic in self._sizes and (number := self.candidates(topic).numbers.get(document)) is not None:
+            if topic in self._sizes and (number := self.at(topic).candidates.numbers.get(document)) is not None:
                 pending.setdefault(topic, []).append(number)
         choices: list[Choice] = []
         while len(choices) < size:
-            offers = ((topic, self._at(topic).offer(pending[topic])) for topic in self._in_turn(wanted, pending))
+            offers = ((topic, self.at(topic).offer(pending[topic])) for topic in self._in_turn(wanted, pending))
             topic, offered = next((one for one in offers if one[1] is not None), ("", None))
             if offered is None or (self.spreads and offered[2] != IN_POOL and self._is_spent(pending)):
                 break
             candidate, number, reason = offered
-            choices.append(Choice(topic, self.candidates(topic).ids[candidate], number, reason))
+            choices.append(Choice(topic, self.at(topic).candidates.ids[candidate], number, reason))
             pending[topic].append(candidate)
         return choices
 
@@ -320,55 +336,12 @@ class LivePool:
 
     def first(self, topics: Iterable[str]) -> Choice | None:
         """Give the next document of the topic whose turn it is, of those that can offer one."""
-        going_on = [topic for topic in topics if not self._at(topic).ended]
+        going_on = [topic for topic in topics if not self.at(topic).ended]
         in_turn = self._in_turn(going_on, {topic: [] for topic in going_on})
         return next((one for topic in in_turn for one in self.offer(1, topics=[topic])), None)
 
-    def candidates(self, topic: str) -> Candidates:
-        """Give what a topic can be judged on."""
-        return self._at(topic).candidates
-
-    def story(self, topic: str, document: str) -> tuple[Stratum, float]:
-        """Give the stratum of a document and its probability: NaN where judgments decide."""
-        live = self._at(topic)
-        return live.story(live.candidates.numbers[document])
-
-    def is_free(self, topic: str, document: str, under_judgment: Collection[str] = ()) -> bool:
-        """Say whether the adaptive step could choose a document now, whatever it would choose."""
-        live, known = self._at(topic), self.candidates(topic).numbers
-        if live.ended or document not in known:
-            return False
-        pending = [known[one] for one in under_judgment if one in known]
-        return not live.excluded({*pending, *live.handed_out})[known[document]]
-
-    def stands_for(self, topic: str, documents: Collection[str]) -> list[Duplicate]:
-        """Give the near-duplicates that stay out because one of some documents stands for them."""
-        candidates = self.candidates(topic)
-        codes = candidates.documents[[candidates.numbers[document] for document in documents]]
-        return duplicates_of(candidates, codes)
-
-    def later(self, topic: str) -> dict[Stratum, list[str]]:
-        """Give what the steps after the adaptive one passed over, by stratum; nothing before it has ended."""
-        live = self._at(topic)
-        pool, ids = live.pool, live.candidates.ids
-        return {
-            stratum: [ids[number] for number in pool.undrawn[pool.undrawn_codes == code]]
-            for code, stratum in enumerate(pool.strata)
-            if live.ended and stratum.step > self.number
-        }
-
-    def snapshot(self) -> Pool:
-        """Give the pool as it stands: the warm-up and what was chosen since, in the order of judging."""
-        parts = []
-        for live in map(self._at, self.topics):
-            pool = replace(live.pool, strata=list(live.pool.strata))
-            if not live.ended:
-                live.add_chosen(pool)
-            parts.append(part_of(pool, live.candidates, order="plan"))
-        return assembled(self.plan, self.runs, parts, seed=self._pool.seed, order=self._pool.order)
-
-    def _at(self, topic: str) -> LiveTopic:
-        """Give a topic, made ready when it is first needed."""
+    def at(self, topic: str) -> LiveTopic:
+        """A topic, made ready when it is first needed."""
         if topic not in self._live:
             candidates, pool, chosen = self._parts(topic)
             live = self._live[topic] = LiveTopic(
@@ -437,7 +410,7 @@ class LivePool:
             floor = int(self._step.amount.number) // (2 * len(self.topics))  # half of an even share
 
         def turn(topic: str) -> tuple[int, float, int]:
-            live = self._at(topic)
+            live = self.at(topic)
             size = live.size + live.away(pending[topic])
             if live.waiting(pending[topic]) is not None:
                 return 0, 0.0, 0

@@ -30,6 +30,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from operator import itemgetter
 from typing import Any, Literal, get_args
 
@@ -296,22 +297,11 @@ Mistake = tuple[int, str]
 """A position, and what is wrong there."""
 
 
-def parse(text: str) -> Plan:
-    """Give the plan that a text means, or raise a `UsageError` that lists everything wrong with it."""
-    return _read(text, is_checked=True)
+def parse(text: str, *, is_checked: bool = True) -> Plan:
+    """The plan that a text means; a `UsageError` lists everything that is wrong with it, with its position.
 
-
-def parse_stored(text: str) -> Plan:
-    """Give the plan of a pool that was built: it is only read.
-
-    Whether a plan makes sense was checked when its pool was built. A rule that came later must not make the pool
-    unreadable.
+    One that is not `is_checked` is only read, whether it makes sense or not.
     """
-    return _read(text, is_checked=False)
-
-
-def _read(text: str, *, is_checked: bool) -> Plan:
-    """Read the steps, pass over empty ones, and say everything that is wrong, each mistake with its position."""
     divided: list[list[Word]] = [[]]
     for match in _WORD.finditer(text):
         if match.group() == ";":
@@ -340,6 +330,10 @@ def _read(text: str, *, is_checked: bool) -> Plan:
         lines = [f"  at position {position}: {message}" for position, message in sorted(mistakes, key=itemgetter(0))]
         raise UsageError("\n".join([f"this plan cannot be used: {quoted(text, limit=300)}", *lines]))
     return Plan(tuple(step for step, _ in steps))
+
+
+parse_stored = partial(parse, is_checked=False)
+"""Reads the plan of a pool that was built, and checked then: a rule that came later must not make it unreadable."""
 
 
 class _StepReader:

@@ -17,7 +17,7 @@ from cranfield.base.errors import InputError, Problem, ProblemsFound, quoted
 from cranfield.base.text import counted
 from cranfield.pool.candidates import Candidates, Mask, by_group
 from cranfield.pool.plan import Plan, Selection
-from cranfield.pool.strategy import RankAmount, Strata, spelled_number
+from cranfield.pool.strategy import RankAmount, Sample, Strata, spelled_number
 from cranfield.runs.columns import Codes, Places, Scores, named
 
 # One topic's pool while it grows: each step of a plan adds what is not there yet.
@@ -142,7 +142,7 @@ class TopicPool:
         if step.strategy.kind == "sampling":
             self._add_sample(seen, step, number, np.flatnonzero(free), level)
             return
-        order = step.strategy.order(seen, seed=self.seed)
+        order: Places = step.strategy(seen, self.seed)
         if isinstance(step.strategy.amount, RankAmount):
             rank = step.strategy.amount.own_depths.get(seen.topic, int(step.amount.number))
             size = int(np.count_nonzero(seen.best_rank <= rank))
@@ -168,7 +168,7 @@ class TopicPool:
             strategy = strategy.configured({"strata": words})
         elif step.amount.kind != "all":
             count = self._wanted(step, len(free), level) if rate is None else _share_of(len(free), rate)
-        sample = strategy.sample(seen, free, count, seed=self.seed)
+        sample: Sample = strategy(seen, free, count, self.seed)
         if count is not None and len(sample.chosen) > count:
             self.beyond.add(number)
         is_drawn = np.zeros(len(seen), dtype=bool)
@@ -333,12 +333,6 @@ class Pool:
         place = self.topics.index(topic)
         return self.ids[self.offsets[place] : self.offsets[place + 1]]
 
-    def entry(self, topic: str, document: str) -> Entry:
-        """Give the story of one document, or say that it is not in the pool of the topic."""
-        if document not in self.documents_of(topic):
-            raise InputError(f"the document {quoted(document)} is not in the pool of topic {quoted(topic)}")
-        return next(one for one in self if (one.topic, one.document) == (topic, document))
-
     def __iter__(self) -> Iterator[Entry]:
         """Give all entries, topic by topic, in judging order."""
         for row, (topic, document) in enumerate(zip(self.topic_of_entry.tolist(), self.ids, strict=True)):
@@ -433,7 +427,7 @@ class Overlap:
 
     `shared` counts the documents that two of `names` both brought; its diagonal is what each brought at all.
     `jaccard` is that as a share of what the two have together, 0 where they have nothing. `unique` counts what each
-    brought alone.
+    brought and no other group did.
     """
 
     names: tuple[str, ...]
@@ -448,14 +442,8 @@ def overlap_of(pool: Pool, level: Literal["run", "group"]) -> Overlap:
     shared = np.rint(brought.T @ brought).astype(np.int64)
     own = np.diag(shared)
     jaccard = shared / np.maximum(own[:, None] + own[None, :] - shared, 1)
-    return Overlap(names, shared, jaccard, brought[brought.sum(axis=1) == 1].sum(axis=0).astype(np.int64))
-
-
-def contributions_of_runs(pool: Pool) -> list[tuple[int, int]]:
-    """Give for each run how many documents it contributed, and how many of these no other group did."""
-    alone = _brought(pool, "group")[1].sum(axis=1) == 1
-    runs = _brought(pool, "run")[1]
-    return list(zip(runs.sum(axis=0).astype(int).tolist(), runs[alone].sum(axis=0).astype(int).tolist(), strict=True))
+    of_one_group = _brought(pool, "group")[1].sum(axis=1) == 1
+    return Overlap(names, shared, jaccard, brought[of_one_group].sum(axis=0).astype(np.int64))
 
 
 def dominant_group(pool: Pool) -> Problem | None:

@@ -57,11 +57,6 @@ class StoppingRule(Part):
 
     needs_sample: bool = field(default=False, compare=False)
 
-    def says(self, review: Review) -> str | None:
-        """Give the reason to stop now, or None."""
-        reason: str | None = self.function(review, **self.options)
-        return reason
-
     def __str__(self) -> str:
         """Give the rule as it stands in a plan, without a number that is the default."""
         (number,) = self.options.values()

@@ -53,6 +53,10 @@ class Part:
         parameters = inspect.signature(self.function).parameters.values()
         return {one.name: one.default for one in parameters if one.kind is one.KEYWORD_ONLY}
 
+    def __call__(self, *inputs: Any) -> Any:
+        """What the function gives with these options."""
+        return self.function(*inputs, **self.options)
+
     def configured(self, words: Mapping[str, str]) -> Self:
         """Give the part with some options set from words, or raise a `UsageError`."""
         return replace(self, options={**self.options, **configured(self.function, words).keywords})
@@ -83,21 +87,6 @@ class Strategy(Part):
         """What its amount means, where that is not a number of documents."""
         return None if self.read_amount is None else self.read_amount(**self.options)
 
-    def order(self, candidates: Candidates, *, seed: int) -> Places:
-        """Give all candidate numbers in the order of a fixed strategy, the one to judge first at the front."""
-        order: Places = self.function(candidates, seed, **self.options)
-        return order
-
-    def sample(self, candidates: Candidates, eligible: Places, wanted: int | None, *, seed: int) -> Sample:
-        """Draw `wanted` of the eligible candidate numbers; None where the options say how many."""
-        sample: Sample = self.function(candidates, eligible, wanted, seed, **self.options)
-        return sample
-
-    def start(self, candidates: Candidates, *, seed: int, texts: Texts | None = None, query: str = "") -> State:
-        """Give the state of an adaptive strategy before the first judgment."""
-        state: State = self.function(Start(candidates, seed, texts, query), **self.options)
-        return state
-
 
 strategies: Registry[Strategy] = Registry(
     "pooling strategy", package="cranfield.pool.strategies", group="cranfield.strategies"
@@ -119,13 +108,16 @@ def register(
 
 
 fixed = partial(register, strategies, partial(Strategy, kind="fixed"))
-"""Registers a function that gives an order from (candidates, seed)."""
+"""Registers a function that gives all candidate numbers, the first to judge in front, from (candidates, seed)."""
 
 sampling = partial(register, strategies, partial(Strategy, kind="sampling"))
-"""Registers a function that gives a `Sample` from (candidates, eligible, wanted, seed)."""
+"""Registers a function that gives a `Sample` from (candidates, eligible, wanted, seed).
+
+`wanted` is None where the options say how many of the `eligible` candidate numbers are drawn.
+"""
 
 adaptive = partial(register, strategies, partial(Strategy, kind="adaptive"))
-"""Registers a function that gives a `State` from a `Start`."""
+"""Registers a function that gives the `State` before the first judgment from a `Start`."""
 
 
 def _by_score(name: str, *, function: Callable[..., Scores], **facts: Any) -> Strategy:

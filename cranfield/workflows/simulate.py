@@ -53,7 +53,7 @@ def about_known(field: Field) -> Iterator[str]:
     """Say what the simulation stands on."""
     known = field.known
     judged, relevant = int(known.judged.sum()), int(known.relevant.sum())
-    contributing, ranked = len(known.pooled), len(known.runs) - len(known.pooled)
+    contributing, ranked = len(known.pooled.runs), len(known.runs) - len(known.pooled.runs)
     groups = f" of {counted(len(known.pooled.teams), 'group')}" if field.has_groups else ""
     others = f", {counted(ranked, 'more run')} ranked only" if ranked else ""
     topics = counted(len(known.labels), "topic")

@@ -16,7 +16,7 @@ from cranfield.store.judging import live_leases, packet_facts, put_assignments
 from cranfield.store.store import Store, open_store
 from cranfield.workflows.check import check
 from cranfield.workflows.collection import NAMED, back_up
-from cranfield.workflows.judge.packets import Packet, make_packet, merge_packet
+from cranfield.workflows.judge.packets import make_packet, merge_packet
 from cranfield.workflows.judge.session import StoredSession, open_session
 from cranfield.workflows.qrels import Selection, qrels_for
 from cranfield.workflows.status import status as collection_status
@@ -46,7 +46,7 @@ def test_a_packet_holds_the_open_documents_of_its_topics_and_nothing_else(judgin
     desk.judge(desk.next_item(), 3, seconds=1.0)
     desk.leave()
     made = make_packet(judging, tmp_path / "packet.db", assessor="eve", topics=("t2", "t3"))
-    assert made == Packet(documents=8, topics=2, layer="main")
+    assert made.facts == {"documents": 8, "topics": 2, "layer": "main"}
     with open_store(tmp_path / "packet.db") as packet:
         assert documents.topic_ids(packet) == ["t2", "t3"]
         assert packet.rows("SELECT topic, document, position, why FROM queue_entries ORDER BY topic, position") == [
@@ -101,7 +101,7 @@ def test_the_documents_of_a_packet_are_reserved_until_it_comes_back(
     merge_packet(judging, path)
     assert live_leases(judging, "main", moment=time.time()) == []
     free = make_packet(judging, tmp_path / "free.db", assessor="bob", topics=("t2",), days=0)
-    assert free.documents == 6
+    assert free.facts["documents"] == 6
     assert live_leases(judging, "main", moment=time.time()) == []
 
 

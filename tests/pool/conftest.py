@@ -1,6 +1,7 @@
 """What the tests of pools share: runs from plain words, and random ones."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from uuid import uuid4
@@ -11,7 +12,11 @@ import pytest
 from hypothesis import strategies as st
 
 from cranfield.judge.events import Event
+from cranfield.pool.build import assembled, part_of
 from cranfield.pool.candidates import PooledRuns, runs_of
+from cranfield.pool.live import LivePool
+from cranfield.pool.pool import Entry
+from cranfield.pool.pool import Pool as PoolOfRuns
 from cranfield.runs.run import Rows, Run, ranked
 from cranfield.store.events import append_events
 from cranfield.store.pools import pool_topics
@@ -78,6 +83,22 @@ def specs(draw: st.DrawFn, *, runs: int = 4, documents: int = 7, topics: int = 1
     return some
 
 
+def entry(pool: PoolOfRuns, topic: str, document: str) -> Entry:
+    """Give the story of one document."""
+    return next(one for one in pool if (one.topic, one.document) == (topic, document))
+
+
+def snapshot(live: LivePool) -> PoolOfRuns:
+    """Give a live pool as it stands: the warm-up and what was chosen since, in the order of judging."""
+    parts = []
+    for topic in map(live.at, live.topics):
+        pool = replace(topic.pool, strata=list(topic.pool.strata))
+        if not topic.ended:
+            topic.add_chosen(pool)
+        parts.append(part_of(pool, topic.candidates, order="plan"))
+    return assembled(live.plan, live.runs, parts, seed=0, order="plan")
+
+
 class Toolbox:
     """The functions above, for tests that cannot import them."""
 
@@ -86,6 +107,8 @@ class Toolbox:
     lists_of = staticmethod(lists_of)
     a_run = staticmethod(a_run)
     specs = staticmethod(specs)
+    entry = staticmethod(entry)
+    snapshot = staticmethod(snapshot)
 
 
 @pytest.fixture(scope="session")

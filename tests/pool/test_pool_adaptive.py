@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cranfield.pool.candidates import candidates_of, numbers
 from cranfield.pool.plan import parse
-from cranfield.pool.strategy import strategies
+from cranfield.pool.strategy import Start, strategies
 
 RELEVANT = {"d1", "d3", "d5"}
 
@@ -17,7 +17,7 @@ RELEVANT = {"d1", "d3", "d5"}
 def sequence(runs, plan, relevant, *, seed=0, topic="1", length=99):
     """Judge one document after the other, as an assessor who knows the relevant ones."""
     candidates = candidates_of(runs, topic)
-    state = parse(plan).steps[0].strategy.start(candidates, seed=seed)
+    state = parse(plan).steps[0].strategy(Start(candidates, seed))
     nobody = np.zeros(len(candidates), dtype=bool)
     judged = []
     while len(judged) < length and (choice := state.choose(nobody)) is not None:
@@ -353,12 +353,12 @@ def test_the_state_is_a_function_of_the_judgments_in_their_order(worked, name):
     strategy = strategies.get(name)
     nobody = np.zeros(len(candidates), dtype=bool)
     history = [(3, True), (6, None), (0, False), (4, True)]
-    one = strategy.start(candidates, seed=4)
+    one = strategy(Start(candidates, 4))
     for candidate, label in history:
         one.choose(nobody)
         one.choose(~nobody)
         one.learn(candidate, label)
-    other = strategy.start(candidates, seed=4)
+    other = strategy(Start(candidates, 4))
     for candidate, label in history:
         other.learn(candidate, label)
     assert one.choose(nobody) == other.choose(nobody)

@@ -4,11 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.pool.build import build, without_model
+from cranfield.pool.build import build, duplicates_of, without_model
 from cranfield.pool.extend import Chosen, extend, missing_by_depth, with_chosen
 from cranfield.pool.live import Judged, LivePool
 from cranfield.pool.plan import parse
-from cranfield.pool.pool import NO_PROBABILITY, Stratum, contributions_of_runs
+from cranfield.pool.pool import NO_PROBABILITY, Stratum
 
 PLANS = [
     "depth 1; mtf until 6",
@@ -80,7 +80,7 @@ def test_a_budget_that_was_spent_is_not_any_more_when_a_judgment_is_taken_back(w
     assert len(live.offer(9)) == 1
 
 
-def test_what_was_handed_out_before_the_end_is_no_part_of_a_sample_after_it(worked):
+def test_what_was_handed_out_before_the_end_is_no_part_of_a_sample_after_it(toolbox, worked):
     plan = parse("hedge until 5 stop=nonrelevant:2; sample 50%")
     live = LivePool(plan, worked, topics=["1"])
     chosen = [choice.document for choice in live.offer(4)]
@@ -88,10 +88,10 @@ def test_what_was_handed_out_before_the_end_is_no_part_of_a_sample_after_it(work
     for document in chosen[:2]:
         live.learn(Judged("1", document, False))
     assert live.ended == {"1": "the last 2 judged documents were not relevant"}
-    ((sample, undrawn),) = live.later("1").items()
-    drawn = [entry.document for entry in live.snapshot() if entry.stratum == sample.name]
+    ((sample, undrawn),) = live.at("1").later().items()
+    drawn = [entry.document for entry in toolbox.snapshot(live) if entry.stratum == sample.name]
     assert {*drawn, *undrawn} == {f"d{number}" for number in range(1, 8)} - set(chosen)
-    assert live.snapshot().documents_of("1")[:4] == chosen
+    assert toolbox.snapshot(live).documents_of("1")[:4] == chosen
 
 
 def test_a_topic_that_was_closed_offers_nothing_whatever_is_taken_back(worked):
@@ -122,7 +122,7 @@ def test_a_warm_up_that_is_judged_late_does_not_count_as_steps_without_a_find(wo
     assert live.ended == {"1": "nothing relevant in the last 2 steps"}
 
 
-def test_chosen_documents_stand_behind_the_others_and_an_extension_keeps_them(worked):
+def test_chosen_documents_stand_behind_the_others_and_an_extension_keeps_them(toolbox, worked):
     plan = parse("depth 1; mtf until 5")
     few = worked.chosen(["A", "B"])
     step = Stratum(2, "mtf until 5")
@@ -133,10 +133,10 @@ def test_chosen_documents_stand_behind_the_others_and_an_extension_keeps_them(wo
         ("d1", 1, 1.0),
         ("d5", 2, None),
     ]
-    assert [(one.run, one.rank) for one in pool.entry("1", "d5").contributions] == [("A", 5)]
+    assert [(one.run, one.rank) for one in toolbox.entry(pool, "1", "d5").contributions] == [("A", 5)]
     grown = extend(pool, worked)  # d5 is the first of C: it is there already
     assert [(one.document, one.step, one.version) for one in grown] == [("d3", 1, 1), ("d1", 1, 1), ("d5", 2, 1)]
-    assert [(one.run, one.rank) for one in grown.entry("1", "d5").contributions] == [("A", 5), ("C", 1)]
+    assert [(one.run, one.rank) for one in toolbox.entry(grown, "1", "d5").contributions] == [("A", 5), ("C", 1)]
     live = LivePool(plan, worked, pool=grown)
     assert len(live.offer(9)) == 2
 
@@ -146,8 +146,10 @@ def test_a_chosen_document_goes_on_standing_for_its_near_duplicates(worked):
     few = worked.chosen(["A", "B"])
     begun = build(plan, few, topics=["1"], clusters=clusters)
     live = LivePool(plan, few, pool=begun, clusters=clusters)
-    assert "d5" not in live.candidates("1").ids  # d4 has the better rank
-    assert [(one.document, one.representative) for one in live.stands_for("1", ["d4"])] == [("d5", "d4")]
+    assert "d5" not in live.at("1").candidates.ids  # d4 has the better rank
+    candidates = live.at("1").candidates
+    left_out = duplicates_of(candidates, candidates.documents[[candidates.numbers["d4"]]])
+    assert [(one.document, one.representative) for one in left_out] == [("d5", "d4")]
     pool = with_chosen(
         begun, few, {"1": [Chosen("d4", Stratum(2, "mtf until 6"), NO_PROBABILITY)]}, clusters=clusters
     )
@@ -155,7 +157,7 @@ def test_a_chosen_document_goes_on_standing_for_its_near_duplicates(worked):
     assert "d5" not in grown.documents_of("1")
     assert [(one.document, one.representative) for one in grown.duplicates] == [("d5", "d4"), ("d7", "d4")]
     again = LivePool(plan, worked, pool=grown, clusters=clusters)
-    assert not {"d5", "d7"} & set(again.candidates("1").ids)
+    assert not {"d5", "d7"} & set(again.at("1").candidates.ids)
 
 
 def test_a_plan_that_cannot_be_repeated_is_checked_without_its_model():
@@ -182,9 +184,3 @@ def test_what_a_deeper_pool_would_add(worked):
     pool = build(parse("depth 1"), worked, clusters=clusters)
     assert missing_by_depth(pool, worked, clusters=clusters).tolist() == [0, 2, 0, 1, 1]
     assert missing_by_depth(build(parse("sample 1"), worked, topics=["2"]), worked).sum() == 2
-
-
-def test_what_a_run_brought_and_no_other_group_did(toolbox):
-    runs = toolbox.pooled(toolbox.worked, {"A": "north", "B": "north", "C": "south"})
-    pool = build(parse("depth 3"), runs, topics=["1"])  # A d1 d2 d3; B d3 d6 d1; C d5 d3 d2
-    assert contributions_of_runs(pool) == [(3, 1), (3, 2), (3, 1)]

@@ -15,15 +15,15 @@ from cranfield.pool.pool import Contribution, Duplicate, Entry
 from cranfield.pool.strategies.weights import hedge_gains
 
 
-def test_an_entry_tells_every_run_and_rank_that_brought_it(worked):
+def test_an_entry_tells_every_run_and_rank_that_brought_it(toolbox, worked):
     pool = build(parse("depth 2; rrf until 7"), worked, topics=["1"])
-    assert pool.entry("1", "d3") == Entry(
+    assert toolbox.entry(pool, "1", "d3") == Entry(
         "1", "d3", 2, 1, "depth 2", 1.0, (Contribution("A", 3), Contribution("B", 1), Contribution("C", 2))
     )
-    assert pool.entry("1", "d4") == Entry(
+    assert toolbox.entry(pool, "1", "d4") == Entry(
         "1", "d4", 6, 2, "rrf until 7", 1.0, (Contribution("A", 4), Contribution("B", 5))
     )
-    assert pool.entry("1", "d7") == Entry("1", "d7", 7, 2, "rrf until 7", 1.0, (Contribution("C", 5),))
+    assert toolbox.entry(pool, "1", "d7") == Entry("1", "d7", 7, 2, "rrf until 7", 1.0, (Contribution("C", 5),))
 
 
 def test_a_plan_that_looks_no_deeper_pools_no_deeper(worked):
@@ -37,12 +37,9 @@ def test_a_plan_that_looks_no_deeper_pools_no_deeper(worked):
     }
 
 
-def test_what_is_not_in_the_pool_has_no_story(worked, kept: Kept):
-    pool = build(parse("depth 1"), worked)
+def test_a_topic_that_is_not_in_the_pool_has_no_documents(worked, kept: Kept):
     with kept.raises(InputError):
-        pool.entry("1", "d7")
-    with kept.raises(InputError):
-        pool.entry("3", "d1")
+        build(parse("depth 1"), worked).documents_of("3")
 
 
 def test_later_steps_add_only_what_is_not_there_yet(order_of):

@@ -13,7 +13,7 @@ from cranfield.pool.live import Judged, LivePool
 from cranfield.pool.plan import parse
 from cranfield.pool.replay import replay
 from cranfield.pool.strategies.cal import rounds_after
-from cranfield.pool.strategy import strategies
+from cranfield.pool.strategy import Start, strategies
 from cranfield.store import documents as stored_documents
 
 WORDS = {"relevant": "copper pan soda burnt clean", "other": "train ticket station platform track"}
@@ -72,21 +72,21 @@ def test_the_state_is_a_function_of_the_judgments_and_survives_a_restart(reading
 def test_without_texts_or_words_it_says_so(worked, kept: Kept):
     candidates = candidates_of(worked, "1")
     with kept.raises(UsageError):
-        strategies.get("cal").start(candidates, seed=0)
+        strategies.get("cal")(Start(candidates, 0))
     with kept.raises(UsageError):
-        strategies.get("cal").start(candidates, seed=0, texts=lambda ids: ["" for _ in ids])
+        strategies.get("cal")(Start(candidates, 0, texts=lambda ids: ["" for _ in ids]))
 
 
 def test_without_the_library_it_names_the_extra(worked, monkeypatch, kept: Kept):
     monkeypatch.setitem(sys.modules, "sklearn.feature_extraction.text", None)
     with kept.raises(MissingExtra):
-        strategies.get("cal").start(candidates_of(worked, "1"), seed=0, texts=lambda ids: list(ids))
+        strategies.get("cal")(Start(candidates_of(worked, "1"), 0, texts=lambda ids: list(ids)))
 
 
 def test_a_candidate_without_a_label_teaches_nothing_and_is_not_offered_again(reading):
     runs, _, texts = reading
     candidates = candidates_of(runs, "1")
-    state = strategies.get("cal").configured({"negatives": 5}).start(candidates, seed=0, texts=texts, query="pan")
+    state = strategies.get("cal").configured({"negatives": 5})(Start(candidates, 0, texts=texts, query="pan"))
     seen = []
     while (choice := state.choose(np.zeros(len(candidates), dtype=bool))) is not None:
         seen.append(choice[0])

@@ -41,11 +41,11 @@ def test_a_number_of_documents_is_counted_beyond_the_warm_up(worked):
     assert [step for _, _, step in judged_all(live)] == [1, 1, 1, 2, 2]
 
 
-def test_steps_after_the_adaptive_one_follow_when_it_has_ended(worked):
+def test_steps_after_the_adaptive_one_follow_when_it_has_ended(toolbox, worked):
     live = LivePool(parse("depth 1; hedge 2; sample 50%"), worked, topics=["1"])
     order = judged_all(live)
     assert [step for _, _, step in order] == [1, 1, 1, 2, 2, 3]
-    pool = live.snapshot()
+    pool = toolbox.snapshot(live)
     assert [(entry.step, entry.probability) for entry in pool] == [
         (1, 1.0),
         (1, 1.0),
@@ -62,14 +62,14 @@ def test_without_an_amount_everything_is_judged(worked):
     assert live.ended == {"1": "no document is left", "2": "no document is left"}
 
 
-def test_a_snapshot_is_the_pool_so_far_and_changes_nothing(worked):
+def test_a_snapshot_is_the_pool_so_far_and_changes_nothing(toolbox, worked):
     live = LivePool(parse("depth 1; mtf until 6"), worked, topics=["1"])
     order = judged_all(live, limit=4)
-    pool = live.snapshot()
+    pool = toolbox.snapshot(live)
     assert [entry.document for entry in pool] == [document for _, document, _ in order]
-    assert pool.entry("1", order[3][1]).stratum == "mtf until 6"
+    assert toolbox.entry(pool, "1", order[3][1]).stratum == "mtf until 6"
     assert len(judged_all(live)) == 2
-    assert len(live.snapshot()) == 6
+    assert len(toolbox.snapshot(live)) == 6
 
 
 PLANS = [
@@ -125,22 +125,22 @@ def test_a_batch_is_what_would_be_offered_one_by_one_to_several_assessors(worked
     assert batch == one_by_one
 
 
-def test_a_document_that_was_offered_before_the_end_still_enters(worked):
+def test_a_document_that_was_offered_before_the_end_still_enters(toolbox, worked):
     live = LivePool(parse("mtf stop=nonrelevant:2"), worked, topics=["1"])
     offered = [choice.document for choice in live.offer(3)]
     for document in offered:
         live.learn(Judged("1", document, False))
     assert live.ended == {"1": "the last 2 judged documents were not relevant"}
-    assert live.snapshot().documents_of("1") == offered
+    assert toolbox.snapshot(live).documents_of("1") == offered
 
 
-def test_judgments_from_elsewhere_teach_and_count(worked):
+def test_judgments_from_elsewhere_teach_and_count(toolbox, worked):
     live = LivePool(parse("max-mean until 4"), worked, topics=["1"])
     live.learn(Judged("1", "d7", False))
     live.learn(Judged("1", "unheard-of", True))
     live.learn(Judged("77", "d1", True))
     assert len(judged_all(live)) == 3
-    assert live.snapshot().documents_of("1")[0] == "d7"
+    assert toolbox.snapshot(live).documents_of("1")[0] == "d7"
 
 
 def test_a_budget_across_topics_goes_where_it_finds_most_above_a_floor(toolbox):
@@ -164,7 +164,7 @@ def test_a_budget_across_topics_goes_where_it_finds_most_above_a_floor(toolbox):
     }.items():
         live = LivePool(parse(plan), runs)
         judged_all(live, labels)
-        assert live.snapshot().sizes == expected, plan
+        assert toolbox.snapshot(live).sizes == expected, plan
         assert set(live.ended) == {"poor", "rich"}
 
 
@@ -201,23 +201,23 @@ RULES = [
 
 @pytest.mark.parametrize(("rule", "labels", "reason"), RULES, ids=lambda value: str(value)[:40])
 def test_a_rule_says_when_it_is_enough_and_why(rule, labels, reason):
-    assert parsed_rule(rule).says(Review(labels)) == reason
+    assert parsed_rule(rule)(Review(labels)) == reason
 
 
 def test_the_warm_up_does_not_make_a_topic_look_dry():
     labels = [False] * 5 + [True, False]
     for rule in ("nonrelevant:2", "dry:2"):
-        assert parsed_rule(rule).says(Review(labels, warm_up=0)) is None
-        assert parsed_rule(rule).says(Review([False] * 7, warm_up=6)) is None
-        assert parsed_rule(rule).says(Review([False] * 7, warm_up=5)) is not None
+        assert parsed_rule(rule)(Review(labels, warm_up=0)) is None
+        assert parsed_rule(rule)(Review([False] * 7, warm_up=6)) is None
+        assert parsed_rule(rule)(Review([False] * 7, warm_up=5)) is not None
 
 
 def test_a_target_is_reached_when_the_first_relevant_ones_of_the_sample_are_found_again():
     rule, reached = parsed_rule("target:2"), "found again: the first 2 relevant documents of the sample"
-    assert rule.says(Review([], targets=[True])) is None
-    assert rule.says(Review([], targets=[True, False, True])) is None
-    assert rule.says(Review([], targets=[True, True, False])) == reached
-    assert rule.says(Review([], targets=[True, True])) == reached
+    assert rule(Review([], targets=[True])) is None
+    assert rule(Review([], targets=[True, False, True])) is None
+    assert rule(Review([], targets=[True, True, False])) == reached
+    assert rule(Review([], targets=[True, True])) == reached
 
 
 def test_the_labels_of_a_target_sample_are_kept_from_the_strategy_until_it_asks(toolbox):

@@ -46,7 +46,7 @@ def test_depth_100_explains_what_was_judged(runs, labels):
     pool = build(parse("depth 100"), runs)
     topics = [pool.topics[place] for place in pool.topic_of_entry]
     known = [labels[topic].get(document) for topic, document in zip(topics, pool.ids, strict=True)]
-    assert len(runs) == 37
+    assert len(runs.runs) == 37
     assert sum(map(len, labels.values())) == 62_620
     assert sum(label is not None for label in known) == 51_395
     best = np.minimum.reduceat(pool.contribution_ranks, pool.contribution_offsets[:-1])

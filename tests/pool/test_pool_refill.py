@@ -64,7 +64,7 @@ def test_what_is_chosen_one_by_one_is_what_the_core_chooses(hall, toolbox, plan)
         for topic in live.topics:
             while choices := live.offer(topics=[topic]):
                 live.learn(Judged(topic, choices[0].document, LABELS[topic].get(choices[0].document, False)))
-        expected = {topic: set(live.snapshot().documents_of(topic)) for topic in live.topics}
+        expected = {topic: set(toolbox.snapshot(live).documents_of(topic)) for topic in live.topics}
         assert {topic: set(hall.entries(topic)) for topic in live.topics} == expected
     total = {"max-mean-ns budget 8 across topics floor=2": 8, "mtf-global budget 7 across topics": 7}.get(plan)
     assert total is None or total == len(hall.entries("1")) + len(hall.entries("2"))

@@ -110,7 +110,7 @@ def test_the_number_of_relevant_is_estimated_without_bias(worked, name, options,
     relevant = np.array([document in RELEVANT for document in candidates.ids])
     estimates = []
     for seed in range(3000):
-        sample = strategy.sample(candidates, everybody, size, seed=seed)
+        sample = strategy(candidates, everybody, size, seed)
         assert (sample.probabilities > 0).all()
         assert (sample.probabilities <= 1).all()
         estimates.append((relevant[sample.chosen] / sample.probabilities).sum())
@@ -124,7 +124,7 @@ def test_a_document_is_drawn_as_often_as_its_probability_says(worked, name, opti
     strategy = strategies.get(name).configured(options)
     times, probabilities = np.zeros(len(candidates)), np.zeros(len(candidates))
     for seed in range(3000):
-        sample = strategy.sample(candidates, np.arange(len(candidates)), size, seed=seed)
+        sample = strategy(candidates, np.arange(len(candidates)), size, seed)
         times[sample.chosen] += 1
         probabilities[sample.chosen] = sample.probabilities
     assert np.abs(times / 3000 - probabilities).max() < 0.04
@@ -136,7 +136,7 @@ def test_statap_weighs_documents_as_by_hand(toolbox):
     candidates = candidates_of(runs, "1")
     found = {}
     for seed in range(200):
-        sample = strategies.get("statap").sample(candidates, np.arange(3), 1, seed=seed)
+        sample = strategies.get("statap")(candidates, np.arange(3), 1, seed)
         found.update({candidates.ids[number]: float(p) for number, p in zip(sample.chosen, sample.probabilities)})  # noqa: B905
     assert found == pytest.approx({"x": 0.3125, "y": 0.5, "z": 0.1875})
 

@@ -89,7 +89,7 @@ def stratified_sample(
     places = candidates.best_rank
     if not read.by_rank:
         places = np.empty(len(candidates), dtype=np.int32)
-        places[strategies.get(order).order(candidates, seed=seed)] = np.arange(1, len(candidates) + 1)
+        places[strategies.get(order)(candidates, seed)] = np.arange(1, len(candidates) + 1)
     insides = [
         np.flatnonzero((places[eligible] >= first) & (places[eligible] <= last)) for first, last, _ in read.parts
     ]

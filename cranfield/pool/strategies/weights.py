@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import log
 from typing import Annotated
 
@@ -19,8 +20,23 @@ _DECIMALS = 9
 """Decimals of a weight of `mtc` that count. It is a difference: what is left of nothing must be nothing."""
 
 
-def _rbp_gains(candidates: Candidates, p: float) -> Scores:
-    return np.where(candidates.found, (1 - p) * np.power(p, candidates.ranks - 1.0), 0.0)
+def _rbp_state(start: Start, p: float, weigh: Callable[[Scores, Scores], Scores]) -> State:
+    """Gains of RBP times what each run weighs, by its base and its residual."""
+    candidates = start.candidates
+    gains = np.where(candidates.found, (1 - p) * np.power(p, candidates.ranks - 1.0), 0.0)
+    bases, residuals = np.zeros(len(gains)), np.ones(len(gains))
+
+    def learn(candidate: int, label: Label) -> None:
+        residuals[:] -= gains[:, candidate]
+        if label:
+            bases[:] += gains[:, candidate]
+
+    return HighestScore(
+        len(candidates),
+        scores=lambda: rounded(weigh(bases, residuals) @ gains),
+        learn=learn,
+        reason="weight {:.4g}".format,
+    )
 
 
 @adaptive("rbp-b", summary="RBP weights times the residual of the run (method B)")
@@ -34,15 +50,7 @@ def rbp_b(start: Start, *, p: Persistence = 0.8) -> State:
     Source: Moffat, Webber and Zobel, "Strategic system comparisons via targeted relevance judgments", SIGIR 2007
     (method B).
     """
-    gains = _rbp_gains(start.candidates, p)
-    residuals = np.ones(len(gains))
-
-    def learn(candidate: int, label: Label) -> None:
-        residuals[:] -= gains[:, candidate]
-
-    return HighestScore(
-        len(start.candidates), scores=lambda: rounded(residuals @ gains), learn=learn, reason="weight {:.4g}".format
-    )
+    return _rbp_state(start, p, lambda bases, residuals: residuals)
 
 
 @adaptive("rbp-c", summary="RBP weights, favouring runs that are likely to be good (method C)")
@@ -56,18 +64,7 @@ def rbp_c(start: Start, *, p: Persistence = 0.8) -> State:
     Source: Moffat, Webber and Zobel, "Strategic system comparisons via targeted relevance judgments", SIGIR 2007
     (method C).
     """
-    gains = _rbp_gains(start.candidates, p)
-    bases, residuals = np.zeros(len(gains)), np.ones(len(gains))
-
-    def learn(candidate: int, label: Label) -> None:
-        residuals[:] -= gains[:, candidate]
-        if label:
-            bases[:] += gains[:, candidate]
-
-    def scores() -> Scores:
-        return rounded((residuals * (bases + residuals / 2) ** 3) @ gains)
-
-    return HighestScore(len(start.candidates), scores=scores, learn=learn, reason="weight {:.4g}".format)
+    return _rbp_state(start, p, lambda bases, residuals: residuals * (bases + residuals / 2) ** 3)
 
 
 @adaptive("hedge", summary="Hedge: on-line learning of run weights")

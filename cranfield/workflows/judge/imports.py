@@ -12,7 +12,7 @@ from uuid import UUID, uuid5
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.files import Source
 from cranfield.base.records import MAIN
-from cranfield.base.tables import Result, Table, facts_table, table_of
+from cranfield.base.tables import Changed, Result, Table, table_of
 from cranfield.base.text import counted, now, stored_moment
 from cranfield.judge import external
 from cranfield.judge.events import Event, SourceKind
@@ -39,35 +39,14 @@ _LONGEST_NAME = 80
 _UNREADABLE = "?"
 
 
-@dataclass(frozen=True)
-class Imported(Result):
-    """What a file brought: new judgments, those that were there, rows that say "not judged", grades replaced.
-
-    `junk` are rows with a grade of -2 or below, as the web tracks have it for spam: they bring nothing either.
-    """
-
-    new: int
-    same: int
-    unjudged: int
-    replaced: int
-    assessors: tuple[str, ...]
-    junk: int = 0
-    notes: tuple[str, ...] = field(default=(), compare=False)
-    only_notes = True
-
-    def table(self) -> Table:
-        counts = {"new": self.new, "same": self.same, "unjudged": self.unjudged, "replaced": self.replaced}
-        return facts_table({**counts, "junk": self.junk, "assessors": ", ".join(self.assessors)})
-
-
 def import_judgments(
     store: Store, path: Path, *, layer: str = MAIN, assessor: str = "", format: str | None = None
-) -> Imported:
+) -> Changed:
     """Import a file of judgments, all or nothing; importing the same again does nothing.
 
     Topics and documents must be known where the collection has some, and grades must be on the scale in force. Rows
-    with a grade below 0 bring nothing: -1 says that a document was pooled and not judged, and what is below is junk
-    that no scale here has.
+    with a grade below 0 bring nothing: -1 says that a document was pooled and not judged, and what is below is junk,
+    as the web tracks have it for spam, which no scale here has.
     """
     if not layer or not layer.isprintable() or layer != layer.strip() or len(layer) > _LONGEST_NAME:
         raise UsageError(f"{quoted(layer)} is not a valid layer name; use one line without surrounding blanks")
@@ -97,14 +76,14 @@ def import_judgments(
     keys = {event.uuid: (event.topic, event.document, layer, event.assessor) for event in made}
     changed = {keys[one.uuid] for one in made if standing.get(keys[one.uuid], one.grade) != one.grade}
     replaced = changed & {keys[event.uuid] for event in added}
-    names = tuple(sorted({event.assessor for event in made}))
+    names = ", ".join(sorted({event.assessor for event in made}))
     junk = sum(row.grade <= reading.JUNK for row in rows)
     unjudged = len(rows) - len(judged) - junk
     same = len(made) - len(added)
     parts = [f"{counted(len(added), 'judgment')} imported"]
     parts += [f"{same:,} already present"] if same else []
     parts += [f"{counted(unjudged, 'row')} skipped (pooled but not judged)"] if unjudged else []
-    notes = [f"{path}: {', '.join(parts)}; assessors: {', '.join(names) or 'none'}"]
+    notes = [f"{path}: {', '.join(parts)}; assessors: {names or 'none'}"]
     if junk:
         notes.append(
             f"warning: {counted(junk, 'row')} with a grade of -2 or below (junk) skipped: use the lowest"
@@ -112,7 +91,8 @@ def import_judgments(
         )
     if replaced:
         notes.append(f"warning: {counted(len(replaced), 'earlier grade')} of the same assessor replaced")
-    return Imported(len(added), same, unjudged, len(replaced), names, junk, tuple(notes))
+    counts = {"new": len(added), "same": same, "unjudged": unjudged, "replaced": len(replaced), "junk": junk}
+    return Changed({**counts, "assessors": names}, tuple(notes))
 
 
 def _problems(store: Store, rows: Sequence[reading.FileJudgment]) -> list[Problem]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from cranfield.base.errors import UsageError
 from cranfield.base.files import Progress, silent
 from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Result, Table, Value, facts_table, table_of
+from cranfield.base.tables import Changed, Result, Table, table_of
 from cranfield.base.text import counted, in_words
 from cranfield.judge.events import Disagreement
 from cranfield.store import judging
@@ -22,18 +22,6 @@ from cranfield.workflows import collection
 with deferred:
     from cranfield.workflows.judge import agreement, external, imports, organise, packets
     from cranfield.workflows.judge import session as sessions
-
-
-@dataclass(frozen=True)
-class Changed(Result):
-    """What was put in force: some facts, and sentences about them."""
-
-    facts: Mapping[str, Value]
-    notes: tuple[str, ...] = ()
-    only_notes = True
-
-    def table(self) -> Table:
-        return facts_table(self.facts)
 
 
 @dataclass(frozen=True)
@@ -175,9 +163,7 @@ class Judge:
 
     # What goes in and out
 
-    def import_(
-        self, file: Path, *, assessor: str = "", layer: str = MAIN, format: str | None = None
-    ) -> imports.Imported:
+    def import_(self, file: Path, *, assessor: str = "", layer: str = MAIN, format: str | None = None) -> Changed:
         """Import judgments made elsewhere."""
         return imports.import_judgments(self._store, file, layer=layer, assessor=assessor, format=format)
 
@@ -185,7 +171,7 @@ class Judge:
         """Propagate grades to the near-duplicates of judged documents."""
         return imports.propagate(self._store, layer=layer, exact_only=exact)
 
-    def packet(self, assessor: str, output: Path, **options: Any) -> packets.Packet:
+    def packet(self, assessor: str, output: Path, **options: Any) -> Changed:
         """Write a judging packet; the options are those of `make_packet`."""
         made = packets.make_packet(self._store, output, assessor=assessor, **options)
         judge = f"judge it with: {self._type('judge', output)}"

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from cranfield._version import __version__
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UnknownName, UsageError, quoted
-from cranfield.base.tables import Result, Table, facts_table, table_of
+from cranfield.base.tables import Changed, Result, Table, table_of
 from cranfield.base.text import counted, moment, now
 from cranfield.judge.events import Event, Kind, faults_of, fold
 from cranfield.judge.queue import NOTHING
@@ -25,20 +25,6 @@ DAYS = 14.0
 _SECONDS_A_DAY = 86_400
 
 
-@dataclass(frozen=True)
-class Packet(Result):
-    """A packet that was made: for how many documents of how many topics."""
-
-    documents: int
-    topics: int
-    layer: str
-    notes: tuple[str, ...] = field(default=(), compare=False)
-    only_notes = True
-
-    def table(self) -> Table:
-        return facts_table({"documents": self.documents, "topics": self.topics, "layer": self.layer})
-
-
 def make_packet(
     store: Store,
     path: Path,
@@ -50,7 +36,7 @@ def make_packet(
     order: str = "plan",
     seed: int = 0,
     days: float = DAYS,
-) -> Packet:
+) -> Changed:
     """Write a packet with what is open for the assessor in a pool (the latest) or in a queue.
 
     In the same transaction the documents are reserved for the assessor: for `days` nobody else is given them; 0
@@ -91,7 +77,7 @@ def make_packet(
         create_store(path, furnish=lambda packet: _furnish(store, packet, facts, pairs))
     in_topics = len({topic for topic, _ in pairs})
     wrote = f"wrote {path}: {counted(len(pairs), 'document')} of {counted(in_topics, 'topic')}"
-    return Packet(len(pairs), in_topics, layer, (wrote,))
+    return Changed({"documents": len(pairs), "topics": in_topics, "layer": layer}, (wrote,))
 
 
 def _furnish(store: Store, packet: Store, facts: PacketFacts, pairs: Sequence[Pair]) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 
 from cranfield.base.errors import InputError, UsageError, quoted
 from cranfield.base.records import MAIN
 from cranfield.base.text import moment, now
+from cranfield.pool import build
 from cranfield.pool import live as live_pool
 from cranfield.pool import pool as pooling
 from cranfield.store import events, judging, live_pools, pools
@@ -234,7 +235,7 @@ class Refiller:
         labels = self._labels.of(topic)
         leases = judging.live_leases(self._store, MAIN, topic=topic, moment=moment())
         out = {*(lease.document for lease in leases), *under_judgment}
-        elsewhere = sorted(one for one in out if loaded.live.is_free(topic, one))
+        elsewhere = sorted(one for one in out if loaded.live.at(topic).is_free(one))
         fresh = 0
         while fresh < batch or topic in loaded.live.ended:
             others = [] if topic in loaded.live.ended else elsewhere
@@ -268,18 +269,19 @@ class Refiller:
         store, number, live = self._store, loaded.number, loaded.live
         for topic in dict.fromkeys(one.topic for one in made):
             first = live_pools.last_position(store, number, topic) + 1
-            candidates, entries, ranks, documents = live.candidates(topic), [], [], []
+            known, entries, ranks, numbers = live.at(topic), [], [], []
+            candidates = known.candidates
             for position, one in enumerate([one for one in made if one.topic == topic], start=first):
-                stratum, chance = live.story(topic, one.document)
+                numbers.append(candidates.numbers[one.document])
+                stratum, chance = known.story(numbers[-1])
                 probability = None if chance != chance else chance
                 entries.append((topic, one.document, position, one.step, stratum.name, probability, loaded.version))
                 live_pools.count_in_stratum(store, number, topic, (stratum.step, stratum.name), more=1, drawn=1)
                 ranks += [(topic, one.document, run, rank) for run, rank in candidates.ranks_of(one.document)]
-                documents.append(one.document)
             pools.add_content(store, number, "pool_entries", entries)
             pools.add_content(store, number, "pool_ranks", ranks)
-            marked = [(one.topic, one.document, one.representative) for one in live.stands_for(topic, documents)]
-            pools.add_content(store, number, "pool_duplicates", marked)
+            left_out = build.duplicates_of(candidates, candidates.documents[numbers])
+            pools.add_content(store, number, "pool_duplicates", [astuple(one) for one in left_out])
         loaded.head = live_pools.record_choices(store, number, made)
 
     def _write_end(self, loaded: LoadedPool, topic: str, rule: str) -> None:
@@ -287,7 +289,7 @@ class Refiller:
         store, number = self._store, loaded.number
         if topic in live_pools.ends(store, number):
             return
-        later = loaded.live.later(topic)
+        later = loaded.live.at(topic).later()
         for stratum, documents in later.items():
             key = stratum.step, stratum.name
             pools.add_content(store, number, "pool_undrawn", [(topic, document, *key) for document in documents])

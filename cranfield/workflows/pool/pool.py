@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -11,7 +11,7 @@ from cranfield._version import __version__
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.files import Source
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Result, Table, Value, facts_table
+from cranfield.base.tables import Changed, Value
 from cranfield.base.text import counted, now
 from cranfield.pool import candidates
 from cranfield.pool import plan as plans
@@ -35,21 +35,11 @@ _NAMES_SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Changed(Result):
-    """What became of a pool or a queue: some facts, and sentences about them.
+class ChangedPool(Changed):
+    """A pool that was built or has grown; `left_out` are topics of new runs that it does not have."""
 
-    `pool` is the one that was built or has grown; `left_out` are topics of new runs that it does not have.
-    """
-
-    facts: Mapping[str, Value]
-    notes: tuple[str, ...]
     pool: pooling.Pool | None = None
     left_out: tuple[str, ...] = ()
-    only_notes = True
-
-    def table(self) -> Table:
-        """Give the facts."""
-        return facts_table(self.facts)
 
 
 class Pool:
@@ -69,7 +59,7 @@ class Pool:
         seed: int = 0,
         order: Literal["plan", "id", "random"] = "plan",
         one_per_cluster: bool = False,
-    ) -> Changed:
+    ) -> ChangedPool:
         """Build and store a pool by a plan; everything that is wrong is said before anything is written.
 
         Without names all contributing runs are pooled; `priority` takes those a group ranked so far. Without topics,
@@ -133,9 +123,9 @@ class Pool:
                 else "left out: other documents represent them"
             )
             notes.append(f"{counted(count, 'near-duplicate')} {stay}")
-        return Changed(_facts_of(name, built), (*notes, f"content hash {built.content_hash}"), built)
+        return ChangedPool(_facts_of(name, built), (*notes, f"content hash {built.content_hash}"), built)
 
-    def extend(self, name: str = "", *, runs: Sequence[str] = (), topics: Sequence[str] = ()) -> Changed:
+    def extend(self, name: str = "", *, runs: Sequence[str] = (), topics: Sequence[str] = ()) -> ChangedPool:
         """Add later runs to a pool, as a new version; without names, the contributing runs that it does not have."""
         store = self._store
         with store.write():
@@ -164,7 +154,7 @@ class Pool:
             missing = counted(len(left_out), "topic")
             notes.append(f"{missing} of the new runs not in the pool ({_some(left_out)}): add them with --topic")
         notes.append(f"content hash {grown.content_hash}")
-        return Changed(_facts_of(facts.name, grown), tuple(notes), grown, left_out)
+        return ChangedPool(_facts_of(facts.name, grown), tuple(notes), grown, left_out)
 
     def top_up(
         self,
@@ -245,7 +235,7 @@ class Pool:
         store, words = self._store, inputs.queries(self._store)
         texts = inputs.reader(store)
         started = live.LivePool(built.plan, runs, pool=built, clusters=clusters, texts=texts, queries=words)
-        started.candidates(started.topics[0])
+        started.at(started.topics[0])
         if not any(step.strategy.reads_text for _, step in built.plan.selections):
             return
         # A topic that cannot be read is refused now, not when it is judged. To read everything takes long; a topic
@@ -258,7 +248,7 @@ class Pool:
                     f"the plan reads document texts, and {quoted(min(unknown))} is not in the collection"
                 )
             if not baseline.Analyser("pool").words(words.get(topic, "")):
-                started.candidates(topic)
+                started.at(topic)
                 started.drop(topic)
 
     def _new_runs(self, name: str, names: Sequence[str]) -> list[stored_runs.RunFacts]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from statistics import median
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -115,6 +115,8 @@ def new_run_loss(store: Store, name: str, pool: pooling.Pool) -> tuple[str, dict
 
 # A pool in numbers, with one declared table per view.
 
+Fact = TypeVar("Fact", int, str)
+
 _DEPTHS = (*range(1, 11), 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 400, 500, 750, 1000)
 """At which depths it is shown what a deeper pool would add; beyond, every thousand."""
 
@@ -168,24 +170,12 @@ class PoolView(Result):
     @property
     def runs(self) -> list[tuple[str, str, int, int]]:
         """The runs: name, group, documents, and how many of these no other group has; most of those first."""
-        rows = [
-            (source.name, source.group, documents, alone)
-            for source, (documents, alone) in zip(
-                self.pool.sources, pooling.contributions_of_runs(self.pool), strict=True
-            )
-        ]
-        return sorted(rows, key=lambda row: (-row[3], -row[2], row[0]))
+        return _contributors(self.pool, "run", {source.name: source.group for source in self.pool.sources})
 
     @property
     def groups(self) -> list[tuple[str, int, int, int]]:
         """The groups: name, runs, documents, and how many of these no other group has; most of those first."""
-        found = pooling.overlap_of(self.pool, "group")
-        sent = Counter(source.group for source in self.pool.sources)
-        rows = [
-            (name, sent[name], int(found.shared[place, place]), int(found.unique[place]))
-            for place, name in enumerate(found.names)
-        ]
-        return sorted(rows, key=lambda row: (-row[3], -row[2], row[0]))
+        return _contributors(self.pool, "group", Counter(source.group for source in self.pool.sources))
 
     @property
     def leaning(self) -> Problem | None:
@@ -248,6 +238,17 @@ class PoolView(Result):
         """Give name, plan, seed and hash."""
         facts = self.facts
         return {"name": facts.name, "plan": facts.plan, "seed": facts.seed, "content_hash": facts.content_hash}
+
+
+def _contributors(
+    pool: pooling.Pool, level: Literal["run", "group"], described: Mapping[str, Fact]
+) -> list[tuple[str, Fact, int, int]]:
+    found = pooling.overlap_of(pool, level)
+    rows = [
+        (name, described[name], int(found.shared[place, place]), int(found.unique[place]))
+        for place, name in enumerate(found.names)
+    ]
+    return sorted(rows, key=lambda row: (-row[3], -row[2], row[0]))
 
 
 def _versions(view: PoolView) -> list[tuple[Value, ...]]:

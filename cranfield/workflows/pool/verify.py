@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from cranfield.base.records import MAIN
 from cranfield.base.tables import Result, Table, table_of
@@ -54,7 +55,11 @@ def verify_pool(store: Store, name: str = "") -> Verified:
     number, versions = pools.pool_number(store, facts.name), pools.versions_of_pool(store, facts.name)
     recorded, ends = live_pools.choices(store, number), live_pools.ends(store, number)
     differences = _changed_records(store, facts, recorded)
-    happened = events_by_topic(store) if recorded or ends else {}
+    # What happened in the main layer, topic by topic; an undo belongs to the topic of what it undoes.
+    everything = list(events(store, layers=[MAIN])) if recorded or ends else []
+    by_uuid, happened = {event.uuid: event for event in everything}, dict[str, list[Event]]()
+    for event in everything:
+        happened.setdefault(by_uuid.get(event.undoes, event).topic, []).append(event)
     pool: Pool | None = None
     for version in versions:
         runs = inputs.pooled_runs(store, pool=facts.name, version=version.version)
@@ -172,26 +177,15 @@ def _content_differences(store: Store, name: str, pool: Pool) -> list[str]:
 # Prove the choices of a live pool by making them again, from what was known and under judgment then.
 
 
-def events_by_topic(store: Store) -> dict[str, list[Event]]:
-    """Give what happened in the main layer, topic by topic; an undo belongs to the topic of what it undoes."""
-    everything = list(events(store, layers=[MAIN]))
-    by_uuid = {event.uuid: event for event in everything}
-    by_topic: dict[str, list[Event]] = {}
-    for event in everything:
-        by_topic.setdefault(by_uuid.get(event.undoes, event).topic, []).append(event)
-    return by_topic
-
-
 class LabelHistory:
-    """Judgments as they stood at any moment, gone through from the first on."""
+    """Judgments as they stood at any moment, gone through from the first on: `answers` by topic and document."""
 
-    def __init__(self, happened: Iterable[Event], relevant_from: Mapping[int, int]) -> None:
-        self._relevant_from = relevant_from
+    def __init__(self, happened: Iterable[Event]) -> None:
         self._events = sorted(happened, key=lambda event: event.sequence)
         self._by_uuid = {event.uuid: event for event in self._events}
         self._seen = 0
         self._of_pair: dict[tuple[str, str], list[Event]] = {}
-        self._answers: dict[str, dict[str, list[StandingAnswer]]] = {}
+        self.answers: dict[str, dict[str, list[StandingAnswer]]] = {}
 
     def advance(self, sequence: int) -> set[str]:
         """Go on to an event, and give the topics that were touched since."""
@@ -204,19 +198,12 @@ class LabelHistory:
             touched.add(pair)
             self._seen += 1
         for topic, document in touched:
-            self._answers.setdefault(topic, {})[document] = [
+            self.answers.setdefault(topic, {})[document] = [
                 StandingAnswer(document, key.adjudicated, event.grade, event.scale, event.sequence)
                 for key, event in fold(self._of_pair[topic, document]).items()
                 if key.layer == MAIN and (event.grade is not None or event.kind == "cannot-judge")
             ]
         return {topic for topic, _ in touched}
-
-    def labels(self, topic: str) -> dict[str, live_workflow.Label]:
-        """Give the labels of a topic that counted then."""
-        by_document = self._answers.get(topic, {})
-        return live_workflow.labels_of(
-            (answer for some in by_document.values() for answer in some), self._relevant_from
-        )
 
 
 class ReplayedChoices:
@@ -260,7 +247,7 @@ class ReplayedChoices:
                 self._walk(some, mine, over)
             for topic in some:
                 if topic in self._ends and self._ends[topic].final:
-                    later = self._live.later(topic)
+                    later = self._live.at(topic).later()
                     self.passed_over[topic] = {
                         stratum: documents for stratum, documents in later.items() if documents
                     }
@@ -269,7 +256,7 @@ class ReplayedChoices:
 
     def _walk(self, topics: Sequence[str], recorded: Sequence[RecordedChoice], over: Sequence[RecordedEnd]) -> None:
         happened = [event for topic in topics for event in self._happened.get(topic, ())]
-        history = LabelHistory(happened, self._relevant_from)
+        history = LabelHistory(happened)
         moments: list[RecordedChoice | RecordedEnd] = sorted([*recorded, *over], key=lambda one: one.known)
         for moment in moments:
             for topic in (history.advance(moment.known) | {moment.topic}).intersection(topics):
@@ -284,12 +271,15 @@ class ReplayedChoices:
                 self._learn(moment.topic, history)
 
     def _learn(self, topic: str, history: LabelHistory) -> None:
-        self._live.set_judgments(topic, self._handed_out.judgments(topic, history.labels(topic)))
+        standing = chain.from_iterable(history.answers.get(topic, {}).values())
+        labels = live_workflow.labels_of(standing, self._relevant_from)
+        self._live.set_judgments(topic, self._handed_out.judgments(topic, labels))
 
     def _choose_again(self, recorded: RecordedChoice) -> None:
         topic, live = recorded.topic, self._live
+        known = live.at(topic).candidates.numbers
         again = live.offer(1, under_judgment=[(topic, one) for one in recorded.elsewhere], topics=[topic])
-        if recorded.document not in live.candidates(topic).numbers:
+        if recorded.document not in known:
             self.wrong.append(f"{_words_of(recorded)} was retrieved by none of the runs")
             return
         is_later = recorded.step > live.number
@@ -299,12 +289,12 @@ class ReplayedChoices:
             is_same = again[0].document == recorded.document
             # A model that cannot be trained again to the last bit is only checked for having had the choice.
             if not self._pool.plan.is_reproducible and not is_later:
-                is_same = live.is_free(topic, recorded.document, recorded.elsewhere)
+                is_same = live.at(topic).is_free(recorded.document, recorded.elsewhere)
             if again[0].step != recorded.step or not is_same:
                 self.wrong.append(f"{_words_of(recorded)}: the plan selects {again[0].document}")
         stratum, probability = Stratum(live.number, str(self._pool.plan.steps[live.number - 1])), NO_PROBABILITY
         if is_later:
-            stratum, probability = live.story(topic, recorded.document)
+            stratum, probability = live.at(topic).story(known[recorded.document])
         self.chosen.setdefault(topic, []).append(Chosen(recorded.document, stratum, probability))
         live.hand_out(topic, recorded.document)
         self._handed_out.add(recorded)
