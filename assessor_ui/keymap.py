@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 FAR = 1_000_000
@@ -123,8 +122,3 @@ HINTS = ("help", "quit", "undo", "later", "cannot", "note", "topic", "search", "
 """The line of hints by their words, the most wanted first: what does not fit is left out from the end."""
 HINTS_AT_THE_END = ("help", "quit", "undo", "history", "search", "topics", "guidelines")
 """The same where there is no document."""
-
-
-def by_key(commands: Iterable[Command]) -> dict[str, Command]:
-    """Key -> what it does."""
-    return {key: command for command in commands for key in command.keys.split(",")}

@@ -152,7 +152,7 @@ def refills(plan: str, folder: Path) -> tuple[int, float]:
                 refiller.refill("pool", topic, batch=1)
                 times.append(time.perf_counter() - started)
             waiting = [choices(store, 1)[-1].document]
-        return len(refiller._pools["pool"].live.candidates(topic)), 1000 * float(np.median(times))
+        return len(refiller._pools["pool"].live.at(topic).candidates), 1000 * float(np.median(times))
 
 
 def _judged(topic: str, document: str, rng: np.random.Generator) -> Event:

@@ -63,8 +63,11 @@ class JudgeScreen(Screen[None]):
         self.session = session
         self.groups = keymap.GROUPS if isinstance(session, Session) else keymap.ADJUDICATION
         commands = [command for _, group in self.groups for command in group]
-        self._commands, self._words = keymap.by_key(commands), {command.word: command for command in commands}
-        self._marking = keymap.by_key(keymap.MARKING)
+        self._words = {command.word: command for command in commands}
+        self._commands, self._marking = (
+            {key: command for command in some for key in command.keys.split(",")}
+            for some in (commands, keymap.MARKING)
+        )
         self._shown: Reading | None = None
         self._last_key, self._painted = ("", 0.0), 0.0
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import events, work
@@ -19,7 +20,7 @@ from assessor_ui.screens.sheets import indent
 from assessor_ui.session import Session
 from assessor_ui.widgets.bars import NoticeBar, meter
 from cranfield.base.text import HIT_END, HIT_START, shortened, visible_line
-from cranfield.judge.session import HistoryEntry, SearchHit
+from cranfield.judge.session import SearchHit
 
 if TYPE_CHECKING:
     from assessor_ui.app import AssessorApp
@@ -45,6 +46,7 @@ class Chooser(Screen[None]):
     def __init__(self, session: Session) -> None:
         super().__init__()
         self.session, self.options = session, OptionList(markup=False)
+        self._choices: Sequence[Callable[[], Notice]] = ()
 
     def compose(self) -> ComposeResult:
         with Vertical(id="chooser"):
@@ -59,9 +61,9 @@ class Chooser(Screen[None]):
         """Show a notice below the list."""
         self.query_one(NoticeBar).show(notice)
 
-    def fill(self, lines: Sequence[Content], *, keep: bool = False) -> None:
-        """Show these lines; the cursor stays where it is asked to."""
-        options, place = self.options, self.options.highlighted
+    def fill(self, lines: Sequence[Content], choices: Sequence[Callable[[], Notice]], *, keep: bool = False) -> None:
+        """Show these lines, and know what choosing each of them does; the cursor stays where it is asked to."""
+        options, place, self._choices = self.options, self.options.highlighted, choices
         options.clear_options()
         options.add_options(lines)
         if lines:
@@ -74,6 +76,11 @@ class Chooser(Screen[None]):
         if event.key == "down" and isinstance(self.focused, Input):
             self.options.focus()
             event.stop()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Go back, and do what the line stands for."""
+        self.dismiss(None)
+        self.app.perform(self._choices[event.option_index])
 
     def action_leave(self) -> None:
         """Go back without choosing."""
@@ -96,10 +103,10 @@ class TopicsScreen(Chooser):
 
     @work(group="judging")
     async def on_mount(self) -> None:
-        self._states = await self.app.ask(self.session.topics)
-        progress = [messages.topic_progress(state) for state in self._states]
+        states = await self.app.ask(self.session.topics)
+        progress = [messages.topic_progress(state) for state in states]
         column = max([14, *(len(text) + 1 for text in progress)])
-        here = [state.topic.id == self.session.topic for state in self._states]
+        here = [state.topic.id == self.session.topic for state in states]
         self.fill(
             [
                 Content.assemble(
@@ -109,18 +116,13 @@ class TopicsScreen(Chooser):
                     (visible_line(shortened(state.topic.title, 120)), "" if state.mine else "$quiet"),
                     (f"  {visible_line(state.topic.id)}", "$quiet"),
                 )
-                for state, text, current in zip(self._states, progress, here, strict=True)
-            ]
+                for state, text, current in zip(states, progress, here, strict=True)
+            ],
+            [partial(self.session.choose_topic, state.topic.id) for state in states],
         )
         if True in here:
             self.options.highlighted = here.index(True)
         self.options.focus()
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Go on with the topic."""
-        topic = self._states[event.option_index].topic.id
-        self.dismiss(None)
-        self.app.perform(lambda: self.session.choose_topic(topic))
 
 
 class HistoryScreen(Chooser):
@@ -131,7 +133,6 @@ class HistoryScreen(Chooser):
     hint = "↓↑ move · Enter reopens · / search · Esc back"
 
     def on_mount(self) -> None:
-        self._history: list[HistoryEntry] = []
         self.on_input_changed()
         self.options.focus()
 
@@ -139,11 +140,11 @@ class HistoryScreen(Chooser):
     async def on_input_changed(self) -> None:
         """Search while typing."""
         words, scale, width = self.query_one("#words", Input).value, self.session.scale, self.app.size.width - 4
-        self._history = await self.app.ask(lambda: self.session.history(words))
+        history = await self.app.ask(lambda: self.session.history(words))
         grades = [messages.graded(step.grade, scale) for step in scale.grades]
         column = max(map(len, ["cannot judge", *grades]))
         lines = []
-        for entry in self._history:
+        for entry in history:
             answer = entry.answer
             given = f"{messages.answered(answer, scale):<{column}}  "
             look = "bold" if answer.kind == "judged" else "$quiet"
@@ -153,17 +154,11 @@ class HistoryScreen(Chooser):
             note = f" · “{visible_line(shortened(answer.note, 200))}”" if answer.note else ""
             below = indent(Content.styled(facts + note, "$quiet"), width, by=len(given))
             lines.append(Content("\n").join([head.truncate(width, ellipsis=True), below]))
-        self.fill(lines)
+        self.fill(lines, [partial(self.session.reopen, entry.topic, entry.document) for entry in history])
 
     def on_input_submitted(self) -> None:
         """Go into the list."""
         self.options.focus()
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Open the document again."""
-        entry = self._history[event.option_index]
-        self.dismiss(None)
-        self.app.perform(lambda: self.session.reopen(entry.topic, entry.document))
 
 
 class SearchScreen(Chooser):
@@ -203,7 +198,7 @@ class SearchScreen(Chooser):
             snippet = Content.assemble(*((visible_line(text), look) for text, look in pieces))
             below = indent(snippet, width, by=STATE_WIDTH + 3)
             lines.append(Content("\n").join([head.truncate(width, ellipsis=True), below]))
-        self.fill(lines, keep=again)
+        self.fill(lines, [partial(self.session.take, hit, self._words) for hit in self._hits], keep=again)
         if not again:
             self.show_notice(notice)
         if self._hits:
@@ -211,7 +206,6 @@ class SearchScreen(Chooser):
 
     def on_key(self, event: events.Key) -> None:
         """Judge the document under the cursor, unless somebody is typing."""
-        super().on_key(event)
         if isinstance(self.focused, Input) or self.options.highlighted is None or not self._hits:
             return
         if event.character is not None and event.character in "0123456789":
@@ -240,13 +234,10 @@ class SearchScreen(Chooser):
         self.show_notice(notice)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """End a grade of several digits, or open the document."""
-        hit = self._hits[event.option_index]
+        """End a grade of several digits instead, where some were typed."""
         if self._keys.digits:
-            self._give(self._keys.press(""), hit)
-            return
-        self.dismiss(None)
-        self.app.perform(lambda: self.session.take(hit, self._words))
+            event.prevent_default()
+            self._give(self._keys.press(""), self._hits[event.option_index])
 
     def action_leave(self) -> None:
         """Go back to the document in turn."""

@@ -94,14 +94,8 @@ class Labels:
 
     def of(self, rows: NDArray[np.bool_]) -> Labels:
         """Some of the rows."""
-        return replace(
-            self,
-            items=self.items[rows],
-            assessors=self.assessors[rows],
-            places=self.places[rows],
-            topics=self.topics[rows],
-            moments=self.moments[rows],
-        )
+        columns = ("items", "assessors", "places", "topics", "moments")
+        return replace(self, **{name: getattr(self, name)[rows] for name in columns})
 
     @cached_property
     def counts(self) -> Numbers:
@@ -159,16 +153,6 @@ def agreement_of_two(
     return sorted(estimates, key=lambda one: list(COEFFICIENTS).index(one.coefficient))
 
 
-def confusion(labels: Labels, first: int, second: int) -> NDArray[np.int64]:
-    """Count the items that two assessors both judged, by the grade of the first (rows) and of the second."""
-    size = len(labels.steps.grades)
-    table = np.zeros((size, size), dtype=np.int64)
-    one, other = labels.assessors == first, labels.assessors == second
-    _, here, there = np.intersect1d(labels.items[one], labels.items[other], return_indices=True)
-    np.add.at(table, (labels.places[one][here], labels.places[other][there]), 1)
-    return table
-
-
 def pooled_confusion(labels: Labels) -> NDArray[np.int64]:
     """Count all pairs of opinions on the same item by their two grades, the lower one by rows."""
     patterns, times = _kinds(labels.counts)
@@ -177,10 +161,17 @@ def pooled_confusion(labels: Labels) -> NDArray[np.int64]:
 
 
 def by_pair(labels: Labels) -> Iterator[tuple[str, str, NDArray[np.int64]]]:
-    """(assessor, assessor, table of their grades) for all who judged something in common."""
+    """(assessor, assessor, table) for all who judged something in common.
+
+    The table counts the items that both judged, by the grade of the first (rows) and of the second.
+    """
+    size = len(labels.steps.grades)
     for first, second in combinations(range(len(labels.assessor_names)), 2):
-        table = confusion(labels, first, second)
-        if table.any():
+        one, other = labels.assessors == first, labels.assessors == second
+        _, here, there = np.intersect1d(labels.items[one], labels.items[other], return_indices=True)
+        if len(here):
+            table = np.zeros((size, size), dtype=np.int64)
+            np.add.at(table, (labels.places[one][here], labels.places[other][there]), 1)
             yield labels.assessor_names[first], labels.assessor_names[second], table
 
 

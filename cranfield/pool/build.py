@@ -100,7 +100,7 @@ def _idle_words(step: Selection, runs: PooledRuns) -> Iterator[Problem]:
         if topic not in runs.codes_by_topic:
             message = f"'{step}' sets a depth for the topic {quoted(topic)}, which no selected run has"
             yield Problem("topic-without-runs", message, topic=topic, remedy="leave the topic out of topics=")
-    deepest = amount.deepest if isinstance(amount, Strata) else 0
+    deepest = amount.parts[-1][1] if isinstance(amount, Strata) and amount.by_rank else 0
     if step.scope.by != "group":
         yield from _too_deep(step, deepest, runs.depth)
         return

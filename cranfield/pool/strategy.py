@@ -157,11 +157,6 @@ class Strata:
         """The rate of each stratum, by what it is called: 1-20."""
         return {f"{first}-{last}": rate for first, last, rate in self.parts}
 
-    @property
-    def deepest(self) -> int:
-        """The last rank of all strata; 0 where they are cut from the order of a strategy."""
-        return self.parts[-1][1] if self.by_rank else 0
-
 
 def spelled_number(number: float) -> str:
     """Give the shortest decimal that reads back as the same number, without an exponent: plans have none."""

@@ -20,7 +20,6 @@ from cranfield.judge.agreement import (
     agreement_of_two,
     by_pair,
     by_topic,
-    confusion,
     over_time,
     pooled_confusion,
     share_relevant,
@@ -84,7 +83,7 @@ def test_alpha_of_krippendorffs_four_observers_is_as_published():
 
 def test_alpha_of_krippendorffs_two_observers_is_as_published():
     meg, owen = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
-    table = confusion(labels_of([meg, owen], grades=(0, 1)), 0, 1)
+    ((_, _, table),) = by_pair(labels_of([meg, owen], grades=(0, 1)))
     found = values(agreement_of_two(table, Steps((0, 1), 1), rng=rng()))
     assert {name: round(found[name] or 0, 3) for name in found if "alpha" in name} == {
         "alpha-nominal": 0.095,
@@ -221,7 +220,7 @@ def test_fleiss_takes_the_larger_number_where_it_is_commoner():
 
 def test_an_interval_is_the_percentiles_of_items_drawn_with_replacement():
     first, second = [0, 1, 2, 2, 1, 0, 0, 1, 2, 0] * 6, [0, 1, 1, 2, 0, 0, 1, 1, 2, 0] * 6
-    table = confusion(labels_of([first, second], grades=(0, 1, 2)), 0, 1)
+    ((_, _, table),) = by_pair(labels_of([first, second], grades=(0, 1, 2)))
     found = {one.coefficient: one for one in agreement_of_two(table, Steps((0, 1, 2), 1), rng=rng(), draws=4000)}
     drawn = np.random.default_rng(1).integers(0, 60, (4000, 60))
     plain = [
@@ -239,7 +238,7 @@ def test_the_same_seed_gives_the_same_intervals():
 
 def test_confusion_counts_the_first_by_rows_and_the_pooled_one_the_lower_grade_by_rows():
     labels = labels_of([[0, 1, 2, 2], [1, 1, 0, None], [None, None, 0, 2]], grades=(0, 1, 2))
-    assert confusion(labels, 0, 1).tolist() == [[0, 1, 0], [0, 1, 0], [1, 0, 0]]
+    assert next(by_pair(labels))[2].tolist() == [[0, 1, 0], [0, 1, 0], [1, 0, 0]]
     assert pooled_confusion(labels).tolist() == [[1, 1, 2], [0, 1, 0], [0, 0, 1]]
     assert [(a, b, int(table.sum())) for a, b, table in by_pair(labels)] == [
         ("assessor 0", "assessor 1", 3),

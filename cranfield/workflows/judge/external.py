@@ -69,8 +69,7 @@ class _Talk:
     async def ask(self, questions: Sequence[str]) -> None:
         """Write the questions; a judge that does not read to the end is found out by its missing answers."""
         stream = self.process.stdin
-        if stream is None:
-            raise AssertionError("the process was started with a pipe")
+        assert stream is not None  # the process was started with a pipe
         with contextlib.suppress(ConnectionError):
             for question in questions:
                 self._waiting = True
@@ -85,8 +84,7 @@ class _Talk:
     async def line(self) -> bytes:
         """Read a line; empty at the end. Too long a silence is a TimeoutError, too long a line a ValueError."""
         stream = self.process.stdout
-        if stream is None:
-            raise AssertionError("the process was started with a pipe")
+        assert stream is not None
         reading = asyncio.create_task(stream.readline())
         try:
             while True:

@@ -37,14 +37,16 @@ class Cases(Result):
         return table_of(["topic", "document", "grades"], rows)
 
 
-def _typed(command: str, path: Path) -> str:
-    return f"cranfield {command} -C {shlex.quote(str(path))}"
-
-
 class Judge:
     """Judging in one collection. `hint` makes of a command and a collection what a user can type."""
 
-    def __init__(self, store: Store, *, hint: Callable[[str, Path], str] = _typed, path: Path | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        hint: Callable[[str, Path], str] = lambda command, path: f"cranfield {command} -C {shlex.quote(str(path))}",
+        path: Path | None = None,
+    ) -> None:
         self._store, self._path = store, path or store.path
         self._type = hint
 

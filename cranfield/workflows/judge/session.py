@@ -134,7 +134,7 @@ class StoredSession:
         self._topics = {topic.id: topic for topic in documents.topics(self._store)}
         self._open: dict[Pair, LeasedEntry] = {}
         self._reopened: dict[Pair, LeasedEntry] = {}
-        self._answered: list[tuple[str, LeasedEntry]] = []
+        self._answered: list[tuple[Event, LeasedEntry]] = []
         today = start_of_today()
         self._today, seconds = judging.pace_of(self._store, assessor=self.assessor, since=today, limit=_RECENT)
         self._seconds = deque(seconds, maxlen=_RECENT)
@@ -228,22 +228,20 @@ class StoredSession:
         """
         if not self._answered:
             return None
-        (uuid, answered), queue = self._answered[-1], self._queue
-        undone = events.event_with_uuid(self._store, uuid)
-        before = None if undone is None else answer_of(undone, self._other_scales)
-        item = self._item(answered, before=before)
-        event = replace(self._event(item, "undone", undoes=uuid), purpose=answered.entry.purpose)
+        (undone, answered), queue = self._answered[-1], self._queue
+        item = self._item(answered, before=answer_of(undone, self._other_scales))
+        event = replace(self._event(item, "undone", undoes=undone.uuid), purpose=answered.entry.purpose)
         with self._store.write():
             events.append_events(self._store, [event], now=now())
             known = queue.answers(*answered.pair)
-            given_up = undone is not None and undone.grade is None and known.own in ("", "postponed")
+            given_up = undone.grade is None and known.own in ("", "postponed")
             if given_up and queue.is_gone(answered, known):
                 self._answered.pop()
                 raise InputError(f"another assessor has taken over {quoted(item.document.id)}")
             again = queue.lease(replace(answered, known=known))
         self._answered.pop()
         self._open = {again.pair: again, **{pair: one for pair, one in self._open.items() if pair != again.pair}}
-        self._today -= undone is not None and undone.kind != "postponed"
+        self._today -= undone.kind != "postponed"
         queue.deferred.discard(again.pair)
         queue.probed[again.topic] -= again.is_probe
         if not again.is_probe and (current := queue.loaded(again.topic)):
@@ -301,7 +299,7 @@ class StoredSession:
         self._reopened.pop(pair, None)
         if following is not None:
             self._keep_open(following)
-        self._answered.append((event.uuid, replace(leased, late=late)))
+        self._answered.append((event, replace(leased, late=late)))
         if not leased.is_probe:
             role, after = queue.role(topic), queue.answers(*pair)
             was, is_now = (queue.source.state(leased.entry, known, role) for known in (before, after))
