@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.base.records import Document, Topic
 from cranfield.base.text import HIT_END, HIT_START
-from cranfield.store.store import IntegrityError, Store, marks
+from cranfield.store.store import IntegrityError, Query, Store, column, marks, value
 
 if TYPE_CHECKING:
     from cranfield.corpus.near_duplicates import Cluster
@@ -90,9 +90,8 @@ _COLUMNS = "id, text, title, metadata"
 _AT_ONCE = 500
 
 
-def count(store: Store) -> int:
-    """The number of documents. Numbers are never reused and none is deleted, so the highest is the count."""
-    return int(store.value("SELECT coalesce(max(number), 0) FROM documents"))
+count: Query[int] = Query("SELECT coalesce(max(number), 0) FROM documents", value)
+"""The number of documents. Numbers are never reused and none is deleted, so the highest is the count."""
 
 
 def fetch(store: Store, identifier: str) -> Document | None:
@@ -159,9 +158,8 @@ def topics_with_hash(store: Store) -> list[tuple[Topic, str]]:
     return [(Topic(row[0], row[1], row[2], row[3], json.loads(row[4])), row[5]) for row in rows]
 
 
-def topic_ids(store: Store) -> list[str]:
-    """The ids of all topics in the order they were given."""
-    return store.column("SELECT id FROM topics ORDER BY number")
+topic_ids: Query[list[str]] = Query("SELECT id FROM topics ORDER BY number", column)
+"""The ids of all topics in the order they were given."""
 
 
 # The files that documents and topics came from.

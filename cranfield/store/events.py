@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from cranfield.base.errors import CollectionError
 from cranfield.judge.events import Event, Evidence, PairKey, SourceKind, fold, key_of
-from cranfield.store.store import Store, marks
+from cranfield.store.store import Query, Store, marks
 
 _COLUMNS = (
     *("uuid", "kind", "layer", "topic", "document", "assessor", "grade", "undoes", "reason", "note", "evidence"),
@@ -30,9 +30,8 @@ def add_assessor(store: Store, name: str, *, kind: SourceKind = "person", now: s
     store.connection.execute("INSERT OR IGNORE INTO assessors VALUES (?, ?, ?)", [name, kind, now])
 
 
-def assessors(store: Store) -> dict[str, SourceKind]:
-    """The names of all assessors with what they are."""
-    return dict(store.rows("SELECT name, kind FROM assessors ORDER BY name"))
+assessors: Query[dict[str, SourceKind]] = Query("SELECT name, kind FROM assessors ORDER BY name", dict)
+"""The names of all assessors with what they are."""
 
 
 def append_events(store: Store, events: Iterable[Event], *, now: str) -> list[Event]:
@@ -219,15 +218,13 @@ def _graded(layers: Sequence[str]) -> str:
     return f"grade IS NOT NULL AND layer IN ({marks(layers)})"
 
 
-def layers_with_grades(store: Store) -> list[tuple[str, int]]:
-    """(layer, number of standing grades)."""
-    return store.rows("SELECT layer, count(*) FROM judgments WHERE grade IS NOT NULL GROUP BY layer ORDER BY layer")
+layers_with_grades: Query[list[tuple[str, int]]] = Query(
+    "SELECT layer, count(*) FROM judgments WHERE grade IS NOT NULL GROUP BY layer ORDER BY layer", list
+)
+"""(layer, number of standing grades)."""
 
-
-def has_grades(store: Store, layer: str) -> bool:
-    """Whether anything stands in a layer."""
-    query = "SELECT EXISTS (SELECT 1 FROM judgments WHERE layer = ? AND grade IS NOT NULL)"
-    return bool(store.value(query, layer))
+has_grades: Query[bool] = Query("SELECT 1 FROM judgments WHERE layer = ? AND grade IS NOT NULL LIMIT 1", bool)
+"""Whether anything stands in a layer."""
 
 
 def primary_assessors(store: Store) -> dict[str, list[str]]:
@@ -261,20 +258,18 @@ def versions_used(store: Store, events: Sequence[int]) -> tuple[dict[int, int], 
     return counts
 
 
-def disputed_pairs(store: Store, layer: str) -> list[tuple[str, str]]:
-    """The (topic, document) with different grades by those who looked at them, and no decision yet.
+disputed_pairs: Query[list[tuple[str, str]]] = Query(
+    """SELECT topic, document FROM judgments JOIN scales ON version = scale
+       WHERE layer = ? AND grade IS NOT NULL AND kind <> 'propagated'
+       GROUP BY topic, document HAVING max(adjudicated) = 0
+         AND (min(grade) < max(grade) OR min(grade >= relevant_from) < max(grade >= relevant_from))
+       ORDER BY topic, document""",
+    list,
+)
+"""The (topic, document) of a layer with different grades by those who looked at them, and no decision yet.
 
-    A grade that is relevant on one scale and not on another counts as two.
-    """
-    return store.rows(
-        """SELECT topic, document FROM judgments JOIN scales ON version = scale
-           WHERE layer = ? AND grade IS NOT NULL AND kind <> 'propagated'
-           GROUP BY topic, document HAVING max(adjudicated) = 0
-             AND (min(grade) < max(grade) OR min(grade >= relevant_from) < max(grade >= relevant_from))
-           ORDER BY topic, document""",
-        layer,
-    )
-
+A grade that is relevant on one scale and not on another counts as two.
+"""
 
 Graded = tuple[bool, int]
 """Whether a grade was relevant by the scale it was given on, and the grade."""
@@ -326,9 +321,10 @@ def probe_answers(store: Store, layers: Sequence[str]) -> list[tuple[str, Graded
     return [(name, (bool(first), before), (bool(again), now)) for name, first, before, again, now in rows]
 
 
-def answered_pairs(store: Store, layer: str) -> set[tuple[str, str]]:
-    """The (topic, document) that have a standing answer in a layer, with a grade or without."""
-    return set(store.rows("SELECT DISTINCT topic, document FROM judgments WHERE layer = ?", layer))
+answered_pairs: Query[set[tuple[str, str]]] = Query(
+    "SELECT DISTINCT topic, document FROM judgments WHERE layer = ?", set
+)
+"""The (topic, document) that have a standing answer in a layer, with a grade or without."""
 
 
 # What assessors found by searching: part of what is judged, beside the pools.

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from cranfield.base.errors import CollectionError, CranfieldError, InputError, UnknownName, quoted
 from cranfield.judge.queue import NOTHING, Answers, Assigned, Overlap, Probes, Tried
-from cranfield.store.store import Store
+from cranfield.store.store import Query, Store, column, records, value
 
 Plan = TypeVar("Plan", Overlap, Probes)
 
@@ -96,17 +96,13 @@ def own_grades(
     return {document: None if scale in other_than else grade for document, grade, scale, _ in rows}
 
 
-def own_relevance(store: Store, layer: str, topic: str, *, assessor: str) -> dict[str, bool]:
-    """Document -> whether one assessor has judged it relevant, by the scale of the grade."""
-    rows = store.rows(
-        """SELECT document, grade >= relevant_from FROM judgments INDEXED BY judgments_by_assessor
-           JOIN scales ON version = scale
-           WHERE assessor = ? AND layer = ? AND topic = ? AND adjudicated = 0 AND grade IS NOT NULL""",
-        assessor,
-        layer,
-        topic,
-    )
-    return {document: bool(relevant) for document, relevant in rows}
+own_relevance: Query[dict[str, bool]] = Query(
+    """SELECT document, grade >= relevant_from FROM judgments INDEXED BY judgments_by_assessor
+       JOIN scales ON version = scale
+       WHERE layer = ? AND topic = ? AND assessor = ? AND adjudicated = 0 AND grade IS NOT NULL""",
+    dict,
+)
+"""Document -> whether an assessor has judged it relevant for a topic of a layer, by the scale of the grade."""
 
 
 def judged_and_probed(store: Store, layer: str, topic: str, *, assessor: str) -> tuple[list[str], set[str]]:
@@ -122,10 +118,10 @@ def judged_and_probed(store: Store, layer: str, topic: str, *, assessor: str) ->
     return [row[0] for row in judged], {row[0] for row in probed}
 
 
-def own_topics(store: Store, layer: str, *, assessor: str) -> list[str]:
-    """The topics in which one assessor has answered something, that of the latest answer first."""
-    query = "SELECT topic FROM judgments WHERE assessor = ? AND layer = ? GROUP BY topic ORDER BY max(event) DESC"
-    return store.column(query, assessor, layer)
+own_topics: Query[list[str]] = Query(
+    "SELECT topic FROM judgments WHERE layer = ? AND assessor = ? GROUP BY topic ORDER BY max(event) DESC", column
+)
+"""The topics of a layer in which an assessor has answered something, that of the latest answer first."""
 
 
 def own_past(store: Store, layer: str, *, assessor: str) -> Iterator[tuple[str, str]]:
@@ -170,9 +166,8 @@ def pace_of(store: Store, *, assessor: str, since: str, limit: int) -> tuple[int
     return int(count), [row[0] for row in reversed(store.rows(query, assessor, limit))]
 
 
-def changes_of_others(store: Store) -> int:
-    """A number that changes whenever another connection has written to the file."""
-    return int(store.value("PRAGMA data_version"))
+changes_of_others: Query[int] = Query("PRAGMA data_version", value)
+"""A number that changes whenever another connection has written to the file."""
 
 
 # Draft topics: who tries them, on which hits, and whether they were accepted or refused.
@@ -209,17 +204,15 @@ def put_draft(store: Store, draft: Draft, *, tried: Sequence[Tried] = (), now: s
     store.connection.executemany("INSERT INTO tried_hits VALUES (?, ?, ?, ?, ?)", rows)
 
 
-def tried_hits(store: Store, topic: str) -> list[Tried]:
-    """The hits of a draft that are judged, by rank."""
-    rows = store.rows(
-        "SELECT document, rank, stratum, population FROM tried_hits WHERE topic = ? ORDER BY rank", topic
-    )
-    return [Tried(*row) for row in rows]
+tried_hits = Query(
+    "SELECT document, rank, stratum, population FROM tried_hits WHERE topic = ? ORDER BY rank", records(Tried)
+)
+"""The hits of a draft that are judged, by rank."""
 
-
-def refused_topics(store: Store) -> dict[str, str]:
-    """The topics that were refused, each with the reason."""
-    return dict(store.rows("SELECT topic, reason FROM topic_drafts WHERE state = 'refused' ORDER BY topic"))
+refused_topics: Query[dict[str, str]] = Query(
+    "SELECT topic, reason FROM topic_drafts WHERE state = 'refused' ORDER BY topic", dict
+)
+"""The topics that were refused, each with the reason."""
 
 
 # Leases: who has which document before him now, and until when. Times are seconds since 1970.
@@ -268,11 +261,8 @@ def forget_expired(store: Store, *, moment: float) -> None:
 # Assignments: who judges which topics, and what is planned for all of them.
 
 
-def assigned(store: Store) -> list[Assigned]:
-    """All assignments."""
-    return [
-        Assigned(*row) for row in store.rows("SELECT topic, assessor, role FROM assignments ORDER BY topic, role")
-    ]
+assigned = Query("SELECT topic, assessor, role FROM assignments ORDER BY topic, role", records(Assigned))
+"""All assignments."""
 
 
 def put_assignments(store: Store, made: Sequence[Assigned], *, topics: Sequence[str], now: str) -> None:
@@ -405,15 +395,15 @@ def queue_named(store: Store, name: str) -> QueueFacts:
     return QueueFacts(*row)
 
 
-def queue_topics(store: Store, number: int) -> list[str]:
-    """The topics of a queue."""
-    query = "SELECT DISTINCT topic FROM queue_entries WHERE queue = ? ORDER BY topic"
-    return store.column(query, number)
+queue_topics: Query[list[str]] = Query(
+    "SELECT DISTINCT topic FROM queue_entries WHERE queue = ? ORDER BY topic", column
+)
+"""The topics of a queue by its number."""
 
-
-def queue_documents(store: Store, number: int, topic: str) -> list[tuple[str, int]]:
-    """(document, position) of one topic of a queue."""
-    return store.rows("SELECT document, position FROM queue_entries WHERE queue = ? AND topic = ?", number, topic)
+queue_documents: Query[list[tuple[str, int]]] = Query(
+    "SELECT document, position FROM queue_entries WHERE queue = ? AND topic = ?", list
+)
+"""(document, position) of one topic of a queue."""
 
 
 # How judging goes on, over all assessors: counts, seconds, refusals.
@@ -430,13 +420,12 @@ class Refusal:
     happened: str
 
 
-def answer_counts(store: Store, layer: str) -> list[tuple[str, str, str, int]]:
-    """(topic, assessor, kind, how many answers of it stand); decisions are left out."""
-    return store.rows(
-        """SELECT topic, assessor, kind, count(*) FROM judgments WHERE layer = ? AND adjudicated = 0
-           GROUP BY topic, assessor, kind ORDER BY assessor, kind""",
-        layer,
-    )
+answer_counts: Query[list[tuple[str, str, str, int]]] = Query(
+    """SELECT topic, assessor, kind, count(*) FROM judgments WHERE layer = ? AND adjudicated = 0
+       GROUP BY topic, assessor, kind ORDER BY assessor, kind""",
+    list,
+)
+"""(topic, assessor, kind, how many answers of it stand) of a layer; decisions are left out."""
 
 
 def seconds_by_assessor(store: Store, layer: str) -> dict[str, list[float]]:
@@ -452,21 +441,21 @@ def seconds_by_assessor(store: Store, layer: str) -> dict[str, list[float]]:
     return found
 
 
-def last_seen(store: Store) -> dict[str, str]:
-    """When each assessor last did something."""
-    query = """SELECT name, (SELECT max(happened) FROM judgment_events WHERE assessor = name) FROM assessors"""
-    return {name: moment for name, moment in store.rows(query) if moment}
+last_seen: Query[dict[str, str]] = Query(
+    """SELECT name, moment FROM (
+           SELECT name, (SELECT max(happened) FROM judgment_events WHERE assessor = name) AS moment FROM assessors)
+       WHERE moment <> ''""",
+    dict,
+)
+"""When each assessor last did something."""
 
-
-def refusals(store: Store, layer: str) -> list[Refusal]:
-    """What could not be judged, by topic and document."""
-    rows = store.rows(
-        """SELECT judgments.topic, judgments.document, judgments.assessor, reason, happened
-           FROM judgments JOIN judgment_events ON sequence = event
-           WHERE judgments.layer = ? AND judgments.kind = 'cannot-judge' ORDER BY 1, 2, 3""",
-        layer,
-    )
-    return [Refusal(*row) for row in rows]
+refusals = Query(
+    """SELECT judgments.topic, judgments.document, judgments.assessor, reason, happened
+       FROM judgments JOIN judgment_events ON sequence = event
+       WHERE judgments.layer = ? AND judgments.kind = 'cannot-judge' ORDER BY 1, 2, 3""",
+    records(Refusal),
+)
+"""What could not be judged in a layer, by topic and document."""
 
 
 class Counts(NamedTuple):
@@ -516,12 +505,9 @@ def older_than(store: Store, versions: tuple[int, int] | None = None, *, layer: 
     return int(store.value(f"SELECT count(*) FROM judgments WHERE {where}", *values))
 
 
-def off_scale(store: Store, *, scale: int) -> int:
-    """How many standing grades are not on one version of the scale."""
-    return int(
-        store.value(
-            """SELECT count(*) FROM judgments WHERE grade IS NOT NULL
-               AND grade NOT IN (SELECT grade FROM grades WHERE grades.scale = ?)""",
-            scale,
-        )
-    )
+off_scale: Query[int] = Query(
+    """SELECT count(*) FROM judgments WHERE grade IS NOT NULL
+       AND grade NOT IN (SELECT grade FROM grades WHERE grades.scale = ?)""",
+    value,
+)
+"""How many standing grades are not on one version of the scale."""

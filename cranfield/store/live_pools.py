@@ -8,7 +8,7 @@ from dataclasses import astuple, dataclass
 from hashlib import sha256
 
 from cranfield.base.records import MAIN
-from cranfield.store.store import Store
+from cranfield.store.store import Query, Store, column, value
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +121,10 @@ def count_in_stratum(store: Store, pool: int, topic: str, stratum: tuple[int, st
     )
 
 
-def last_position(store: Store, pool: int, topic: str) -> int:
-    """The position of the last entry of a topic; 0 where it has none."""
-    query = "SELECT max(position) FROM pool_entries WHERE pool = ? AND topic = ?"
-    return int(store.value(query, pool, topic) or 0)
+last_position: Query[int] = Query(
+    "SELECT coalesce(max(position), 0) FROM pool_entries WHERE pool = ? AND topic = ?", value
+)
+"""The position of the last entry of a topic; 0 where it has none."""
 
 
 def standing_answers(store: Store, topic: str, documents: Iterable[str] | None = None) -> list[StandingAnswer]:
@@ -156,12 +156,10 @@ def touched(store: Store, *, after: tuple[int, str]) -> set[tuple[str, str]] | N
     )
 
 
-def thresholds(store: Store) -> dict[int, int]:
-    """For each version of the scale the lowest grade that counts as relevant."""
-    return dict(store.rows("SELECT version, relevant_from FROM scales"))
+thresholds: Query[dict[int, int]] = Query("SELECT version, relevant_from FROM scales", dict)
+"""For each version of the scale the lowest grade that counts as relevant."""
 
-
-def seconds_of_judging(store: Store) -> list[float]:
-    """The seconds of attention of every judgment that people gave."""
-    query = "SELECT seconds FROM judgment_events WHERE kind = 'judged' AND source = 'person' AND seconds > 0"
-    return store.column(query)
+seconds_of_judging: Query[list[float]] = Query(
+    "SELECT seconds FROM judgment_events WHERE kind = 'judged' AND source = 'person' AND seconds > 0", column
+)
+"""The seconds of attention of every judgment that people gave."""

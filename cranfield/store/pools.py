@@ -17,7 +17,7 @@ from cranfield.base.errors import CollectionError, UnknownName, quoted
 from cranfield.pool.plan import parse_stored
 from cranfield.pool.pool import Duplicate, Entry, Pool, Source, Stratum
 from cranfield.runs.columns import named
-from cranfield.store.store import Store, marks
+from cranfield.store.store import Query, Store, column, marks, records, value
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +57,11 @@ def add_pool(store: Store, facts: PoolFacts) -> int:
     return store.insert(f"INSERT INTO pools ({_FACTS}) VALUES ({marks(row)})", *row)
 
 
-def pool_number(store: Store, name: str) -> int:
-    """The number of a pool that is there."""
-    return int(store.value("SELECT number FROM pools WHERE name = ?", name))
+pool_number: Query[int] = Query("SELECT number FROM pools WHERE name = ?", value)
+"""The number of a pool that is there."""
 
-
-def pool_facts(store: Store) -> list[PoolFacts]:
-    """All pools in the order they were made."""
-    return [PoolFacts(*row) for row in store.rows(f"SELECT {_FACTS} FROM pools ORDER BY number")]
+pool_facts = Query(f"SELECT {_FACTS} FROM pools ORDER BY number", records(PoolFacts))
+"""All pools in the order they were made."""
 
 
 def facts_of_pool(store: Store, name: str = "") -> PoolFacts:
@@ -80,14 +77,12 @@ def facts_of_pool(store: Store, name: str = "") -> PoolFacts:
     raise UnknownName("pool", name, [facts.name for facts in known])
 
 
-def pooled_runs(store: Store, name: str) -> list[PooledRun]:
-    """The runs a pool was made from."""
-    rows = store.rows(
-        """SELECT run, group_name, priority, pool_runs.content_hash, version
-           FROM pool_runs JOIN pools ON number = pool WHERE name = ? ORDER BY run""",
-        name,
-    )
-    return [PooledRun(*row) for row in rows]
+pooled_runs = Query(
+    """SELECT run, group_name, priority, pool_runs.content_hash, version
+       FROM pool_runs JOIN pools ON number = pool WHERE name = ? ORDER BY run""",
+    records(PooledRun),
+)
+"""The runs a pool was made from."""
 
 
 def pool_topics(store: Store, name: str, *, version: int | None = None) -> list[str]:
@@ -121,57 +116,50 @@ def story(store: Store, name: str, topic: str, document: str) -> Entry | None:
     return Entry(topic, document, position, step, stratum, probability, found, version)
 
 
-def stands_for(store: Store, name: str, topic: str, document: str) -> str | None:
-    """The near-duplicate that stands for a document in a pool, or None."""
-    found = store.value(
-        """SELECT representative FROM pool_duplicates JOIN pools ON number = pool
-           WHERE name = ? AND topic = ? AND document = ?""",
-        name,
-        topic,
-        document,
-    )
-    return None if found is None else str(found)
+_POOL = "pool = (SELECT number FROM pools WHERE name = ?)"
 
+stands_for: Query[str | None] = Query(
+    f"SELECT representative FROM pool_duplicates WHERE {_POOL} AND topic = ? AND document = ?", value
+)
+"""The near-duplicate that stands for a document of a topic in a pool, or None."""
 
-def represented_by(store: Store, name: str, topic: str, document: str) -> list[str]:
-    """The near-duplicates that stay out of a pool because a document stands for them."""
-    query = """SELECT document FROM pool_duplicates WHERE pool = ? AND topic = ? AND representative = ?
-               ORDER BY document"""
-    return store.column(query, pool_number(store, name), topic, document)
+represented_by: Query[list[str]] = Query(
+    f"SELECT document FROM pool_duplicates WHERE {_POOL} AND topic = ? AND representative = ? ORDER BY document",
+    column,
+)
+"""The near-duplicates that stay out of a pool because a document stands for them."""
 
+passed_over_by: Query[list[str]] = Query(
+    f"SELECT stratum FROM pool_undrawn WHERE {_POOL} AND topic = ? AND document = ? ORDER BY step", column
+)
+"""The strata whose sample passed over a document."""
 
-def passed_over_by(store: Store, name: str, topic: str, document: str) -> list[str]:
-    """The strata whose sample passed over a document."""
-    query = "SELECT stratum FROM pool_undrawn WHERE pool = ? AND topic = ? AND document = ? ORDER BY step"
-    return store.column(query, pool_number(store, name), topic, document)
+judged_of_topics: Query[dict[str, int]] = Query("SELECT topic, judged FROM progress WHERE pool = ?", dict)
+"""How many documents of each topic of a pool are judged."""
 
+entries_by_run: Query[list[tuple[str, str, str]]] = Query(
+    f"SELECT topic, document, run FROM pool_ranks WHERE {_POOL} ORDER BY topic, document, run", list
+)
+"""(topic, document, run) of everything that a run contributed to a pool."""
 
-def judged_of_topics(store: Store, name: str) -> dict[str, int]:
-    """How many documents of each topic of a pool are judged."""
-    return dict(store.rows("SELECT topic, judged FROM progress WHERE pool = ?", name))
+clusters_by_document: Query[dict[str, int]] = Query("SELECT document, cluster FROM duplicates", dict)
+"""The near-duplicate cluster of each document that is in one."""
 
+clusters_of_version: Query[dict[str, int]] = Query(
+    f"SELECT document, cluster FROM pool_clusters WHERE {_POOL} AND version = ?", dict
+)
+"""The near-duplicates that a version of a pool went by; nothing where it does not look at them."""
 
-def entries_by_run(store: Store, name: str) -> list[tuple[str, str, str]]:
-    """(topic, document, run) of everything that a run contributed to a pool."""
-    query = "SELECT topic, document, run FROM pool_ranks WHERE pool = ? ORDER BY topic, document, run"
-    return store.rows(query, pool_number(store, name))
-
-
-def clusters_by_document(store: Store) -> dict[str, int]:
-    """The near-duplicate cluster of each document that is in one."""
-    return dict(store.rows("SELECT document, cluster FROM duplicates"))
+documents_to_judge: Query[list[tuple[str, int]]] = Query(
+    f"SELECT document, position FROM pool_entries WHERE {_POOL} AND topic = ?", list
+)
+"""(document, position) of one topic of a pool."""
 
 
 def pooled_pairs_of(store: Store, pairs: Sequence[tuple[str, str]]) -> int:
     """How many of some (topic, document) are in a pool."""
     query = "SELECT 1 FROM pools JOIN pool_entries ON pool = number WHERE topic = ? AND document = ?"
     return sum(store.value(query, *pair) is not None for pair in pairs)
-
-
-def documents_to_judge(store: Store, name: str, topic: str) -> list[tuple[str, int]]:
-    """(document, position) of one topic of a pool."""
-    query = "SELECT document, position FROM pool_entries WHERE pool = ? AND topic = ?"
-    return store.rows(query, pool_number(store, name), topic)
 
 
 # What a pool was made with, in one hash: a change of it is seen even where the pool would come out the same.
@@ -327,12 +315,6 @@ def rows_as_stored(store: Store, name: str) -> dict[str, list[tuple[Any, ...]]]:
     }
 
 
-def clusters_of_version(store: Store, name: str, version: int) -> dict[str, int]:
-    """The near-duplicates that a version of a pool went by; nothing where it does not look at them."""
-    query = "SELECT document, cluster FROM pool_clusters WHERE pool = ? AND version = ?"
-    return dict(store.rows(query, pool_number(store, name), version))
-
-
 # A stored pool as the value that the core works with.
 
 _ENTRIES = """SELECT topic, document, step, stratum, probability, version FROM pool_entries
@@ -457,12 +439,9 @@ def sampled_strata(store: Store) -> tuple[dict[Pair, str], dict[Pair, str]] | No
     return chosen, passed_over
 
 
-def draws_unevenly(store: Store) -> bool:
-    """Whether a sample drew documents of one stratum with different probabilities."""
-    return bool(
-        store.value(
-            """SELECT EXISTS (SELECT 1 FROM pool_entries WHERE probability < 1
-                              GROUP BY pool, topic, step, stratum, version
-                              HAVING max(probability) - min(probability) > 1e-9)"""
-        )
-    )
+draws_unevenly: Query[bool] = Query(
+    """SELECT 1 FROM pool_entries WHERE probability < 1 GROUP BY pool, topic, step, stratum, version
+       HAVING max(probability) - min(probability) > 1e-9 LIMIT 1""",
+    bool,
+)
+"""Whether a sample drew documents of one stratum with different probabilities."""

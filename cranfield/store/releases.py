@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass
 
 from cranfield.base.errors import UnknownName, UsageError, quoted
-from cranfield.store.store import Store
+from cranfield.store.store import Query, Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,7 @@ def fetch(store: Store, name: str) -> ReleaseFacts:
     return releases[name]
 
 
-def rows(store: Store, name: str) -> list[tuple[str, str, int]]:
-    """(topic, document, grade) of a release, sorted."""
-    return store.rows("SELECT topic, document, grade FROM release_rows WHERE release = ?", name)
+rows: Query[list[tuple[str, str, int]]] = Query(
+    "SELECT topic, document, grade FROM release_rows WHERE release = ?", list
+)
+"""(topic, document, grade) of a release by its name, sorted."""

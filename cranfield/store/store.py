@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator, Sequence, Sized
 from contextlib import closing, contextmanager
 from hashlib import sha256
 from importlib import import_module
+from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from cranfield.base.errors import CollectionBusy, CollectionError, InputError, not_utf8
 from cranfield.base.files import whole_file
@@ -47,6 +48,7 @@ MIGRATION_SET = "cranfield"
 
 IntegrityError = sqlite3.IntegrityError
 Waiting = Callable[[float], None]
+Shape = TypeVar("Shape")
 
 _AT_ONCE = 500
 _OLDEST = (3, 37)
@@ -154,7 +156,7 @@ class Store:
 
     def column(self, sql: str, *values: Any) -> list[Any]:
         """The first column of all rows of a query."""
-        return [row[0] for row in self.rows(sql, *values)]
+        return column(self.rows(sql, *values))
 
     def among(self, sql: str, values: Sequence[str]) -> Iterator[Any]:
         """The rows of a query with `IN ({})`, some hundred values at a time: SQLite has a limit."""
@@ -235,6 +237,31 @@ class Store:
         for table in ("scales", "grades", "guidelines"):
             if rows := self.rows(f"SELECT * FROM {table}"):
                 other.connection.executemany(f"INSERT INTO {table} VALUES ({marks(rows[0])})", rows)
+
+
+class Query(Generic[Shape]):
+    """A query under a name: called with the store and a value for each `?`, it gives its rows in a shape."""
+
+    def __init__(self, sql: str, shape: Callable[[list[Any]], Shape]) -> None:
+        self.sql, self.shape = sql, shape
+
+    def __call__(self, store: Store, *values: Any) -> Shape:
+        return self.shape(store.rows(self.sql, *values))
+
+
+def column(rows: list[Any]) -> list[Any]:
+    """The first column."""
+    return [row[0] for row in rows]
+
+
+def value(rows: list[Any]) -> Any:
+    """The first column of the first row, or None."""
+    return rows[0][0] if rows else None
+
+
+def records(kind: Callable[..., Shape]) -> Callable[[list[Any]], list[Shape]]:
+    """Each row as a record, its columns in the order of the fields."""
+    return lambda rows: list(starmap(kind, rows))
 
 
 # How a file is made, opened and copied.

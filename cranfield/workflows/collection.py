@@ -179,7 +179,7 @@ def change_scale(store: Store, scale: GradeScale) -> Changed:
         if store.scale() == scale:
             raise InputError("this scale is already in force; nothing was changed")
         version = store.add_scale(scale, now=now())
-        return Changed(version, older_than(store, (version, 0)), off_scale(store, scale=version))
+        return Changed(version, older_than(store, (version, 0)), off_scale(store, version))
 
 
 # The collections that come with the program: in a checkout beside the package, in a wheel inside it.

@@ -119,7 +119,7 @@ def trial_of(store: Store, topic: str, *, few: int = FEW, many: int = MANY) -> T
     if draft is None:
         raise InputError(f"topic {quoted(topic)} has not been tried; start with: cranfield judge try {topic}")
     tried = judging.tried_hits(store, topic)
-    made = rules.estimate(tried, judging.own_relevance(store, TRY_LAYER, topic, assessor=draft.author))
+    made = rules.estimate(tried, judging.own_relevance(store, TRY_LAYER, topic, draft.author))
     return Trial(draft, made, rules.size_of(made, few=few, many=many), len(tried))
 
 

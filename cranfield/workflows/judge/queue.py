@@ -66,7 +66,7 @@ class Source:
         elif self.queue is not None:
             wanted = set(judging.queue_topics(self.store, self.queue.number))
         elif self.purpose == "rejudge":
-            wanted = set(judging.own_topics(self.store, self.layer, assessor=self.assessor))
+            wanted = set(judging.own_topics(self.store, self.layer, self.assessor))
         else:
             wanted = set(self.only)
         known = [topic for topic in documents.topic_ids(self.store) if topic in wanted]
@@ -250,7 +250,7 @@ class Queue:
         self.owed, self.made_due, self.probed = 0, set[Pair](), Counter[str]()
         self.probes = judging.planned(self.store, rules.Probes)
         self._changes = judging.changes_of_others(self.store)
-        self._begin_with = next(iter(judging.own_topics(self.store, self.layer, assessor=assessor)), "")
+        self._begin_with = next(iter(judging.own_topics(self.store, self.layer, assessor)), "")
 
     def role(self, topic: str) -> Role:
         """What the assessor is to a topic."""
