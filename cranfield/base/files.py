@@ -128,7 +128,7 @@ class Source:
         return None
 
     def head(self, size: int = HEAD) -> bytes:
-        """The first decompressed bytes, without a byte order mark."""
+        """The first decompressed bytes, or with -1 all of them, without a byte order mark."""
         with self.open() as stream:
             return stream.read(size).removeprefix(UTF8_BOM)
 

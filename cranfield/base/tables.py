@@ -376,30 +376,21 @@ class Findings:
     schema: Schema
     columns: Sequence[str] = ()
     by_hand: Sequence[str] = ()
-    _lines: dict[str, list[int]] = field(default_factory=dict)
-    _counts: dict[str, int] = field(default_factory=dict)
-    _words: dict[str, tuple[str, str]] = field(default_factory=dict)
+    _found: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add(self, code: str, lines: Sequence[int] | Any, *, example: str = "", meaning: str = "") -> None:
         """Note that `code` occurs on some lines; `example` is what stands on the first."""
         if len(lines):
-            kept = self._lines.setdefault(code, [])
-            kept.extend(int(line) for line in lines[: LINES_KEPT - len(kept)])
-            self._counts[code] = self._counts.get(code, 0) + len(lines)
-            self._words.setdefault(code, (example, meaning))
+            words = {"example": example, "meaning": meaning, "lines": [], "count": 0}
+            found = self._found.setdefault(code, words)
+            found["lines"].extend(lines[: LINES_KEPT - len(found["lines"])])
+            found["count"] += len(lines)
 
     def problems(self) -> tuple[Problem, ...]:
         """One problem per code, in the order of the schema."""
         found = []
-        for code in [fault.code for fault in self.schema.faults if fault.code in self._lines]:
-            problem = self.schema.problem(
-                code,
-                example=self._words[code][0],
-                meaning=self._words[code][1],
-                lines=self._lines[code],
-                count=self._counts[code],
-                repairable=code not in self.by_hand,
-            )
+        for code in [fault.code for fault in self.schema.faults if fault.code in self._found]:
+            problem = self.schema.problem(code, **self._found[code], repairable=code not in self.by_hand)
             if code in ("too-few-columns", "too-many-columns") and self.columns:
                 expected = f"; expected {quoted(', '.join(self.columns), limit=200)}"
                 problem = replace(problem, message=problem.message + expected)

@@ -32,17 +32,15 @@ def visible(text: str) -> str:
     directional overrides, exotic line separators and lone surrogates become `<U+202E>` and the like.
     Right-to-left letters stay as they are: ordering them is the terminal's work.
     """
-    return _HOSTILE.sub(_replacement, text)
+    return _HOSTILE.sub(
+        lambda match: _PICTURES.get(ord(match.group())) or f"<U+{ord(match.group()):04X}>",
+        text,
+    )
 
 
 def visible_line(text: str) -> str:
     """`text` as one visible line: line feeds and tabs are shown as pictures too."""
     return "".join(_PICTURES[ord(letter)] if letter in _KEPT else letter for letter in visible(text))
-
-
-def _replacement(match: re.Match[str]) -> str:
-    code = ord(match.group())
-    return _PICTURES.get(code) or f"<U+{code:04X}>"
 
 
 def storable(name: str) -> str:

@@ -25,7 +25,7 @@ from cranfield.base.text import counted
 from cranfield.qrels.qrels import Qrels
 from cranfield.qrels.reading import QRELS, QrelsRows
 from cranfield.runs.columns import Scores, encoded
-from cranfield.runs.reading import ROLES, SPELLINGS, Member, expected_columns, read_groups, roles_of
+from cranfield.runs.reading import EXPECTED_COLUMNS, ROLES, SPELLINGS, Member, read_groups, roles_of
 from cranfield.runs.run import LineNumbers, Rows, Run, ranked
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def runs_given(value: object, *, name: str = "") -> list[Run]:
         usual = {*_TERRIER, "score", "rank", *SPELLINGS["tag"]}
         roles = roles_of([column for column in names if column in usual] if {*_TERRIER} <= {*names} else names)
         if roles is None:
-            raise UsageError(f"{place} lacks columns: found {', '.join(names)}; expected {expected_columns()}")
+            raise UsageError(f"{place} lacks columns: found {', '.join(names)}; expected {EXPECTED_COLUMNS}")
         number = "score" if "score" in roles else "rank"
         topic, document, numbers = (_values(value, roles[part]) for part in ("topic", "document", number))
         if number == "rank":  # a rank as a score: the lower the better

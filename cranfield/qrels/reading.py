@@ -20,6 +20,7 @@ from cranfield.base.tables import Fault, Findings, Schema, read_table
 from cranfield.base.text import counted
 from cranfield.qrels.qrels import Grades, Qrels, pair_keys, qrels_of, sorted_qrels
 from cranfield.runs.columns import TEXT, Codes, encoded, joined_lines, matching, numbers_in
+from cranfield.runs.reading import recognised
 from cranfield.runs.run import LineNumbers
 
 
@@ -60,15 +61,10 @@ def read_qrels(source: Source, *, format: str | None = None) -> Qrels:
 
 def format_of(source: Source, *, format: str | None = None) -> QrelsFormat:
     """Give the named format, or the one that recognises the file. An empty file is read as TREC and refused there."""
-    if format is not None:
-        return qrels_formats.get(format)
-    head = source.head()
-    if not head.strip():
-        return qrels_formats.get("trec")
-    known = qrels_formats.first(lambda format: format.sniff(head, source.name))
+    known: QrelsFormat | None = recognised(qrels_formats, source, format)
     if known is not None:
         return known
-    columns = len(head.strip().split(b"\n", 1)[0].split())
+    columns = len(source.head().strip().split(b"\n", 1)[0].split())
     mixed = ", as a run has: were qrels and run swapped" if columns == _COLUMNS_OF_A_RUN else ""
     expected = "; ".join(f"{name}: {one.summary}" for name, one in qrels_formats.items())
     message = f"unknown format: the first row has {counted(columns, 'column')}{mixed}"

@@ -25,17 +25,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cranfield.base.errors import CollectionError
-from cranfield.runs.columns import (
-    TEXT,
-    Codes,
-    Places,
-    Scores,
-    as_text,
-    joined_text,
-    lengths_of,
-    places_in,
-    taken,
-)
+from cranfield.runs.columns import TEXT, Codes, Places, Scores, as_text, joined_text, lengths_of, places_in, taken
 from cranfield.runs.run import Order, Run
 
 # Columns of numbers as one compressed block: how everything large about runs is stored.

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import BinaryIO, ClassVar, Protocol
+from functools import partial
+from typing import Any, BinaryIO, ClassVar, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -57,26 +58,31 @@ run_formats: Registry[type[RunFormat]] = Registry(
 
 
 def read_rows(source: Source, *, format: str | None = None) -> Rows:
-    """Read a run file in the named format, or in the one its first bytes look like.
-
-    A file with nothing in it is read as TREC, and found empty there.
-    """
+    """Read a run file in the named format, or in the one its first bytes look like."""
     return format_of(source, format=format).read(source)
 
 
 def format_of(source: Source, *, format: str | None = None) -> type[RunFormat]:
     """The named format, or the one that recognises the file."""
-    if format is not None:
-        return run_formats.get(format)
-    head = source.head()
-    if not head.strip():
-        return run_formats.get("trec")
-    known = run_formats.first(lambda format: format.sniff(head, source.name))
+    known: type[RunFormat] | None = recognised(run_formats, source, format)
     if known is not None:
         return known
     expected = "; ".join(f"{name}: {known.summary}" for name, known in run_formats.items())
     unknown = problem("unknown-format", f"the format was not recognised; expected one of: {expected}").at(source.name)
     raise ProblemsFound("this is not a run file of a known format", [unknown])
+
+
+def recognised(formats: Registry[Any], source: Source, name: str | None) -> Any:
+    """The named format, or the one that recognises the file, or None.
+
+    A file with nothing in it is read as TREC, and found empty there.
+    """
+    if name is not None:
+        return formats.get(name)
+    head = source.head()
+    if not head.strip():
+        return formats.get("trec")
+    return formats.first(lambda format: bool(format.sniff(head, source.name)))
 
 
 SPELLINGS: dict[str, tuple[str, ...]] = {
@@ -90,6 +96,8 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
 }
 """The usual spellings of each column of a file that names them, best first."""
 
+_noted = partial(Fault, severity="warning")
+
 CHECKS: tuple[Fault, ...] = (
     Fault(
         "unreadable",
@@ -102,12 +110,7 @@ CHECKS: tuple[Fault, ...] = (
         "if it is one of these, cranfield runs check --from NAME lists its errors",
     ),
     Fault("empty", "the file contains no rows", "a run needs at least one ranked document"),
-    Fault(
-        "too-few-columns",
-        "a line has too few columns",
-        "write all columns on each line",
-        "drops the line",
-    ),
+    Fault("too-few-columns", "a line has too few columns", "write all columns on each line", "drops the line"),
     Fault(
         "too-many-columns",
         "a line has too many columns",
@@ -122,11 +125,7 @@ CHECKS: tuple[Fault, ...] = (
     ),
     Fault("bad-row", "a row cannot be parsed at all", "write one JSON object, or one CSV row, per line"),
     Fault("not-utf-8", "a line is not UTF-8", "convert the file to UTF-8 first"),
-    Fault(
-        "control-character",
-        "a line contains NUL or another control character",
-        "remove the character",
-    ),
+    Fault("control-character", "a line contains NUL or another control character", "remove the character"),
     Fault("lone-carriage-return", "a carriage return without a line feed", "end lines with a line feed"),
     Fault("blank-in-id", "an id or tag contains white space, which a TREC file cannot represent", "rename the id"),
     Fault(
@@ -138,12 +137,9 @@ CHECKS: tuple[Fault, ...] = (
     Fault("score-nan", "a score is NaN", "give each document a number; NaN cannot be ranked"),
     Fault("score-infinite", "a score is infinite or too large for a double", "give a finite score"),
     Fault("unknown-topic", "a topic is not in the collection", "check the topic ids, or add the topics first"),
-    Fault("missing-topic", "a topic of the collection has no rows", "a missing topic scores 0", severity="warning"),
-    Fault(
-        "too-few-documents",
-        "a topic has fewer documents than expected",
-        "deeper rankings contribute more to a pool",
-        severity="warning",
+    _noted("missing-topic", "a topic of the collection has no rows", "a missing topic scores 0"),
+    _noted(
+        "too-few-documents", "a topic has fewer documents than expected", "deeper rankings contribute more to a pool"
     ),
     Fault(
         "too-many-documents",
@@ -158,36 +154,23 @@ CHECKS: tuple[Fault, ...] = (
         "keeps the best-ranked row",
     ),
     Fault("unknown-document", "a document is not in the corpus", "check the ids, or add the documents first"),
-    Fault(
-        "rank-not-an-integer",
-        "a rank is not an integer",
-        "ranks are ignored unless --order rank",
-        severity="warning",
-    ),
-    Fault(
+    _noted("rank-not-an-integer", "a rank is not an integer", "ranks are ignored unless --order rank"),
+    _noted(
         "rank-disagrees",
         "the rank column contradicts the scores",
         "scores are used; pass --order rank to use the ranks",
-        severity="warning",
     ),
     Fault("no-ranks", "--order rank, but a row has no usable rank", "use --order score or file"),
-    Fault(
+    _noted(
         "repeated-rank",
         "--order rank, but two documents of a topic have the same rank",
         "they keep the order of the file",
-        severity="warning",
     ),
-    Fault(
-        "ties",
-        "documents of a topic have the same score",
-        "ties are broken by document id, descending",
-        severity="warning",
-    ),
-    Fault(
+    _noted("ties", "documents of a topic have the same score", "ties are broken by document id, descending"),
+    _noted(
         "ties-in-32-bits",
         "scores that differ as doubles are equal as 32-bit floats",
         "trec_eval 9 breaks these ties by document id",
-        severity="warning",
     ),
     Fault(
         "several-tags",
@@ -204,24 +187,21 @@ CHECKS: tuple[Fault, ...] = (
         "another run of the collection has this name",
         "rename it, or use the file name with --names file",
     ),
-    Fault(
+    _noted(
         "identical-run",
         "a run with the same content exists under another name",
         "withdraw one of them if this is a mistake",
-        severity="warning",
     ),
-    Fault(
+    _noted(
         "nearly-identical-run",
         "at least 95% of the top 10 ranks hold the same documents as another run",
         "check that this is the run you meant",
-        severity="warning",
     ),
-    Fault("not-q0", "the second column is not Q0", "the column is ignored", severity="warning"),
-    Fault(
+    _noted("not-q0", "the second column is not Q0", "the column is ignored"),
+    _noted(
         "guessed-columns",
         "the columns of a CSV file without a header were inferred from their content",
         "if they are wrong, add a header such as topic,document,score",
-        severity="warning",
     ),
 )
 
@@ -239,9 +219,14 @@ def roles_of(names: Iterable[object]) -> dict[str, str] | None:
     return dict(found) if is_run else None
 
 
-def expected_columns() -> str:
-    """Which columns are looked for, for a message."""
-    return ", ".join(f"{part} ({', '.join(names[1:5])} …)" for part, names in SPELLINGS.items())
+EXPECTED_COLUMNS = ", ".join(f"{part} ({', '.join(names[1:5])} …)" for part, names in SPELLINGS.items())
+"""Which columns are looked for, for a message."""
+
+
+def not_a_run(source: Source, kind: str, missing: str, lines: Sequence[int] = ()) -> ProblemsFound:
+    """The refusal of a file that names its columns, but not those of a run."""
+    found = problem("bad-row", f"{missing}; expected {EXPECTED_COLUMNS}", lines=lines).at(source.name)
+    return ProblemsFound(f"this is not a {kind}", [found])
 
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"

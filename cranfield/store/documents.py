@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.base.records import Document, Topic
 from cranfield.base.text import HIT_END, HIT_START
-from cranfield.store.store import IntegrityError, Query, Store, column, marks, value
+from cranfield.store.store import IntegrityError, Query, Store, column, first, marks, value
 
 if TYPE_CHECKING:
     from cranfield.corpus.near_duplicates import Cluster
@@ -239,10 +239,8 @@ def clusters(store: Store) -> dict[int, list[tuple[str, str, float, bool]]]:
     return found
 
 
-def latest_scan(store: Store) -> Scan | None:
-    """The settings of the latest scan, or None where there was none."""
-    row = store.row(f"SELECT {_SCAN} FROM duplicate_scans ORDER BY number DESC LIMIT 1")
-    return Scan(*row) if row else None
+latest_scan = Query(f"SELECT {_SCAN} FROM duplicate_scans ORDER BY number DESC LIMIT 1", first(Scan))
+"""The settings of the latest scan, or None where there was none."""
 
 
 # Full-text search over the documents: the embedded search engine (FTS5, BM25).

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 from cranfield.base.errors import CollectionError
 from cranfield.judge.events import Event, Evidence, PairKey, SourceKind, fold, key_of
-from cranfield.store.store import Query, Store, marks
+from cranfield.store.store import Query, Store, grouped, marks
 
 _COLUMNS = (
     *("uuid", "kind", "layer", "topic", "document", "assessor", "grade", "undoes", "reason", "note", "evidence"),
@@ -34,26 +34,15 @@ assessors: Query[dict[str, SourceKind]] = Query("SELECT name, kind FROM assessor
 """The names of all assessors with what they are."""
 
 
-def append_events(store: Store, events: Iterable[Event], *, now: str) -> list[Event]:
+FEW = 100
+"""Up to so many events are each looked at alone: one key press must not read all that was there before."""
+
+
+def append_events(store: Store, events: Sequence[Event], *, now: str) -> list[Event]:
     """Append events inside `store.write()` and bring what counts now up to date; give those that were new.
 
     An event whose UUID is there already is left out, so that the same packet can be merged twice.
     """
-    added = []
-    for event in events:
-        if store.row("SELECT 1 FROM judgment_events WHERE uuid = ?", event.uuid):
-            continue
-        add_assessor(store, event.assessor, kind=event.source, now=now)
-        recorded = replace(event, recorded=now)
-        cursor = store.connection.execute(_INSERT, [None, *_values(recorded)])
-        added.append(replace(recorded, sequence=int(cursor.lastrowid or 0)))
-    for event in added:
-        project(store, _subject(store, event))
-    return added
-
-
-def append_many(store: Store, events: Sequence[Event], *, now: str) -> list[Event]:
-    """Do what `append_events` does, for thousands of events at once: an import, a packet."""
     uuids = [event.uuid for event in events]
     known = {row[0] for row in store.among("SELECT uuid FROM judgment_events WHERE uuid IN ({})", uuids)}
     by_uuid: dict[str, Event] = {}
@@ -65,20 +54,21 @@ def append_many(store: Store, events: Sequence[Event], *, now: str) -> list[Even
     for name, source in dict.fromkeys((event.assessor, event.source) for event in added):
         add_assessor(store, name, kind=source, now=now)
     store.connection.executemany(_INSERT, ([event.sequence, *_values(event)] for event in added))
-    subjects = dict.fromkeys(_subject(store, event) if event.kind == "undone" else key_of(event) for event in added)
-    # Where there were events before, or one was taken back before it came (packets arrive in any order), the new
-    # ones have to be folded in; everywhere else they are all there is.
-    layers = list({key.layer for key in subjects})
-    query = f"""SELECT DISTINCT layer, topic, document, assessor FROM judgment_events
-                WHERE sequence < ? AND layer IN ({marks(layers)})"""
-    before = set(store.rows(query, first, *layers))
-    query = f"SELECT undoes FROM judgment_events WHERE sequence < {first} AND undoes IN ({{}}) AND undoes <> ''"
-    undone = {row[0] for row in store.among(query, [event.uuid for event in added])}
-    before |= {(event.layer, event.topic, event.document, event.assessor) for event in added if event.uuid in undone}
-    answers = fold(added)
-    fresh = [key for key in subjects if (key.layer, key.topic, key.document, key.assessor) not in before]
-    store.connection.executemany(_PROJECT, [_row(key, answers[key]) for key in fresh if key in answers])
-    for key in subjects.keys() - set(fresh):
+    subjects, fresh = dict.fromkeys(_subject(store, event) for event in added), set[PairKey]()
+    if len(added) > FEW:
+        # Where there were events before, or one was taken back before it came (packets arrive in any order), the new
+        # ones have to be folded in; everywhere else they are all there is.
+        layers = list({key.layer for key in subjects})
+        query = f"""SELECT DISTINCT layer, topic, document, assessor FROM judgment_events
+                    WHERE sequence < ? AND layer IN ({marks(layers)})"""
+        before = set(store.rows(query, first, *layers))
+        query = f"SELECT undoes FROM judgment_events WHERE sequence < {first} AND undoes IN ({{}}) AND undoes <> ''"
+        undone = {row[0] for row in store.among(query, [event.uuid for event in added])}
+        before |= {(one.layer, one.topic, one.document, one.assessor) for one in added if one.uuid in undone}
+        answers = fold(added)
+        fresh = {key for key in subjects if (key.layer, key.topic, key.document, key.assessor) not in before}
+        store.connection.executemany(_PROJECT, [_row(key, answers[key]) for key in fresh if key in answers])
+    for key in subjects.keys() - fresh:
         project(store, key)
     return added
 
@@ -227,12 +217,10 @@ has_grades: Query[bool] = Query("SELECT 1 FROM judgments WHERE layer = ? AND gra
 """Whether anything stands in a layer."""
 
 
-def primary_assessors(store: Store) -> dict[str, list[str]]:
-    """Topic -> its primary assessors."""
-    found: dict[str, list[str]] = {}
-    for topic, assessor in store.rows("SELECT topic, assessor FROM assignments WHERE role = 'primary'"):
-        found.setdefault(topic, []).append(assessor)
-    return found
+primary_assessors: Query[dict[str, list[str]]] = Query(
+    "SELECT topic, assessor FROM assignments WHERE role = 'primary'", grouped
+)
+"""Topic -> its primary assessors."""
 
 
 def pooled_documents(store: Store, *, pool: str = "", passed_over: bool = False) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from cranfield.base.errors import CollectionError, CranfieldError, InputError, UnknownName, quoted
 from cranfield.judge.queue import NOTHING, Answers, Assigned, Overlap, Probes, Tried
-from cranfield.store.store import Query, Store, column, records, value
+from cranfield.store.store import Query, Store, column, first, grouped, records, value
 
 Plan = TypeVar("Plan", Overlap, Probes)
 
@@ -186,10 +186,8 @@ class Draft:
     expected: float | None = None
 
 
-def draft_of(store: Store, topic: str) -> Draft | None:
-    """The draft of a topic, or None where it was never tried."""
-    row = store.row("SELECT topic, author, state, reason, expected FROM topic_drafts WHERE topic = ?", topic)
-    return None if row is None else Draft(*row)
+draft_of = Query("SELECT topic, author, state, reason, expected FROM topic_drafts WHERE topic = ?", first(Draft))
+"""The draft of a topic, or None where it was never tried."""
 
 
 def put_draft(store: Store, draft: Draft, *, tried: Sequence[Tried] = (), now: str) -> None:
@@ -428,18 +426,12 @@ answer_counts: Query[list[tuple[str, str, str, int]]] = Query(
 """(topic, assessor, kind, how many answers of it stand) of a layer; decisions are left out."""
 
 
-def seconds_by_assessor(store: Store, layer: str) -> dict[str, list[float]]:
-    """The seconds of attention of each assessor's judgments, those that were undone too."""
-    found: dict[str, list[float]] = {}
-    rows = store.rows(
-        """SELECT assessor, seconds FROM judgment_events
-           WHERE layer = ? AND kind IN ('judged', 'cannot-judge') AND seconds IS NOT NULL ORDER BY sequence""",
-        layer,
-    )
-    for assessor, seconds in rows:
-        found.setdefault(assessor, []).append(seconds)
-    return found
-
+seconds_by_assessor: Query[dict[str, list[float]]] = Query(
+    """SELECT assessor, seconds FROM judgment_events
+       WHERE layer = ? AND kind IN ('judged', 'cannot-judge') AND seconds IS NOT NULL ORDER BY sequence""",
+    grouped,
+)
+"""The seconds of attention of each assessor's judgments in a layer, those that were undone too."""
 
 last_seen: Query[dict[str, str]] = Query(
     """SELECT name, moment FROM (

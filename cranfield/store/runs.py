@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from cranfield.base.errors import InputError, Problem, UnknownName, quoted
 from cranfield.runs import encoding as encoded
-from cranfield.store.store import Store, marks
+from cranfield.store.store import Query, Store, first, marks
 
 Role = Literal["contributing", "new"]
 IdKind = Literal["topic", "document"]
@@ -113,10 +113,8 @@ def fetch_by_number(store: Store, number: int) -> StoredRanking:
     return StoredRanking(*store.row("SELECT ranking, encoding FROM runs WHERE number = ?", number))
 
 
-def fetch_by_content(store: Store, content_hash: str) -> StoredRanking | None:
-    """The ranking of a run by its content, withdrawn or not, or None."""
-    row = store.row("SELECT ranking, encoding FROM runs WHERE content_hash = ? LIMIT 1", content_hash)
-    return None if row is None else StoredRanking(*row)
+fetch_by_content = Query("SELECT ranking, encoding FROM runs WHERE content_hash = ? LIMIT 1", first(StoredRanking))
+"""The ranking of a run by its content, withdrawn or not, or None."""
 
 
 def withdraw(store: Store, name: str, *, because: str, now: str) -> None:

@@ -223,10 +223,6 @@ class Store:
         """The guidelines in force; empty where there are none."""
         return str(self.value("SELECT text FROM guidelines ORDER BY version DESC LIMIT 1") or "")
 
-    def guidelines_hashes(self) -> dict[int, str]:
-        """Version -> SHA-256 of the guidelines."""
-        return dict(self.rows("SELECT version, sha256 FROM guidelines"))
-
     def add_guidelines(self, text: str, *, now: str) -> int:
         """Put new guidelines in force, inside `write()`, and give their version."""
         digest = sha256(text.encode("utf-8")).hexdigest()
@@ -262,6 +258,19 @@ def value(rows: list[Any]) -> Any:
 def records(kind: Callable[..., Shape]) -> Callable[[list[Any]], list[Shape]]:
     """Each row as a record, its columns in the order of the fields."""
     return lambda rows: list(starmap(kind, rows))
+
+
+def first(kind: Callable[..., Shape]) -> Callable[[list[Any]], Shape | None]:
+    """The first row as a record, or None where there is none."""
+    return lambda rows: kind(*rows[0]) if rows else None
+
+
+def grouped(rows: list[Any]) -> dict[Any, list[Any]]:
+    """What stands in the second column for each value of the first."""
+    found: dict[Any, list[Any]] = {}
+    for name, value in rows:
+        found.setdefault(name, []).append(value)
+    return found
 
 
 # How a file is made, opened and copied.

@@ -15,7 +15,7 @@ from cranfield.base.text import stored_moment
 from cranfield.judge.events import Event
 from cranfield.judge.queue import Assigned
 from cranfield.qrels.reading import write_qrels
-from cranfield.store.events import append_events, append_many, last_event
+from cranfield.store.events import append_events, last_event
 from cranfield.store.judging import put_assignments
 from cranfield.store.store import Store, open_store
 from cranfield.workflows.check import check
@@ -269,7 +269,7 @@ def test_as_of_an_event_the_qrels_are_those_of_the_time(
     shutil.copy(empty, folder / "c.db")
     with open_store(folder / "c.db") as store:
         with store.write():
-            append_many(store, made[:until], now=NOW)
+            append_events(store, made[:until], now=NOW)
         then = list(qrels_for(store, "now", Selection(layers=("main", "after"))))
         with store.write():
             append_events(store, made[until:], now=NOW)

@@ -13,21 +13,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from cranfield.base.errors import Problem, SourceError
-from cranfield.base.files import UTF8_BOM, Source
+from cranfield.base.files import Source
 from cranfield.base.text import shortened
+from cranfield.corpus import reading
 from cranfield.corpus.markup import html_to_text, tidied
-from cranfield.corpus.reading import (
-    DOCUMENT,
-    MARKDOWN,
-    PAGES,
-    TEXTS,
-    checked,
-    decoded,
-    document_formats,
-    files_in,
-    is_error,
-    one_line,
-)
 
 LARGEST_FILE = 1 << 26
 LONGEST_TITLE = 200
@@ -38,7 +27,7 @@ _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
 _UNFIT = re.compile(r"[\s%\x00-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
 
 
-@document_formats.register("folder")
+@reading.document_formats.register("folder")
 class FolderDocuments:
     """Documents as the files of a folder."""
 
@@ -55,7 +44,7 @@ class FolderDocuments:
         """One document per file, in the order of the paths. Hidden files and other kinds are passed over."""
         if not source.is_folder:
             raise SourceError(source.name, "this is not a folder")
-        for path in files_in(source.path):
+        for path in reading.files_in(source.path):
             try:
                 for record in document_in(Source(path, source.encoding), id_of(path.relative_to(source.path))):
                     # Where one of many files is not UTF-8, it is said how the others can be had.
@@ -66,12 +55,12 @@ class FolderDocuments:
                 yield error.problem
 
 
-@document_formats.register("text")
+@reading.document_formats.register("text")
 class TextDocument:
     """One file as one document, as it would be read in a folder."""
 
     summary = "a single .txt, .md or .html file as one document; the id is the name of the file"
-    suffixes: ClassVar[tuple[str, ...]] = TEXTS
+    suffixes: ClassVar[tuple[str, ...]] = reading.TEXTS
 
     @staticmethod
     def sniff(head: bytes, name: str) -> bool:
@@ -94,22 +83,21 @@ def id_of(path: Path) -> str:
 
 def document_in(file: Source, id: str) -> Iterator[Any]:
     """The one document that a file is, or the problems with it."""
-    with file.open() as stream:
-        data = stream.read(LARGEST_FILE + 1).removeprefix(UTF8_BOM)
+    data = file.head(LARGEST_FILE + 1)
     if len(data) > LARGEST_FILE:
         yield Problem("too-long", f"a file of more than {LARGEST_FILE >> 20} MB", file=file.name)
         return
-    content, problems = decoded(data, 1)
+    content, problems = reading.decoded(data, 1)
     yield from (problem.at(file.name) for problem in problems)
-    if any(map(is_error, problems)):
+    if any(map(reading.is_error, problems)):
         return
     name = file.bare_name.lower()
-    if name.endswith(PAGES):
+    if name.endswith(reading.PAGES):
         title, text = html_to_text(content)
     else:
         text = tidied(content)
-        heading = _HEADING.search(text) if name.endswith(MARKDOWN) else None
+        heading = _HEADING.search(text) if name.endswith(reading.MARKDOWN) else None
         first = heading.group(1).rstrip("# \t") if heading else text.lstrip().split("\n", 1)[0]
-        title = shortened(one_line(first), LONGEST_TITLE)
-    for record in checked(DOCUMENT, {"id": id, "title": title, "text": text}, {}, 1):
+        title = shortened(reading.one_line(first), LONGEST_TITLE)
+    for record in reading.checked(reading.DOCUMENT, {"id": id, "title": title, "text": text}, {}, 1):
         yield record.at(file.name) if isinstance(record, Problem) else record

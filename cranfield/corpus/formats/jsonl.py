@@ -13,33 +13,23 @@ from functools import partial
 from typing import Any, ClassVar, TextIO
 
 from cranfield.base.errors import Problem, SourceError, quoted
-from cranfield.base.files import LONGEST_LINE, UTF8_BOM, Source
+from cranfield.base.files import LONGEST_LINE, Source
 from cranfield.base.records import Document, Topic
 from cranfield.base.tables import Schema
-from cranfield.corpus.reading import (
-    DOCUMENT,
-    TOPIC,
-    checked,
-    decoded,
-    document_formats,
-    is_error,
-    lone_carriage_return,
-    nul_problem,
-    topic_formats,
-)
+from cranfield.corpus import reading
 
 LONGEST_ARRAY = 1 << 26
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _BLANK = b" \t\r\n"
 
 
-@document_formats.register("jsonl", "json", "ndjson")
+@reading.document_formats.register("jsonl", "json", "ndjson")
 class JsonLinesDocuments:
     """Documents as JSON lines."""
 
     summary = "JSON lines, one object per document (BEIR, Anserini, Pyserini, ir_datasets spellings)"
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson", ".json")
-    schema: ClassVar[Schema] = DOCUMENT
+    schema: ClassVar[Schema] = reading.DOCUMENT
 
     @staticmethod
     def sniff(head: bytes, name: str) -> bool:
@@ -63,10 +53,10 @@ class JsonLinesDocuments:
                 # JSON can escape what a text cannot hold: NUL and lone surrogates.
                 pairs = [(name, text) for texts in record for name, text in texts.items()]
                 if replaced := sum(len(_UNSTORABLE.findall(word)) for pair in pairs for word in pair):
-                    yield nul_problem(replaced, line)
+                    yield reading.nul_problem(replaced, line)
                     clean = partial(_UNSTORABLE.sub, "\ufffd")
                     parts, metadata = ({clean(name): clean(text) for name, text in one.items()} for one in record)
-            yield from checked(cls.schema, parts, metadata, line)
+            yield from reading.checked(cls.schema, parts, metadata, line)
 
     @staticmethod
     def write(documents: Iterable[Document], stream: TextIO) -> None:
@@ -76,12 +66,12 @@ class JsonLinesDocuments:
             _write(record, document.metadata, stream)
 
 
-@topic_formats.register("jsonl", "json", "ndjson")
+@reading.topic_formats.register("jsonl", "json", "ndjson")
 class JsonLinesTopics(JsonLinesDocuments):
     """Topics as JSON lines."""
 
     summary = "JSON lines, one object per topic (BEIR, Anserini, Pyserini, ir_datasets spellings)"
-    schema = TOPIC
+    schema = reading.TOPIC
 
     @staticmethod
     def write(topics: Iterable[Topic], stream: TextIO) -> None:  # type: ignore[override]
@@ -102,30 +92,25 @@ def _write(record: dict[str, Any], metadata: Mapping[str, str], stream: TextIO) 
 def _values(source: Source) -> Iterator[tuple[int, Any, bool]]:
     """(line, what it holds, whether characters are escaped in it that no text may hold)."""
     is_array = source.head(1024).lstrip(_BLANK).startswith(b"[")
-    for line, data in _whole(source) if is_array else source.byte_lines():
+    # An array is read in one piece, as if it were one line.
+    whole = source.head(LONGEST_ARRAY + 1) if is_array else b""
+    if len(whole) > LONGEST_ARRAY:
+        limit = LONGEST_ARRAY >> 20
+        message = f"a JSON array of more than {limit} MB; write one object per line instead: jq -c '.[]'"
+        raise SourceError(source.name, message)
+    for line, data in [(1, whole)] if is_array else source.byte_lines():
         if data.isspace():
             continue
         if len(data) > LONGEST_LINE and not is_array:
             yield line, Problem("too-long", f"a line of more than {LONGEST_LINE >> 20} MB", lines=(line,)), False
             continue
-        text, problems = decoded(data, line)
+        text, problems = reading.decoded(data, line)
         for problem in problems:
             yield line, problem, False
-        if not any(map(is_error, problems)):
+        if not any(map(reading.is_error, problems)):
             value = _loaded(text, line)
             for item in value if is_array and isinstance(value, list) else [value]:
                 yield line, item, "\\u" in text
-
-
-def _whole(source: Source) -> Iterator[tuple[int, bytes]]:
-    """A small file in one piece, as if it were one line."""
-    with source.open() as stream:
-        data = stream.read(LONGEST_ARRAY + 1).removeprefix(UTF8_BOM)
-    if len(data) > LONGEST_ARRAY:
-        limit = LONGEST_ARRAY >> 20
-        message = f"a JSON array of more than {limit} MB; write one object per line instead: jq -c '.[]'"
-        raise SourceError(source.name, message)
-    yield 1, data
 
 
 def _loaded(text: str, line: int) -> Any:
@@ -138,7 +123,7 @@ def _loaded(text: str, line: int) -> Any:
         else:
             at, place = line + error.lineno - 1, f"at column {error.colno}"
         if "\r" in content.replace("\r\n", "\n"):
-            return lone_carriage_return(at)
+            return reading.lone_carriage_return(at)
         return Problem("bad-json", f"not JSON: {error.msg} {place}", lines=(at,))
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)

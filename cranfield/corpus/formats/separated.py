@@ -15,17 +15,7 @@ from cranfield.base.files import LONGEST_LINE, Source
 from cranfield.base.records import Topic
 from cranfield.base.tables import Schema, csv_rows
 from cranfield.base.text import counted
-from cranfield.corpus.reading import (
-    DOCUMENT,
-    TOPIC,
-    Lines,
-    checked,
-    document_formats,
-    is_error,
-    looks_like_header,
-    one_line,
-    topic_formats,
-)
+from cranfield.corpus import reading
 
 Forms = dict[int, tuple[str, ...]]
 
@@ -33,21 +23,21 @@ COLUMNS: Forms = {2: ("id", "text"), 3: ("id", "title", "text"), 4: ("id", "url"
 """What columns without names mean, by their number. Topics have the first kind only."""
 
 
-@document_formats.register("tsv")
+@reading.document_formats.register("tsv")
 class TabDocuments:
     """Documents as tab separated lines."""
 
     summary = "tab separated, one document per line: id text | id title text | id url title body, or a header"
     suffixes: ClassVar[tuple[str, ...]] = (".tsv", ".tab")
     separator: ClassVar[str] = "\t"
-    schema: ClassVar[Schema] = DOCUMENT
+    schema: ClassVar[Schema] = reading.DOCUMENT
     forms: ClassVar[Forms] = COLUMNS
 
     @classmethod
     def sniff(cls, head: bytes, name: str) -> bool:
         """Recognise a row of names; between tabs, also lines that all have the same number of them."""
         first = head.lstrip().split(b"\n", 1)[0].decode("utf-8", "replace").strip()
-        if looks_like_header([cell.strip('"') for cell in first.split(cls.separator)], cls.schema):
+        if reading.looks_like_header([cell.strip('"') for cell in first.split(cls.separator)], cls.schema):
             return True
         lines = [line for line in head.split(b"\n")[:100] if line.strip()]
         complete = lines[:-1] if len(lines) > 1 and not head.endswith(b"\n") else lines
@@ -63,7 +53,7 @@ class TabDocuments:
                 yield cells
                 continue
             if not names:
-                is_header = looks_like_header(cells, cls.schema)
+                is_header = reading.looks_like_header(cells, cls.schema)
                 keys = [cell.strip() for cell in (cells if is_header else cls.forms.get(len(cells), ()))]
                 part_of = {key: part for part, key in cls.schema.roles(keys).items()}
                 names = [part_of.get(key, f".{key}") for key in keys]  # no part begins with a point
@@ -78,28 +68,28 @@ class TabDocuments:
             if len(cells) == len(names):
                 parts = dict(zip(names, cells, strict=True))
                 metadata = {name[1:]: value for name, value in parts.items() if value and name.startswith(".")}
-                yield from checked(cls.schema, parts | {"id": parts["id"].strip()}, metadata, line)
+                yield from reading.checked(cls.schema, parts | {"id": parts["id"].strip()}, metadata, line)
             else:
                 message = f"{counted(len(cells), 'column')}, the first row has {len(names)}"
                 yield Problem("columns", message, lines=(line,))
 
 
-@topic_formats.register("tsv")
+@reading.topic_formats.register("tsv")
 class TabTopics(TabDocuments):
     """Topics as tab separated lines."""
 
     summary = "tab separated, one topic per line: id text, or a header"
-    schema = TOPIC
+    schema = reading.TOPIC
     forms: ClassVar[Forms] = {2: COLUMNS[2]}
 
     @staticmethod
     def write(topics: Iterable[Topic], stream: TextIO) -> None:
         """Write id and title: what MS MARCO calls a query."""
         for topic in topics:
-            stream.write(f"{topic.id}\t{one_line(topic.title)}\n")
+            stream.write(f"{topic.id}\t{reading.one_line(topic.title)}\n")
 
 
-@document_formats.register("csv")
+@reading.document_formats.register("csv")
 class CommaDocuments(TabDocuments):
     """Documents as comma separated rows."""
 
@@ -108,12 +98,12 @@ class CommaDocuments(TabDocuments):
     separator = ","
 
 
-@topic_formats.register("csv")
+@reading.topic_formats.register("csv")
 class CommaTopics(CommaDocuments):
     """Topics as comma separated rows."""
 
     summary = "comma separated with quoting, one topic per row: id,text, or a header"
-    schema = TOPIC
+    schema = reading.TOPIC
     forms: ClassVar[Forms] = {2: COLUMNS[2]}
 
     @staticmethod
@@ -125,7 +115,7 @@ class CommaTopics(CommaDocuments):
 
 
 def _rows(source: Source, separator: str) -> Iterator[tuple[int, list[str] | Problem]]:
-    lines = Lines(source)
+    lines = reading.Lines(source)
     rows: Iterable[tuple[int, list[str] | str]]
     if separator == "\t":
         rows = ((lines.number, [] if line.isspace() else line.rstrip("\n").split("\t")) for line in lines)
@@ -137,5 +127,5 @@ def _rows(source: Source, separator: str) -> Iterator[tuple[int, list[str] | Pro
         yield from ((line, problem) for problem in problems)
         if isinstance(cells, str):
             yield line, Problem("bad-csv", f"not a row of comma-separated values: {cells}", lines=(line,))
-        elif cells and not any(map(is_error, problems)):
+        elif cells and not any(map(reading.is_error, problems)):
             yield line, cells

@@ -23,16 +23,7 @@ from cranfield.base.errors import Problem, quoted
 from cranfield.base.files import LONGEST_LINE, Source
 from cranfield.base.records import Topic
 from cranfield.base.tables import Schema
-from cranfield.corpus.reading import (
-    DOCUMENT,
-    TOPIC,
-    Lines,
-    checked,
-    document_formats,
-    is_error,
-    one_line,
-    topic_formats,
-)
+from cranfield.corpus import reading
 
 METADATA = {
     "A": "author",
@@ -78,7 +69,7 @@ class _Record:
         self.size += len(line)
         if self.target is not None and self.size <= LONGEST_LINE:
             self.target.append(line)
-        elif self.target is None and not line.isspace() and not any(map(is_error, self.problems)):
+        elif self.target is None and not line.isspace() and not any(map(reading.is_error, self.problems)):
             message = f"text outside any field: {quoted(line.strip(), limit=40)}"
             self.problems.append(Problem("outside", message, lines=(number,)))
 
@@ -94,13 +85,13 @@ class _Record:
         return {name: text for name, text in named.items() if text}
 
 
-@document_formats.register("smart")
+@reading.document_formats.register("smart")
 class SmartDocuments:
     """Documents in the SMART format."""
 
     summary = "SMART: fields under .I .T .A .B .W (Cranfield, CACM, CISI, MED)"
     suffixes: ClassVar[tuple[str, ...]] = (".all",)
-    schema: ClassVar[Schema] = DOCUMENT
+    schema: ClassVar[Schema] = reading.DOCUMENT
 
     @staticmethod
     def sniff(head: bytes, name: str) -> bool:
@@ -115,20 +106,20 @@ class SmartDocuments:
                 yield record
             else:
                 parts = cls.parts(record.text("T"), record.text("W")) | {"id": record.id}
-                yield from checked(cls.schema, parts, record.metadata(), record.line)
+                yield from reading.checked(cls.schema, parts, record.metadata(), record.line)
 
     @staticmethod
     def parts(title: str, text: str) -> dict[str, str]:
-        return {"title": one_line(title), "text": text}
+        return {"title": reading.one_line(title), "text": text}
 
 
-@topic_formats.register("smart")
+@reading.topic_formats.register("smart")
 class SmartTopics(SmartDocuments):
     """Topics in the SMART format. A topic without a title (most) has its text as its title: that is the query."""
 
     summary = "SMART: queries under .I and .W (Cranfield, CACM, CISI, MED)"
     suffixes = (".qry",)
-    schema = TOPIC
+    schema = reading.TOPIC
 
     @staticmethod
     def parts(title: str, text: str) -> dict[str, str]:
@@ -148,7 +139,7 @@ class SmartTopics(SmartDocuments):
 
 
 def _records(source: Source) -> Iterator[_Record | Problem]:
-    lines = Lines(source)
+    lines = reading.Lines(source)
     record = _Record(line=1, id="", is_preface=True)
     for line in lines:
         if line.startswith(".") and _ID.match(line):
@@ -167,5 +158,5 @@ def _finished(record: _Record) -> Iterator[_Record | Problem]:
         yield Problem("too-long", f"a record of more than {LONGEST_LINE >> 20} MB", lines=(record.line,))
         return
     yield from record.problems
-    if not record.is_preface and not any(map(is_error, record.problems)):
+    if not record.is_preface and not any(map(reading.is_error, record.problems)):
         yield record

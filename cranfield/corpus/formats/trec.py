@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TextIO
 from cranfield.base.errors import Problem
 from cranfield.base.files import Source
 from cranfield.base.records import Document, Topic
+from cranfield.corpus import reading
 from cranfield.corpus.markup import (
     DROPPED,
     Field,
@@ -27,16 +28,6 @@ from cranfield.corpus.markup import (
     plain,
     tag_pattern,
     without_specials,
-)
-from cranfield.corpus.reading import (
-    DOCUMENT,
-    TOPIC,
-    checked,
-    decoded,
-    document_formats,
-    is_error,
-    one_line,
-    topic_formats,
 )
 
 DOCUMENT_ID = ("docno", "docid", "id")
@@ -70,7 +61,7 @@ _LABEL = {
 }
 
 
-@document_formats.register("trec", "trectext", "sgml")
+@reading.document_formats.register("trec", "trectext", "sgml")
 class TrecDocuments:
     """Documents in TREC's SGML."""
 
@@ -92,9 +83,9 @@ class TrecDocuments:
                 yield record
                 continue
             found, metadata = _sorted_out(closed_fields(record.text), record.attributes, DOCUMENT_TEXT)
-            id, title = _first(found, DOCUMENT_ID).strip(), one_line(_first(found, DOCUMENT_TITLE))
+            id, title = _first(found, DOCUMENT_ID).strip(), reading.one_line(_first(found, DOCUMENT_TITLE))
             parts = {"id": id, "title": title, "text": found.pop("", "")}
-            yield from checked(DOCUMENT, parts, found | metadata, record.line)
+            yield from reading.checked(reading.DOCUMENT, parts, found | metadata, record.line)
 
     @staticmethod
     def write(documents: Iterable[Document], stream: TextIO) -> None:
@@ -107,7 +98,7 @@ class TrecDocuments:
             stream.write(f"<TEXT>\n{escaped(document.text)}\n</TEXT>\n</DOC>\n")
 
 
-@topic_formats.register("trec", "xml", "sgml")
+@reading.topic_formats.register("trec", "xml", "sgml")
 class TrecTopics:
     """Topics in TREC's SGML and XML."""
 
@@ -138,7 +129,7 @@ class TrecTopics:
                 "narrative": _first(found, TOPIC_NARRATIVE).strip(),
             }
             about = {TOPIC_LABELS.get(name, name): value.strip() for name, value in found.items() if name}
-            yield from checked(TOPIC, parts, about | metadata, record.line)
+            yield from reading.checked(reading.TOPIC, parts, about | metadata, record.line)
 
     @staticmethod
     def write(topics: Iterable[Topic], stream: TextIO) -> None:
@@ -167,9 +158,9 @@ def _records(source: Source, pattern: re.Pattern[bytes]) -> Iterator[_Record | P
         if isinstance(found, Problem):
             yield found
             continue
-        whole, problems = decoded(found.tag + found.body, found.line)
+        whole, problems = reading.decoded(found.tag + found.body, found.line)
         yield from problems
-        if not any(map(is_error, problems)):
+        if not any(map(reading.is_error, problems)):
             tag, _, text = whole.partition(">")
             yield _Record(found.line, attributes(tag), without_specials(text))
 

@@ -7,18 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
 
 from cranfield.base.registry import Option, deferred
-from cranfield.runs.baseline import (
-    Analyser,
-    Corpus,
-    Query,
-    Ranking,
-    Stemmer,
-    Stopwords,
-    baseline,
-    best,
-    library_for,
-    term_matrix,
-)
+from cranfield.runs import baseline as systems
+from cranfield.runs.baseline import Corpus, Query, Ranking, Stemmer, Stopwords
 
 with deferred:
     import numpy as np
@@ -27,7 +17,7 @@ _DELTA = {"bm25l": 0.5, "bm25plus": 1.0}
 _PUNCTUATION = str.maketrans(dict.fromkeys(string.punctuation, " "))
 
 
-@baseline("bm25", summary="BM25 with stemming, in five variants", family="lexical")
+@systems.baseline("bm25", summary="BM25 with stemming, in five variants", family="lexical")
 def bm25(
     corpus: Corpus,
     queries: Sequence[Query],
@@ -60,9 +50,9 @@ def bm25(
     Source: Robertson et al., "Okapi at TREC-3", 1994; the variants as compared in Kamphuis et al.,
     "Which BM25 Do You Mean?", ECIR 2020; Lv and Zhai, SIGIR 2011 (bm25l) and CIKM 2011 (bm25plus).
     """
-    library = library_for("bm25", "bm25s")
-    analyser = Analyser("bm25", stemmer, stopwords)
-    matrix = term_matrix(corpus, analyser.terms, system="bm25")
+    library = systems.library_for("bm25", "bm25s")
+    analyser = systems.Analyser("bm25", stemmer, stopwords)
+    matrix = systems.term_matrix(corpus, analyser.terms, system="bm25")
     method, delta = "bm25+" if variant == "bm25plus" else variant, _DELTA.get(variant, 0.0)
     index = library.BM25(k1=k1, b=b, delta=delta, method=method, dtype="float64", backend="numpy")
     if matrix.vocabulary:
@@ -80,10 +70,10 @@ def bm25(
         known = matrix.known(analyser.terms(query.text))
         columns = [column for column, times in known.items() for _ in range(times)]
         scores = index.get_scores_from_ids(columns) if columns else np.zeros(len(matrix.documents))
-        yield best(query.topic, matrix.documents, scores, scores > 0, depth)
+        yield systems.best(query.topic, matrix.documents, scores, scores > 0, depth)
 
 
-@baseline("fts5", summary="BM25 by SQLite's full-text index; needs no extra", family="lexical")
+@systems.baseline("fts5", summary="BM25 by SQLite's full-text index; needs no extra", family="lexical")
 def fts5(corpus: Corpus, queries: Sequence[Query], depth: int) -> Iterator[Ranking]:
     """BM25 by SQLite's FTS5, over the index that every collection carries.
 
@@ -105,4 +95,4 @@ def fts5(corpus: Corpus, queries: Sequence[Query], depth: int) -> Iterator[Ranki
             hits = corpus.search(words, limit)
         hits = sorted(hits, reverse=True)
         scores = np.array([score for _, score in hits], dtype=float)
-        yield best(query.topic, tuple(document for document, _ in hits), scores, scores > 0, depth)
+        yield systems.best(query.topic, tuple(document for document, _ in hits), scores, scores > 0, depth)

@@ -8,19 +8,8 @@ from functools import cached_property
 from typing import Annotated, Any
 
 from cranfield.base.registry import Option, deferred
-from cranfield.runs.baseline import (
-    Analyser,
-    Corpus,
-    Query,
-    Ranking,
-    Stemmer,
-    Stopwords,
-    TermMatrix,
-    baseline,
-    best,
-    best_rows,
-    term_matrix,
-)
+from cranfield.runs import baseline as systems
+from cranfield.runs.baseline import Corpus, Query, Ranking, Stemmer, Stopwords
 
 with deferred:
     import numpy as np
@@ -28,7 +17,7 @@ with deferred:
 Smoothing = Annotated[float, Option("the smoothing parameter μ, in words", at_least=0.1, at_most=1e9)]
 
 
-@baseline("dirichlet", summary="query likelihood with Dirichlet smoothing", family="lexical")
+@systems.baseline("dirichlet", summary="query likelihood with Dirichlet smoothing", family="lexical")
 def dirichlet(
     corpus: Corpus,
     queries: Sequence[Query],
@@ -50,18 +39,18 @@ def dirichlet(
     Source: Zhai and Lafferty, "A study of smoothing methods for language models applied to ad hoc information
     retrieval", SIGIR 2001.
     """
-    analyser = Analyser("dirichlet", stemmer, stopwords)
-    models = DocumentModels(term_matrix(corpus, analyser.terms, system="dirichlet"), mu)
+    analyser = systems.Analyser("dirichlet", stemmer, stopwords)
+    models = DocumentModels(systems.term_matrix(corpus, analyser.terms, system="dirichlet"), mu)
     for query in queries:
         scores, found = models.likelihoods(models.matrix.known(analyser.terms(query.text)))
-        yield best(query.topic, models.matrix.documents, scores, found, depth)
+        yield systems.best(query.topic, models.matrix.documents, scores, found, depth)
 
 
 @dataclass(frozen=True)
 class DocumentModels:
     """A language model of each document, smoothed with `mu` words of the collection."""
 
-    matrix: TermMatrix
+    matrix: systems.TermMatrix
     mu: float
 
     @cached_property
@@ -82,7 +71,7 @@ class DocumentModels:
         return scores, found
 
 
-@baseline("rm3", summary="pseudo-relevance feedback: relevance model RM3 on dirichlet", family="feedback")
+@systems.baseline("rm3", summary="pseudo-relevance feedback: relevance model RM3 on dirichlet", family="feedback")
 def rm3(
     corpus: Corpus,
     queries: Sequence[Query],
@@ -109,8 +98,8 @@ def rm3(
     Source: Lavrenko and Croft, "Relevance-based language models", SIGIR 2001; Abdul-Jaleel et al., "UMass at TREC
     2004: Novelty and HARD".
     """
-    analyser = Analyser("rm3", stemmer, stopwords)
-    models = DocumentModels(term_matrix(corpus, analyser.terms, system="rm3"), mu)
+    analyser = systems.Analyser("rm3", stemmer, stopwords)
+    models = DocumentModels(systems.term_matrix(corpus, analyser.terms, system="rm3"), mu)
     for query in queries:
         known = models.matrix.known(analyser.terms(query.text))
         relevant = _relevance_model(models, known, fb_docs, fb_terms) if known else {}
@@ -120,13 +109,13 @@ def rm3(
         for column, share in relevant.items():
             weights[column] += (1 - original) * share
         expanded = {column: weight for column, weight in weights.items() if weight > 0}
-        yield best(query.topic, models.matrix.documents, *models.likelihoods(expanded), depth)
+        yield systems.best(query.topic, models.matrix.documents, *models.likelihoods(expanded), depth)
 
 
 def _relevance_model(models: DocumentModels, known: dict[int, int], fb_docs: int, fb_terms: int) -> dict[int, float]:
     """Give P(w | R) of the likeliest words, by column."""
     scores, found = models.likelihoods(known)
-    rows = best_rows(scores, found, fb_docs)
+    rows = systems.best_rows(scores, found, fb_docs)
     likelihoods = np.exp(scores[rows] - scores[rows].max())
     shares = likelihoods / likelihoods.sum() / models.lengths[rows]
     words = np.asarray(models.matrix.values[rows].T @ shares).ravel()

@@ -9,26 +9,14 @@ from typing import Annotated, Any
 from cranfield.base.errors import UsageError
 from cranfield.base.registry import Option, deferred
 from cranfield.base.text import counted
-from cranfield.runs.baseline import (
-    Analyser,
-    Corpus,
-    Query,
-    Ranking,
-    Stemmer,
-    Stopwords,
-    TermMatrix,
-    baseline,
-    best,
-    best_rows,
-    library_for,
-    term_matrix,
-)
+from cranfield.runs import baseline as systems
+from cranfield.runs.baseline import Corpus, Query, Ranking, Stemmer, Stopwords
 
 with deferred:
     import numpy as np
 
 
-@baseline("tfidf", summary="cosine of tf-idf vectors", family="lexical")
+@systems.baseline("tfidf", summary="cosine of tf-idf vectors", family="lexical")
 def tfidf(
     corpus: Corpus,
     queries: Sequence[Query],
@@ -48,14 +36,14 @@ def tfidf(
     Source: Salton and Buckley, "Term-weighting approaches in automatic text retrieval", IP&M 24, 1988; the
     smoothing of idf is scikit-learn's.
     """
-    return rank_by_cosine(corpus, queries, depth, Analyser("tfidf", stemmer, stopwords).terms, system="tfidf")
+    return rank_by_cosine(corpus, queries, depth, systems.Analyser("tfidf", stemmer, stopwords).terms, system="tfidf")
 
 
 @dataclass(frozen=True)
 class VectorSpace:
     """Documents as rows of length 1, and the weighting that makes such a row of a query."""
 
-    matrix: TermMatrix
+    matrix: systems.TermMatrix
     weighting: Any
 
     def vector(self, terms: Sequence[str]) -> Any:
@@ -70,8 +58,8 @@ class VectorSpace:
 
 def vector_space(corpus: Corpus, terms: Callable[[str], list[str]], *, system: str) -> VectorSpace:
     """Count the terms of the documents and weight them by tf-idf."""
-    text = library_for(system, "sklearn.feature_extraction.text")
-    counts = term_matrix(corpus, terms, system=system)
+    text = systems.library_for(system, "sklearn.feature_extraction.text")
+    counts = systems.term_matrix(corpus, terms, system=system)
     weighting = text.TfidfTransformer(sublinear_tf=True)
     vectors = weighting.fit_transform(counts.values) if counts.vocabulary else counts.values
     return VectorSpace(replace(counts, values=vectors), weighting)
@@ -84,10 +72,12 @@ def rank_by_cosine(
     space = vector_space(corpus, terms, system=system)
     for query in queries:
         scores = space.cosines(space.vector(terms(query.text)))
-        yield best(query.topic, space.matrix.documents, scores, scores > 0, depth)
+        yield systems.best(query.topic, space.matrix.documents, scores, scores > 0, depth)
 
 
-@baseline("chargrams", summary="cosine of character n-grams: robust to inflection and misspelling", family="lexical")
+@systems.baseline(
+    "chargrams", summary="cosine of character n-grams: robust to inflection and misspelling", family="lexical"
+)
 def chargrams(
     corpus: Corpus,
     queries: Sequence[Query],
@@ -109,13 +99,13 @@ def chargrams(
     """
     if shortest > longest:
         raise UsageError(f"option 'shortest' must be at most 'longest', but {shortest} > {longest}")
-    text = library_for("chargrams", "sklearn.feature_extraction.text")
+    text = systems.library_for("chargrams", "sklearn.feature_extraction.text")
     cut = text.CountVectorizer(analyzer="char_wb", ngram_range=(shortest, longest)).build_analyzer()
-    words = Analyser("chargrams").words
+    words = systems.Analyser("chargrams").words
     return rank_by_cosine(corpus, queries, depth, lambda text: cut(" ".join(words(text))), system="chargrams")
 
 
-@baseline("rocchio", summary="pseudo-relevance feedback: Rocchio on tfidf", family="feedback")
+@systems.baseline("rocchio", summary="pseudo-relevance feedback: Rocchio on tfidf", family="feedback")
 def rocchio(
     corpus: Corpus,
     queries: Sequence[Query],
@@ -139,19 +129,19 @@ def rocchio(
     Source: Rocchio, "Relevance feedback in information retrieval", in The SMART Retrieval System, 1971, without
     the term for non-relevant documents.
     """
-    analyser = Analyser("rocchio", stemmer, stopwords)
+    analyser = systems.Analyser("rocchio", stemmer, stopwords)
     space = vector_space(corpus, analyser.terms, system="rocchio")
     for query in queries:
         vector = space.vector(analyser.terms(query.text))
         scores = space.cosines(vector)
-        rows = best_rows(scores, scores > 0, fb_docs)
+        rows = systems.best_rows(scores, scores > 0, fb_docs)
         if len(rows):
             middle = np.asarray(space.matrix.values[rows].mean(axis=0)).ravel()
             columns = np.sort(np.argsort(-middle, kind="stable")[:fb_terms])
             weights = dict(zip(columns.tolist(), middle[columns].tolist(), strict=True))
             moved = alpha * vector + beta * space.matrix.row(weights)
             scores = space.cosines(moved / np.sqrt(moved.multiply(moved).sum()))
-        yield best(query.topic, space.matrix.documents, scores, scores > 0, depth)
+        yield systems.best(query.topic, space.matrix.documents, scores, scores > 0, depth)
 
 
 _NOTHING = 1e-6
@@ -169,7 +159,7 @@ def _warn(documents: int, *, dims: int = 100, **_: Any) -> str:
     )
 
 
-@baseline(
+@systems.baseline(
     "lsa",
     summary="latent semantic analysis: retrieves documents without the query's words",
     family="latent",
@@ -199,17 +189,17 @@ def lsa(
     Source: Deerwester et al., "Indexing by latent semantic analysis", JASIS 41, 1990; Halko et al., "Finding
     structure with randomness", SIAM Review 53, 2011, for the decomposition (scikit-learn's randomized_svd).
     """
-    analyser = Analyser("lsa", stemmer, stopwords)
+    analyser = systems.Analyser("lsa", stemmer, stopwords)
     space = vector_space(corpus, analyser.terms, system="lsa")
     vectors, axes = space.matrix.values, np.zeros((0, 0))
     if space.matrix.vocabulary:
-        decompose = library_for("lsa", "sklearn.utils.extmath").randomized_svd
+        decompose = systems.library_for("lsa", "sklearn.utils.extmath").randomized_svd
         _, strengths, directions = decompose(vectors, min(dims, *vectors.shape), n_iter=7, random_state=0)
         axes = directions[strengths > _NOTHING * strengths.max()].T
     documents = _unit(vectors @ axes)
     for query in queries:
         scores = documents @ _unit(space.vector(analyser.terms(query.text)) @ axes)[0]
-        yield best(query.topic, space.matrix.documents, scores, scores > _NOTHING, depth)
+        yield systems.best(query.topic, space.matrix.documents, scores, scores > _NOTHING, depth)
 
 
 def _unit(rows: Any) -> Any:

@@ -10,20 +10,9 @@ from typing import BinaryIO, ClassVar
 import pyarrow as pa
 import pyarrow.csv
 
-from cranfield.base.errors import ProblemsFound
-from cranfield.base.files import UTF8_BOM, Source
+from cranfield.base.files import Source
 from cranfield.base.tables import Findings, csv_rows
-from cranfield.runs.reading import (
-    RUN,
-    SPELLINGS,
-    ExactRows,
-    clean_rows,
-    columns_of,
-    expected_columns,
-    problem,
-    roles_of,
-    run_formats,
-)
+from cranfield.runs import reading
 from cranfield.runs.run import Rows, Run
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -41,7 +30,7 @@ class Layout:
     has_header: bool
 
 
-@run_formats.register("csv", "tsv")
+@reading.run_formats.register("csv", "tsv")
 class Csv:
     """Comma, semicolon or tab separated values."""
 
@@ -63,16 +52,15 @@ class Csv:
         if layout is not None:
             return _at_once(source, layout) or _row_by_row(source, layout)
         if not head.strip():
-            return ExactRows(Findings(RUN)).rows(source)
-        found = problem("bad-row", f"the columns of a run were not found; expected {expected_columns()}", lines=[1])
-        raise ProblemsFound("this is not a CSV file of a run", [found.at(source.name)])
+            return reading.ExactRows(Findings(reading.RUN)).rows(source)
+        raise reading.not_a_run(source, "CSV file of a run", "the columns of a run were not found", [1])
 
     @staticmethod
     def write(run: Run, stream: BinaryIO) -> None:
         """Write a header and topic, document, rank, score and tag of each row, divided by commas."""
         stream.write(b"topic,document,rank,score,tag\n")
         options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="needed")
-        for part in columns_of(run):
+        for part in reading.columns_of(run):
             pyarrow.csv.write_csv(pa.table(part), stream, options)
 
 
@@ -86,13 +74,13 @@ def layout_of(head: bytes) -> Layout | None:
         rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=delimiter) if row]
     except csv.Error:  # a field of megabytes is nothing to guess from
         return None
-    roles = roles_of(rows[0]) if rows else None
+    roles = reading.roles_of(rows[0]) if rows else None
     if roles is not None:
         return Layout(delimiter, tuple(rows[0]), roles, has_header=True)
     parts = _guessed(rows)
     if parts is None or ("Q0" in parts and delimiter == "\t"):  # with tabs that is a broken TREC file, read as such
         return None
-    return Layout(delimiter, parts, {part: part for part in SPELLINGS if part in parts}, has_header=False)
+    return Layout(delimiter, parts, {part: part for part in reading.SPELLINGS if part in parts}, has_header=False)
 
 
 def _guessed(rows: list[list[str]]) -> tuple[str, ...] | None:
@@ -127,7 +115,7 @@ def _findings(layout: Layout) -> Findings:
 
     One field too many may be a decimal comma or a comma in an id: to drop the last would give another score.
     """
-    findings = Findings(RUN, layout.columns, by_hand=["too-many-columns"])
+    findings = Findings(reading.RUN, layout.columns, by_hand=["too-many-columns"])
     if not layout.has_header:
         findings.add("guessed-columns", [1], example=", ".join(layout.columns))
     return findings
@@ -135,8 +123,7 @@ def _findings(layout: Layout) -> Findings:
 
 def _at_once(source: Source, layout: Layout) -> Rows | None:
     """Read a file in perfect order, by pyarrow; None for all others."""
-    with source.open() as stream:
-        data = stream.read().removeprefix(UTF8_BOM)
+    data = source.head(-1)
     if any(mark in data for mark in (b"\r", b"\0", b"\n\n", b'"')) or data.startswith(b"\n"):
         return None
     places = list(map(str, range(len(layout.columns))))
@@ -152,12 +139,12 @@ def _at_once(source: Source, layout: Layout) -> Rows | None:
     except pa.ArrowInvalid:
         return None
     parts = {part: table[str(layout.columns.index(column))] for part, column in layout.roles.items()}
-    return clean_rows(source, parts, header=int(layout.has_header), findings=_findings(layout))
+    return reading.clean_rows(source, parts, header=int(layout.has_header), findings=_findings(layout))
 
 
 def _row_by_row(source: Source, layout: Layout) -> Rows:
     """Read any file at all: a row is a line, since no id has a line feed in it, and line numbers are sure so."""
-    rows = ExactRows(_findings(layout), has_scores="score" in layout.roles)
+    rows = reading.ExactRows(_findings(layout), has_scores="score" in layout.roles)
     places = {part: layout.columns.index(column) for part, column in layout.roles.items()}
     width, header = len(layout.columns), layout.has_header
     for number, data in source.byte_lines():

@@ -10,27 +10,16 @@ from typing import Any, BinaryIO, ClassVar
 import pyarrow as pa
 import pyarrow.json
 
-from cranfield.base.errors import ProblemsFound
-from cranfield.base.files import UTF8_BOM, Source
+from cranfield.base.files import Source
 from cranfield.base.tables import Findings, object_in
+from cranfield.runs import reading
 from cranfield.runs.columns import TEXT, joined_lines
-from cranfield.runs.reading import (
-    RUN,
-    SPELLINGS,
-    ExactRows,
-    clean_rows,
-    columns_of,
-    expected_columns,
-    problem,
-    roles_of,
-    run_formats,
-)
 from cranfield.runs.run import Rows, Run
 
 _TYPES: dict[type, pa.DataType] = {str: pa.string(), int: pa.int64()}
 
 
-@run_formats.register("jsonl", "json-lines", "ndjson")
+@reading.run_formats.register("jsonl", "json-lines", "ndjson")
 class JsonLines:
     """One JSON object per line."""
 
@@ -46,7 +35,7 @@ class JsonLines:
         if not line.lstrip().startswith(b"{"):
             return False
         value = object_in(line)
-        return name.endswith((".jsonl", ".ndjson")) if value is None else roles_of(value) is not None
+        return name.endswith((".jsonl", ".ndjson")) if value is None else reading.roles_of(value) is not None
 
     @staticmethod
     def read(source: Source) -> Rows:
@@ -55,11 +44,11 @@ class JsonLines:
         first = next((value for value in lines if value is not None), None)
         if first is None:
             return _one_by_one(source, {})
-        roles = roles_of(first)
+        roles = reading.roles_of(first)
         if roles is None:
-            text = f"the fields of a run were not found in the first object; expected {expected_columns()}"
-            found = problem("bad-row", text, lines=[1]).at(source.name)
-            raise ProblemsFound("this is not a JSON lines run", [found])
+            raise reading.not_a_run(
+                source, "JSON lines run", "the fields of a run were not found in the first object", [1]
+            )
         return _at_once(source, roles, first) or _one_by_one(source, roles)
 
     @staticmethod
@@ -70,7 +59,7 @@ class JsonLines:
             for ids in (run.topic_ids, run.document_ids)
         )
         tag = f', "tag": {json.dumps(run.tag)}}}\n'
-        for part in columns_of(replace(run, topic_ids=topics, document_ids=documents)):
+        for part in reading.columns_of(replace(run, topic_ids=topics, document_ids=documents)):
             words = ('{"topic": ', part["topic"], ', "document": ', part["document"])
             stream.write(joined_lines(*words, ', "rank": ', part["rank"], ', "score": ', part["score"], tag))
 
@@ -85,8 +74,7 @@ def _at_once(source: Source, roles: dict[str, str], first: dict[str, Any]) -> Ro
     kinds = [numbers.get(part) or _TYPES.get(type(first.get(name))) for part, name in roles.items()]
     if None in kinds:
         return None
-    with source.open() as stream:
-        data = stream.read().removeprefix(UTF8_BOM)
+    data = source.head(-1)
     if not data.isascii() and not _is_utf8(data):
         return None
     try:
@@ -94,15 +82,18 @@ def _at_once(source: Source, roles: dict[str, str], first: dict[str, Any]) -> Ro
             pa.BufferReader(data),
             parse_options=pyarrow.json.ParseOptions(
                 explicit_schema=pa.schema(list(zip(roles.values(), kinds, strict=True))),
-                unexpected_field_behavior="ignore" if len(roles) == len(SPELLINGS) else "infer",
+                unexpected_field_behavior="ignore" if len(roles) == len(reading.SPELLINGS) else "infer",
             ),
         )
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
-    if table.num_rows != data.count(b"\n") + (not data.endswith(b"\n")) or roles_of(table.column_names) != roles:
+    if (
+        table.num_rows != data.count(b"\n") + (not data.endswith(b"\n"))
+        or reading.roles_of(table.column_names) != roles
+    ):
         return None
     columns = {part: table[name] for part, name in roles.items()}
-    return clean_rows(
+    return reading.clean_rows(
         source, {part: one if part == "score" else one.cast(pa.string()) for part, one in columns.items()}
     )
 
@@ -111,14 +102,14 @@ def _one_by_one(source: Source, usual: Mapping[str, str]) -> Rows:
     """Read each line by itself; `usual` is what the first object calls the fields, and empty where there is none."""
 
     def values_in(record: dict[str, Any]) -> dict[str, object]:
-        names = {**RUN.roles(record), **{part: name for part, name in usual.items() if name in record}}
+        names = {**reading.RUN.roles(record), **{part: name for part, name in usual.items() if name in record}}
         return {part: record[name] for part, name in names.items()}
 
     has_scores = "score" in usual or not usual
     if not has_scores:
         records = (object_in(line) for _, line in source.byte_lines() if line.strip())
         has_scores = any(values_in(one).get("score") is not None for one in records if one is not None)
-    rows = ExactRows(Findings(RUN), has_scores=has_scores)
+    rows = reading.ExactRows(Findings(reading.RUN), has_scores=has_scores)
     for number, line in source.byte_lines():
         if not line.strip():
             rows.skipped.append(number)

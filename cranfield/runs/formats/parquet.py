@@ -8,23 +8,14 @@ from typing import BinaryIO, ClassVar
 import pyarrow as pa
 import pyarrow.parquet
 
-from cranfield.base.errors import ProblemsFound, SourceError
+from cranfield.base.errors import SourceError
 from cranfield.base.files import Source
 from cranfield.base.tables import Findings
-from cranfield.runs.reading import (
-    RUN,
-    ExactRows,
-    clean_rows,
-    columns_of,
-    expected_columns,
-    problem,
-    roles_of,
-    run_formats,
-)
+from cranfield.runs import reading
 from cranfield.runs.run import Rows, Run
 
 
-@run_formats.register("parquet")
+@reading.run_formats.register("parquet")
 class Parquet:
     """A Parquet table."""
 
@@ -43,18 +34,17 @@ class Parquet:
             data = stream.read()
         try:
             file = pyarrow.parquet.ParquetFile(io.BytesIO(data))
-            roles = roles_of(file.schema_arrow.names)
+            roles = reading.roles_of(file.schema_arrow.names)
             if roles is None:
-                text = f"the columns of a run were not found; expected {expected_columns()}"
-                raise ProblemsFound("this is not a Parquet file of a run", [problem("bad-row", text).at(source.name)])
+                raise reading.not_a_run(source, "Parquet file of a run", "the columns of a run were not found")
             table = file.read(columns=list(roles.values()))
             table.validate(full=True)
         except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
             raise SourceError(source.name, f"is not a sound Parquet file: {error}") from None
         parts = {part: _plain(table[name], part) for part, name in roles.items()}
-        if all(column is not None for column in parts.values()) and (clean := clean_rows(source, parts)):
+        if all(column is not None for column in parts.values()) and (clean := reading.clean_rows(source, parts)):
             return clean
-        rows = ExactRows(Findings(RUN), has_scores="score" in roles)
+        rows = reading.ExactRows(Findings(reading.RUN), has_scores="score" in roles)
         for number, values in enumerate(table.to_pylist(), start=1):
             rows.add(number, {part: values[name] for part, name in roles.items()})
         return rows.rows(source)
@@ -62,7 +52,7 @@ class Parquet:
     @staticmethod
     def write(run: Run, stream: BinaryIO) -> None:
         """Write topic, document, rank, score and tag of each row, as one table."""
-        parts = [pa.record_batch(part) for part in columns_of(run)]
+        parts = [pa.record_batch(part) for part in reading.columns_of(run)]
         empty = pa.record_batch(
             {name: pa.array([], pa.large_string()) for name in ("topic", "document", "rank", "score", "tag")}
         )

@@ -404,6 +404,6 @@ class _Listener:
             for label in labels
         ]
         with self._store.write():
-            events.append_many(self._store, made, now=now())
+            events.append_events(self._store, made, now=now())
         self.unable += sum(label.grade is None for label in labels)
         self.labelled += sum(label.grade is not None for label in labels)

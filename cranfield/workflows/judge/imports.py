@@ -72,7 +72,7 @@ def import_judgments(
             # Whoever is named is a person who may judge here later, unless the layer is a machine's.
             kind: SourceKind = "machine" if layer.startswith(MACHINE) else "person"
             events.add_assessor(store, name, kind=kind, now=now())
-        added = events.append_many(store, made, now=now())
+        added = events.append_events(store, made, now=now())
     keys = {event.uuid: (event.topic, event.document, layer, event.assessor) for event in made}
     changed = {keys[one.uuid] for one in made if standing.get(keys[one.uuid], one.grade) != one.grade}
     replaced = changed & {keys[event.uuid] for event in added}
@@ -230,7 +230,7 @@ def propagate(store: Store, *, layer: str = MAIN, exact_only: bool = False) -> P
             for event in standing
             if event.kind == "propagated" and event.uuid not in wanted
         ]
-        added = events.append_many(store, [*undone, *made], now=now())
+        added = events.append_events(store, [*undone, *made], now=now())
     new = sum(event.kind == "propagated" for event in added)
     same, withdrawn = len(made) - new, len(added) - new
     parts = [f"{counted(new, 'grade')} propagated"]

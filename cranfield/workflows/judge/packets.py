@@ -265,7 +265,7 @@ def merge_packet(store: Store, path: Path) -> MergedPacket:
         if problems:
             raise ProblemsFound(f"{path}: nothing was merged", [problem.at(str(path)) for problem in problems])
         conflicts = tuple(_conflicts(store, fresh, known, other_topics))
-        events.append_many(store, fresh, now=now())
+        events.append_events(store, fresh, now=now())
         pooled = set(events.pooled_documents(store)) if finds else set()
         for topic, document, assessor, words, when in finds:
             if (topic, document) not in pooled:
@@ -294,8 +294,9 @@ def _version_maps(
     if lost:
         told = f"the packet was judged on a scale (version {lost[0]}) that this collection never had"
         raise ProblemsFound(f"{path}: nothing was merged", [Problem("other-scale", told, file=str(path))])
-    texts = {text: number for number, text in store.guidelines_hashes().items()}
-    return known, {version: texts.get(text, 0) for version, text in packet.guidelines_hashes().items()}
+    hashes = "SELECT sha256, version FROM guidelines"
+    texts = dict(store.rows(hashes))
+    return known, {version: texts.get(text, 0) for text, version in packet.rows(hashes)}
 
 
 def _content(event: Event) -> tuple[object, ...]:
