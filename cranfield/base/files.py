@@ -21,7 +21,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import BinaryIO, Protocol, cast
+from typing import Any, BinaryIO, cast
 
 from cranfield.base.errors import SourceError, UsageError, quoted
 from cranfield.base.registry import deferred
@@ -254,16 +254,6 @@ class _Stream(io.RawIOBase):
         super().close()
 
 
-class _Decompressor(Protocol):
-    """What the decompressors of all four libraries have in common."""
-
-    @property
-    def eof(self) -> bool: ...
-    @property
-    def unused_data(self) -> bytes: ...
-    def decompress(self, data: bytes, /) -> bytes: ...
-
-
 def _watched(blocks: Iterator[bytes], watch: Callable[[int], None]) -> Iterator[bytes]:
     done = 0
     for block in blocks:
@@ -272,7 +262,8 @@ def _watched(blocks: Iterator[bytes], watch: Callable[[int], None]) -> Iterator[
         watch(done)
 
 
-def _decompressor_for(magic: bytes) -> Callable[[], _Decompressor] | None:
+def _decompressor_for(magic: bytes) -> Callable[[], Any] | None:
+    """What makes a decompressor; those of all four libraries have `decompress`, `eof` and `unused_data`."""
     if magic.startswith(b"\x1f\x8b"):
         return partial(zlib.decompressobj, wbits=31)
     if magic.startswith(b"BZh"):
@@ -281,11 +272,11 @@ def _decompressor_for(magic: bytes) -> Callable[[], _Decompressor] | None:
         return partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
     skippable = magic[1:4] == b"\x2a\x4d\x18" and magic[0] >> 4 == 5
     if magic.startswith(b"\x28\xb5\x2f\xfd") or skippable:
-        return cast("Callable[[], _Decompressor]", zstandard.ZstdDecompressor().decompressobj)
+        return zstandard.ZstdDecompressor().decompressobj
     return None
 
 
-def _members(blocks: Iterator[bytes], begin: Callable[[], _Decompressor]) -> Iterator[bytes]:
+def _members(blocks: Iterator[bytes], begin: Callable[[], Any]) -> Iterator[bytes]:
     """Decompress one member after the other (what `cat a.gz b.gz` makes), padding with zeros between them.
 
     The libraries' own file readers each forgive something: zstandard a truncated file, bz2 and xz whatever

@@ -11,7 +11,6 @@ from typing import BinaryIO, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from cranfield.base.errors import Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.files import Source
@@ -19,7 +18,7 @@ from cranfield.base.registry import Registry
 from cranfield.base.tables import Fault, Findings, Schema, read_table
 from cranfield.base.text import counted
 from cranfield.qrels.qrels import Grades, Qrels, pair_keys, qrels_of, sorted_qrels
-from cranfield.runs.columns import TEXT, Codes, encoded, joined_lines, matching, numbers_in
+from cranfield.runs.columns import TEXT, Codes, Mask, encoded, joined_lines, matching, numbers_in
 from cranfield.runs.reading import recognised
 from cranfield.runs.run import LineNumbers
 
@@ -171,7 +170,7 @@ class QrelsRows:
         )
 
 
-def grades_of(texts: pa.Array) -> tuple[Grades, NDArray[np.bool_]]:
+def grades_of(texts: pa.Array) -> tuple[Grades, Mask]:
     """Read grades from text: whole numbers of at most nine digits. Gives the grades and which rows have one."""
     whole = matching(texts, _INTEGER)
     return numbers_in(texts, whole, pa.int32()), whole

@@ -19,11 +19,7 @@ import numpy as np
 
 from cranfield.base.errors import MissingExtra, UnknownName, UsageError
 from cranfield.base.records import Document, Topic
-from cranfield.base.registry import Option as Option
-from cranfield.base.registry import Registry, deferred
-from cranfield.base.registry import check_options as check_options
-from cranfield.base.registry import configured as configured
-from cranfield.base.registry import described_options as described_options
+from cranfield.base.registry import Option, Registry, configured, deferred
 
 with deferred:
     import scipy.sparse as sparse

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from cranfield.base.errors import Problem, quoted
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted
-from cranfield.runs.columns import Codes, Places
+from cranfield.runs.columns import Codes, Mask, Places
 from cranfield.runs.reading import problem
 from cranfield.runs.run import (
     NO_RANK,
@@ -204,7 +203,7 @@ def _problem(noun: str, found: list[str], lines: list[int], limit: int) -> Probl
 TAG_PATTERN = r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,99}"
 """What a name may look like. NIST allows 25 letters, digits, - and _; this adds some, so that real names fit."""
 
-KnownDocuments = Callable[[pa.Array], NDArray[np.bool_]]
+KnownDocuments = Callable[[pa.Array], Mask]
 
 _NAMES_SHOWN = 5
 
@@ -454,7 +453,7 @@ class Top:
     """The best documents of a run: one row of document codes per topic code, filled up with `EMPTY`."""
 
     topics: Codes
-    documents: NDArray[np.int32]
+    documents: Codes
 
 
 def top(topics: Codes, offsets: Places, documents: Codes, *, depth: int = DEPTH) -> Top:

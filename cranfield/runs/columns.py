@@ -66,7 +66,7 @@ def byte_order(ids: pa.Array) -> NDArray[np.uint64]:
     return order
 
 
-def places_in(known: pa.Array, ids: pa.Array) -> NDArray[np.int32]:
+def places_in(known: pa.Array, ids: pa.Array) -> Codes:
     """The place of each id among the known ones, -1 where it is not there."""
     found = call_function("index_in", [as_text(ids)], SetLookupOptions(value_set=as_text(known)))
     if found.null_count:
@@ -74,7 +74,7 @@ def places_in(known: pa.Array, ids: pa.Array) -> NDArray[np.int32]:
     return np.array(found.to_numpy(), dtype=np.int32)
 
 
-def equal(first: pa.Array, second: pa.Array) -> NDArray[np.bool_]:
+def equal(first: pa.Array, second: pa.Array) -> Mask:
     """Say row by row whether two columns of strings, without nulls, are the same."""
     return np.asarray(call_function("equal", [first, second]).to_numpy(zero_copy_only=False), dtype=bool)
 
@@ -109,13 +109,13 @@ def joined_lines(*words: pa.Array | str, between: str = "") -> memoryview:
     return joined_text(joined(*words, between=between))
 
 
-def matching(texts: pa.Array, pattern: str) -> NDArray[np.bool_]:
+def matching(texts: pa.Array, pattern: str) -> Mask:
     """Which strings match a regular expression."""
     found = pc.match_substring_regex(texts, pattern)
     return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
 
 
-def numbers_in(texts: pa.Array, readable: NDArray[np.bool_], kind: pa.DataType) -> NDArray[Any]:
+def numbers_in(texts: pa.Array, readable: Mask, kind: pa.DataType) -> NDArray[Any]:
     """Read strings as numbers of a kind, with or without a plus sign; what is not readable is 0."""
     plain = pc.if_else(pa.array(readable), pc.utf8_ltrim(texts, characters="+"), "0")
     return np.array(pc.cast(plain, kind).to_numpy(zero_copy_only=False))
@@ -157,9 +157,7 @@ def keys_of(ids: pa.Array) -> Keys:
     return keys
 
 
-def _mixed(
-    words: NDArray[np.uint64], places: NDArray[np.int64], left: NDArray[np.int64] | np.int64, number: int
-) -> Keys:
+def _mixed(words: NDArray[np.uint64], places: Places, left: Places | np.int64, number: int) -> Keys:
     """What one word adds to the keys: nothing where the string ends before it, however long others are.
 
     A place beyond the end is clipped; there is nothing left of the string then, and the word becomes zero.

@@ -25,7 +25,18 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cranfield.base.errors import CollectionError
-from cranfield.runs.columns import TEXT, Codes, Places, Scores, as_text, joined_text, lengths_of, places_in, taken
+from cranfield.runs.columns import (
+    TEXT,
+    Codes,
+    Mask,
+    Places,
+    Scores,
+    as_text,
+    joined_text,
+    lengths_of,
+    places_in,
+    taken,
+)
 from cranfield.runs.run import Order, Run
 
 # Columns of numbers as one compressed block: how everything large about runs is stored.
@@ -113,7 +124,7 @@ class CodedOrder:
     topics: Codes
     offsets: Places
     documents: Codes
-    tied: NDArray[np.bool_]
+    tied: Mask
 
 
 def encode(topics: Codes, offsets: Places, documents: Codes, scores: Scores) -> bytes:
@@ -179,7 +190,7 @@ def _offsets(topics: Codes, counts: Codes, documents: Codes, rows: int) -> Place
     return offsets
 
 
-def _as_decimals(scores: Scores) -> tuple[int, NDArray[np.int32] | None]:
+def _as_decimals(scores: Scores) -> tuple[int, Codes | None]:
     """The number of decimals and the steps between the scores, or None where they are not short decimals.
 
     A sample tells where to begin, so that scores with all their digits cost next to nothing.
@@ -191,7 +202,7 @@ def _as_decimals(scores: Scores) -> tuple[int, NDArray[np.int32] | None]:
     return 0, None
 
 
-def _steps(scores: Scores, digits: int) -> NDArray[np.int32] | None:
+def _steps(scores: Scores, digits: int) -> Codes | None:
     """The steps between the scores in units of the last decimal, or None where that would not be exact.
 
     Every score must be a whole number over a power of ten, bit for bit, and no step larger than 32 bits hold. A

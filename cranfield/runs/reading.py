@@ -13,13 +13,12 @@ from typing import Any, BinaryIO, ClassVar, Protocol
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from cranfield.base.errors import ProblemsFound, quoted
 from cranfield.base.files import Source
 from cranfield.base.registry import Registry, deferred
 from cranfield.base.tables import Fault, Findings, Schema, read_list
-from cranfield.runs.columns import TEXT, Coded, Places, Scores, encoded, matching, numbers_in
+from cranfield.runs.columns import TEXT, Coded, Mask, Places, Scores, encoded, matching, numbers_in
 from cranfield.runs.run import NO_RANK, LineNumbers, Rows, Run
 
 with deferred:
@@ -237,7 +236,7 @@ _UNFIT = r"^$|[\x00-\x20\x7f-\x{9f}]"
 _ROWS_AT_ONCE = 1 << 19
 
 
-def scores_of(texts: pa.Array) -> tuple[Scores, dict[str, NDArray[np.bool_]]]:
+def scores_of(texts: pa.Array) -> tuple[Scores, dict[str, Mask]]:
     """Read scores from text: the values, NaN where a row has none, and those rows by the code of what is wrong.
 
     Only decimal notation counts: no hexadecimal, no comma, no NaN, nothing infinite.
@@ -267,7 +266,7 @@ def assembled(
     scores: Scores,
     ranks: Places | None,
     tags: Sequence[tuple[str, int]],
-    skipped: NDArray[np.int64],
+    skipped: Places,
     findings: Findings,
 ) -> Rows:
     """Make rows of finished columns. `skipped` are the lines without a row, `tags` come with their lines.

@@ -44,9 +44,9 @@ class LineNumbers:
     and its line numbers cost nothing.
     """
 
-    skipped: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    skipped: Places = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
-    def of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def of(self, rows: Places) -> Places:
         """The line numbers of some rows."""
         rows_before = self.skipped - np.arange(1, len(self.skipped) + 1)
         return np.asarray(rows + 1 + np.searchsorted(rows_before, rows, side="right"), dtype=np.int64)
@@ -55,7 +55,7 @@ class LineNumbers:
         """The line number of one row."""
         return int(self.of(np.array([row], dtype=np.int64))[0])
 
-    def without(self, lines: NDArray[np.int64]) -> LineNumbers:
+    def without(self, lines: Places) -> LineNumbers:
         """The numbering after the rows on these lines were taken out."""
         return LineNumbers(np.union1d(self.skipped, lines).astype(np.int64))
 
@@ -400,12 +400,12 @@ def _offsets(counts: Places) -> Places:
 _SMALL = 1024
 
 
-def worth_a_matrix(counts: NDArray[np.int64]) -> bool:
+def worth_a_matrix(counts: Places) -> bool:
     """Whether lists of these lengths fill a matrix at least by half."""
     return int(counts.max(initial=0)) * len(counts) <= 2 * int(counts.sum()) + _SMALL
 
 
-def matrix_of(values: NDArray[Any], counts: NDArray[np.int64], *, fill: np.generic) -> NDArray[Any]:
+def matrix_of(values: NDArray[Any], counts: Places, *, fill: np.generic) -> NDArray[Any]:
     """One row per list, short ones filled up at the end. The matrix is always a copy."""
     depth = int(counts.max(initial=0))
     if len(values) == depth * len(counts):
@@ -415,6 +415,6 @@ def matrix_of(values: NDArray[Any], counts: NDArray[np.int64], *, fill: np.gener
     return matrix
 
 
-def inside(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+def inside(counts: Places) -> Mask:
     """Say for each place of the matrix whether it belongs to its list."""
     return np.asarray(np.arange(int(counts.max(initial=0))) < counts[:, None])

@@ -215,10 +215,10 @@ _SCAN = "threshold, shingle, permutations, seed, documents"
 def put_clusters(store: Store, scan: Scan, clusters: Sequence[Cluster], *, now: str) -> None:
     """Store a scan and its clusters inside `store.write()`."""
     query = f"INSERT INTO duplicate_scans ({_SCAN}, made) VALUES (?, ?, ?, ?, ?, ?)"
-    number = store.connection.execute(query, [*astuple(scan), now]).lastrowid
+    number = store.insert(query, *astuple(scan), now)
     store.connection.execute("DELETE FROM duplicates")
-    store.connection.executemany(
-        "INSERT INTO duplicates VALUES (?, ?, ?, ?, ?, ?)",
+    store.put(
+        "duplicates",
         [
             (number, index, document, cluster.kind, similarity, document == cluster.representative)
             for index, cluster in enumerate(clusters, start=1)

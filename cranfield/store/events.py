@@ -19,7 +19,6 @@ _COLUMNS = (
 )
 _INSERT = f"INSERT INTO judgment_events (sequence, {', '.join(_COLUMNS)}) VALUES (?{', ?' * len(_COLUMNS)})"
 _SELECT = f"SELECT sequence, {', '.join(_COLUMNS)} FROM judgment_events"
-_PROJECT = f"INSERT INTO judgments VALUES ({', '.join('?' * 10)})"
 _FIELDS = attrgetter(*("order" if name == "shown_order" else name for name in _COLUMNS))
 _EVIDENCE = _COLUMNS.index("evidence")
 _NO_EVIDENCE = "[]"
@@ -27,7 +26,7 @@ _NO_EVIDENCE = "[]"
 
 def add_assessor(store: Store, name: str, *, kind: SourceKind = "person", now: str) -> None:
     """Make an assessor known, inside `store.write()`; one who is known already stays as he is."""
-    store.connection.execute("INSERT OR IGNORE INTO assessors VALUES (?, ?, ?)", [name, kind, now])
+    store.put("assessors", [(name, kind, now)], existing="OR IGNORE")
 
 
 assessors: Query[dict[str, SourceKind]] = Query("SELECT name, kind FROM assessors ORDER BY name", dict)
@@ -54,7 +53,9 @@ def append_events(store: Store, events: Sequence[Event], *, now: str) -> list[Ev
     for name, source in dict.fromkeys((event.assessor, event.source) for event in added):
         add_assessor(store, name, kind=source, now=now)
     store.connection.executemany(_INSERT, ([event.sequence, *_values(event)] for event in added))
-    subjects, fresh = dict.fromkeys(_subject(store, event) for event in added), set[PairKey]()
+    # What can change is the standing answer to a pair: of an undo, to that of what it undoes.
+    meant = [(event_with_uuid(store, event.undoes) if event.kind == "undone" else None) or event for event in added]
+    subjects, fresh = dict.fromkeys(map(key_of, meant)), set[PairKey]()
     if len(added) > FEW:
         # Where there were events before, or one was taken back before it came (packets arrive in any order), the new
         # ones have to be folded in; everywhere else they are all there is.
@@ -67,18 +68,10 @@ def append_events(store: Store, events: Sequence[Event], *, now: str) -> list[Ev
         before |= {(one.layer, one.topic, one.document, one.assessor) for one in added if one.uuid in undone}
         answers = fold(added)
         fresh = {key for key in subjects if (key.layer, key.topic, key.document, key.assessor) not in before}
-        store.connection.executemany(_PROJECT, [_row(key, answers[key]) for key in fresh if key in answers])
+        store.put("judgments", [_row(key, answers[key]) for key in fresh if key in answers])
     for key in subjects.keys() - fresh:
         project(store, key)
     return added
-
-
-def _subject(store: Store, event: Event) -> PairKey:
-    """The pair whose standing answer an event can change: an undo is about what it undoes."""
-    if event.kind != "undone":
-        return key_of(event)
-    undone = event_with_uuid(store, event.undoes)
-    return key_of(event) if undone is None else key_of(undone)
 
 
 def project(store: Store, key: PairKey) -> None:
@@ -91,7 +84,7 @@ def project(store: Store, key: PairKey) -> None:
     )
     event = fold(events_of_pair(store, key)).get(key)
     if event is not None:
-        store.connection.execute(_PROJECT, _row(key, event))
+        store.put("judgments", [_row(key, event)])
 
 
 def events_of_pair(store: Store, key: PairKey) -> list[Event]:
@@ -320,9 +313,7 @@ answered_pairs: Query[set[tuple[str, str]]] = Query(
 
 def add_found(store: Store, topic: str, document: str, *, assessor: str, words: str, now: str) -> None:
     """Record a find inside `store.write()`; what was found before stays as it is."""
-    store.connection.execute(
-        "INSERT OR IGNORE INTO found_documents VALUES (?, ?, ?, ?, ?)", [topic, document, assessor, words, now]
-    )
+    store.put("found_documents", [(topic, document, assessor, words, now)], existing="OR IGNORE")
 
 
 class Found(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from cranfield.base.errors import CollectionError, CranfieldError, InputError, UnknownName, quoted
@@ -199,7 +199,7 @@ def put_draft(store: Store, draft: Draft, *, tried: Sequence[Tried] = (), now: s
         [draft.topic, draft.author, draft.state, draft.reason, draft.expected, now],
     )
     rows = [(draft.topic, one.document, one.rank, one.stratum, one.population) for one in tried]
-    store.connection.executemany("INSERT INTO tried_hits VALUES (?, ?, ?, ?, ?)", rows)
+    store.put("tried_hits", rows)
 
 
 tried_hits = Query(
@@ -230,10 +230,7 @@ class Lease:
 
 def put_lease(store: Store, lease: Lease) -> None:
     """Give or renew a lease, inside `store.write()`."""
-    store.connection.execute(
-        "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, ?)",
-        [lease.layer, lease.topic, lease.document, lease.assessor, lease.session, lease.expires],
-    )
+    store.put("leases", [astuple(lease)], existing="OR REPLACE")
 
 
 def live_leases(store: Store, layer: str, *, topic: str = "", document: str = "", moment: float) -> list[Lease]:
@@ -265,9 +262,8 @@ assigned = Query("SELECT topic, assessor, role FROM assignments ORDER BY topic, 
 
 def put_assignments(store: Store, made: Sequence[Assigned], *, topics: Sequence[str], now: str) -> None:
     """Replace the assignments of these topics, inside `store.write()`."""
-    many = store.connection.executemany
-    many("DELETE FROM assignments WHERE topic = ?", [(topic,) for topic in topics])
-    many("INSERT INTO assignments VALUES (?, ?, ?, ?)", [(one.topic, one.assessor, one.role, now) for one in made])
+    store.connection.executemany("DELETE FROM assignments WHERE topic = ?", [(topic,) for topic in topics])
+    store.put("assignments", [(one.topic, one.assessor, one.role, now) for one in made])
 
 
 _PLANS: dict[type, tuple[str, tuple[str, ...]]] = {
@@ -381,7 +377,7 @@ def add_queue(
     for one in queued:
         places[one.topic] = places.get(one.topic, 0) + 1
         rows.append((number, one.topic, one.document, places[one.topic], one.why))
-    store.connection.executemany("INSERT INTO queue_entries VALUES (?, ?, ?, ?, ?)", rows)
+    store.put("queue_entries", rows)
     return number
 
 

@@ -92,7 +92,7 @@ def record_choices(store: Store, pool: int, made: Iterable[RecordedChoice]) -> s
         before = one.hash_after(before)
         head = (pool, one.number, one.topic, one.document, one.step, one.reason, one.version, one.known)
         rows.append((*head, json.dumps(list(one.elsewhere), ensure_ascii=False), one.chosen, before))
-    store.connection.executemany("INSERT INTO pool_choices VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    store.put("pool_choices", rows)
     return before
 
 
@@ -104,7 +104,7 @@ def ends(store: Store, pool: int) -> dict[str, RecordedEnd]:
 
 def record_end(store: Store, pool: int, end: RecordedEnd) -> None:
     """Record that a topic has ended, inside `store.write()`; an end that was recorded stays as it was."""
-    store.connection.execute("INSERT OR IGNORE INTO pool_ends VALUES (?, ?, ?, ?, ?, ?, ?)", [pool, *astuple(end)])
+    store.put("pool_ends", [(pool, *astuple(end))], existing="OR IGNORE")
 
 
 def forget_end(store: Store, pool: int, topic: str) -> None:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from cranfield.base.errors import CollectionError, UnknownName, quoted
 from cranfield.pool.plan import parse_stored
-from cranfield.pool.pool import Duplicate, Entry, Pool, Source, Stratum
+from cranfield.pool.pool import Contribution, Duplicate, Entry, Pool, Source, Stratum
 from cranfield.runs.columns import named
 from cranfield.store.store import Query, Store, column, marks, records, value
 
@@ -94,8 +94,6 @@ def pool_topics(store: Store, name: str, *, version: int | None = None) -> list[
 
 def story(store: Store, name: str, topic: str, document: str) -> Entry | None:
     """One entry with everything that brought it, or None where it is not in the pool."""
-    from cranfield.pool.pool import Contribution, Entry
-
     row = store.row(
         """SELECT position, step, stratum, probability, version, pool FROM pool_entries JOIN pools ON number = pool
            WHERE name = ? AND topic = ? AND document = ?""",
@@ -227,23 +225,17 @@ def put_version(
     clusters: Mapping[str, int] | None = None,
 ) -> None:
     """Write a version of a pool inside `store.write()`: its manifest, and all that is in the pool from now on."""
-    version, many = manifest.version, store.connection.executemany
+    version = manifest.version
     store.connection.execute(
         f"INSERT INTO pool_versions (pool, {_MANIFEST}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [number, *astuple(manifest)]
     )
     store.connection.execute("UPDATE pools SET content_hash = ? WHERE number = ?", [manifest.content_hash, number])
-    many(
-        "INSERT OR IGNORE INTO pool_runs VALUES (?, ?, ?, ?, ?, ?)",
-        [
-            (number, one.name, one.group, priorities.get(one.name, 1), one.content_hash, version)
-            for one in pool.sources
-        ],
-    )
-    many("INSERT OR IGNORE INTO pool_topics VALUES (?, ?, ?)", [(number, topic, version) for topic in pool.topics])
-    many(
-        "INSERT INTO pool_clusters VALUES (?, ?, ?, ?)",
-        [(number, version, document, cluster) for document, cluster in (clusters or {}).items()],
-    )
+    runs = [
+        (number, one.name, one.group, priorities.get(one.name, 1), one.content_hash, version) for one in pool.sources
+    ]
+    store.put("pool_runs", runs, existing="OR IGNORE")
+    store.put("pool_topics", [(number, topic, version) for topic in pool.topics], existing="OR IGNORE")
+    store.put("pool_clusters", [(number, version, *one) for one in (clusters or {}).items()])
     # All content is written anew: an extension can change the stratum and the probability of what was there.
     for table in _CONTENT:
         store.connection.execute(f"DELETE FROM {table} WHERE pool = ?", [number])

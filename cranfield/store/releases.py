@@ -26,8 +26,8 @@ def add(store: Store, facts: ReleaseFacts, rows: Iterable[tuple[str, str, int]])
         raise UsageError(
             f"a release named {quoted(facts.name)} already exists and never changes; choose another name"
         )
-    store.connection.execute("INSERT INTO releases VALUES (?, ?, ?, ?, ?)", astuple(facts))
-    store.connection.executemany("INSERT INTO release_rows VALUES (?, ?, ?, ?)", ((facts.name, *row) for row in rows))
+    store.put("releases", [astuple(facts)])
+    store.put("release_rows", ((facts.name, *row) for row in rows))
 
 
 def known(store: Store) -> dict[str, ReleaseFacts]:

@@ -49,8 +49,8 @@ def add(store: Store, run: RunFacts, *, ranking: bytes, encoding: int, warnings:
     """Store a run inside `store.write()` and give its number."""
     row = [*astuple(run)[:-1], encoding, ranking]
     number = store.insert(f"INSERT INTO runs ({_FACTS}, encoding, ranking) VALUES ({marks(row)})", *row)
-    store.connection.executemany(
-        "INSERT INTO run_warnings VALUES (?, ?, ?, ?, ?, ?)",
+    store.put(
+        "run_warnings",
         [
             (number, problem.code, problem.message, problem.count, json.dumps(problem.lines), problem.topic)
             for problem in warnings
@@ -138,5 +138,4 @@ def ids(store: Store) -> tuple[pa.Array, pa.Array]:
 def add_ids(store: Store, kind: IdKind, ids: pa.Array, *, first_code: int) -> None:
     """Append a page of new ids inside `store.write()`; an empty page is not stored."""
     if len(ids):
-        page = [kind, first_code, len(ids), encoded.encode_page(ids)]
-        store.connection.execute("INSERT INTO id_pages VALUES (?, ?, ?, ?)", page)
+        store.put("id_pages", [(kind, first_code, len(ids), encoded.encode_page(ids))])

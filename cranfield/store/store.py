@@ -10,7 +10,7 @@ import json
 import os
 import pkgutil
 import time
-from collections.abc import Callable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import closing, contextmanager
 from hashlib import sha256
 from importlib import import_module
@@ -168,6 +168,12 @@ class Store:
         """Insert a row inside `write()` and give its number."""
         return int(self.connection.execute(sql, values).lastrowid or 0)
 
+    def put(self, table: str, rows: Iterable[Sequence[Any]], *, existing: str = "") -> None:
+        """Insert rows with a value for each column, inside `write()`; `existing` is OR IGNORE or OR REPLACE."""
+        values = list(rows)
+        if values:
+            self.connection.executemany(f"INSERT {existing} INTO {table} VALUES ({marks(values[0])})", values)
+
     # What holds for the collection as a whole: settings, and scale and guidelines in versions. A change of scale or
     # guidelines never touches what was judged under an earlier version.
 
@@ -183,7 +189,7 @@ class Store:
 
     def set(self, name: str, value: Any) -> None:
         """Set one setting, as JSON, inside `write()`."""
-        self.connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", [name, json.dumps(value)])
+        self.put("settings", [(name, json.dumps(value))], existing="OR REPLACE")
 
     def versions(self) -> tuple[int, int]:
         """The versions of scale and guidelines in force; 0 where there are no guidelines."""
@@ -215,8 +221,7 @@ class Store:
     def add_scale(self, scale: GradeScale, *, now: str) -> int:
         """Put a new version of the scale in force, inside `write()`, and give its number."""
         version = self.insert("INSERT INTO scales (relevant_from, created) VALUES (?, ?)", scale.relevant_from, now)
-        grades = [(version, step.grade, step.label, step.gain, step.text) for step in scale.grades]
-        self.connection.executemany("INSERT INTO grades VALUES (?, ?, ?, ?, ?)", grades)
+        self.put("grades", [(version, step.grade, step.label, step.gain, step.text) for step in scale.grades])
         return version
 
     def guidelines(self) -> str:
@@ -231,8 +236,7 @@ class Store:
     def copy_versions(self, other: Store) -> None:
         """Copy all versions of scale and guidelines into a new file, under their numbers, inside its `write()`."""
         for table in ("scales", "grades", "guidelines"):
-            if rows := self.rows(f"SELECT * FROM {table}"):
-                other.connection.executemany(f"INSERT INTO {table} VALUES ({marks(rows[0])})", rows)
+            other.put(table, self.rows(f"SELECT * FROM {table}"))
 
 
 class Query(Generic[Shape]):
