@@ -1,10 +1,11 @@
 """How fast runs are evaluated, side by side with other evaluators: whole commands, start-up included.
 
-    python -m benchmarks.evaluate [--repeat 3] [--only one|many|measures] [--without PEER…] [--keep FOLDER]
+    python -m benchmarks.evaluate [--repeat 3] [--only one|many|measures|ties] [--without PEER…] [--keep FOLDER]
 
 `one`: one run of 6,980 topics and 1,000 documents; `many`: 129 runs of 50 topics and 1,000 documents, from text, and
 stored in a collection, evaluated once by a command, and a second time in the same process with the alignment kept;
-`measures`: twenty measures against three. Medians of the repetitions, all in one call, the evaluators taking turns. A
+`measures`: twenty measures against three; `ties`: the run of `one` with scores of one decimal against itself without
+ties, from text and stored. Medians of the repetitions, all in one call, the evaluators taking turns. A
 trec_eval binary named in $TREC_EVAL takes part; without it pytrec_eval is the yardstick, and `trec_eval's core` is a
 lower bound of what the binary would take (benchmarks/trec_eval_core.py). Peers that are not installed are left out,
 and named. The data is generated. Seconds are of the clock; work is of all threads together, and hangs less on what
@@ -19,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -197,11 +198,25 @@ def timers(qrels: Path, runs: list[Path]) -> dict[str, Callable[[], Timed]]:
     return found
 
 
+def ties(folder: Path, *, repeat: int) -> None:
+    """Print what ties cost: a run whose scores have one decimal, as a multiple of the same run without ties."""
+    found: dict[str, Callable[[], Timed]] = {}
+    for name, shape in (("one", ONE), ("ties", replace(ONE, digits=1))):
+        qrels, (run,), text = data(shape, folder / name)
+        of_stored = cranfield(qrels, [Path(run.stem)], THREE)
+        found[name] = partial(timed, cranfield(qrels, [run], THREE))
+        found[f"{name} stored"] = partial(timed, [*of_stored, "-C", str(stored([run], folder / name))])
+    times = in_turns(found, repeat=repeat)
+    for title, kind in (("from text", ""), ("stored", " stored")):
+        pair = {"without ties": times[f"one{kind}"], "with ties": times[f"ties{kind}"]}
+        report(f"ties, {title}", pair, text=text)
+
+
 def main() -> None:
     """Read the options and run the benchmarks."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--only", choices=["one", "many", "measures"])
+    parser.add_argument("--only", choices=["one", "many", "measures", "ties"])
     parser.add_argument("--without", nargs="*", default=[], help="names of rows to leave out")
     parser.add_argument("--keep", type=Path)
     options = parser.parse_args()
@@ -224,6 +239,8 @@ def main() -> None:
                     "twenty measures": partial(timed, cranfield(qrels, runs, TWENTY)),
                 }
                 report(f"measures, {name}", in_turns(both, repeat=options.repeat), text=text)
+        if options.only in (None, "ties"):
+            ties(folder, repeat=options.repeat)
 
 
 if __name__ == "__main__":

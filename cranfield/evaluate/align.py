@@ -284,6 +284,22 @@ def _tied(run: AnyRun, placed: _Placed, reference: Reference) -> NDArray[np.bool
     return tied if placed.kept is None else tied[placed.kept]
 
 
+def ties_of(tied: NDArray[np.bool_], rows: Places) -> tuple[Places, Places]:
+    """All rows of the ties that hold one of these rows, which rise, and for each the number of its tie.
+
+    Where all documents of a tie are alike, as unjudged ones mostly are, nobody can tell its orders apart. So only the
+    others are looked at, however many ties there are.
+    """
+    first = np.flatnonzero(tied[1:] & ~tied[:-1])
+    end = np.flatnonzero(tied & ~np.append(tied[1:], False)) + 1
+    tie = np.searchsorted(first, rows, side="right") - 1
+    tie = tie[(tie >= 0) & (rows < end[tie])] if len(end) else tie[:0]
+    tie = tie[np.diff(tie, prepend=-1) != 0]
+    sizes = end[tie] - first[tie]
+    starts = np.cumsum(sizes) - sizes
+    return np.repeat(first[tie] - starts, sizes) + np.arange(sizes.sum()), np.repeat(np.arange(len(tie)), sizes)
+
+
 def levels_of(qrels: Qrels) -> tuple[NDArray[np.int32], Counts]:
     """The grades from 0 up that occur, rising, and how many documents of each topic have each."""
     judged = qrels.grades >= 0

@@ -21,7 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cranfield.base.files import UTF8_BOM, Source
-from cranfield.evaluate.align import KnownRun, Reference
+from cranfield.evaluate.align import KnownRun, Reference, ties_of
 from cranfield.qrels.qrels import Qrels
 from cranfield.runs.columns import Codes, Places, Scores, as_numbers, as_text, byte_order, joined_text, taken
 from cranfield.runs.run import as_float32
@@ -272,8 +272,8 @@ class _Part:
     """The rows of one piece of a file, which may begin and end within a topic.
 
     `first_keys` and `last_keys` are those of the first and the last topic. `tied` says of each row whether it has the
-    score of the row above, in its topic. `sharing` are the rows that may share their score with a neighbour, and
-    `sharing_ids` their documents. `ends` are the scores of the first and the last row.
+    score of the row above, in its topic. `sharing` are the rows of ties with a document of the qrels, and of those
+    that may go on in the next piece, and `sharing_ids` their documents. `ends` are the first and the last score.
     """
 
     topics: list[str]
@@ -373,15 +373,17 @@ def _part(letters: Letters, size: int, judged: JudgedPairs, reference: Reference
     tied = np.zeros(len(lines), dtype=bool)
     np.equal(compared[1:], compared[:-1], out=tied[1:])
     tied[starts] = False
-    # The first and the last row have neighbours elsewhere, with which they may share their scores.
-    member = tied.copy()
-    member[:-1] |= tied[1:]
-    member[[0, -1]] = True
-    sharing = np.flatnonzero(member)
+    rows = judged.rows(pairs)
+    needed = rows != NONE
+    needed[[0, -1]] = True  # they have neighbours elsewhere, with which they may share their scores
+    places, _ = ties_of(tied, np.flatnonzero(needed))
+    needed[1:-1] = False
+    needed[places] = True
+    sharing = np.flatnonzero(needed)
     return _Part(
         topics=topics,
         starts=starts,
-        judged=judged.rows(pairs),
+        judged=rows,
         tied=tied,
         first_keys=pairs.keys[: counts[0]].copy(),
         last_keys=pairs.keys[starts[-1] :].copy(),
@@ -437,12 +439,9 @@ def _joined(parts: list[_Part], reference: Reference) -> KnownRun | None:
 
 def _order_ties_by_id(judged: Codes, tied: NDArray[np.bool_], parts: list[_Part], first_rows: Places) -> None:
     """Bring what is known of rows that tie with the row above into the order of their ids, from high to low."""
-    member = tied.copy()
-    member[:-1] |= tied[1:]
-    rows = np.concatenate([part.sharing + first for part, first in zip(parts, first_rows, strict=False)])
-    chosen = np.flatnonzero(member[rows])
-    rows = rows[chosen]
-    group = np.cumsum(~tied[rows])  # a row that does not tie with the one above begins a group
+    rows, group = ties_of(tied, np.flatnonzero(judged != NONE))
+    sharing = np.concatenate([part.sharing + first for part, first in zip(parts, first_rows, strict=False)])
+    chosen = np.searchsorted(sharing, rows)
     falling = []
     for number in range(max(len(part.sharing_ids.words) for part in parts)):
         # One word of all ids, 0 where the ids of a part have ended. With their first byte highest, words are in the

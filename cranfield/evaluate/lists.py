@@ -308,6 +308,16 @@ class Lists:
         shape = self.offsets if offsets is None else offsets
         return replace(self, grades=self.grades[rows], offsets=shape, stratified=sample, _relevant={})
 
+    def moved(self, places: Counts, sources: Counts) -> Lists:
+        """The same lists with what stands at `sources` at `places`, and all else where it is."""
+        grades, sample = self.grades.copy(), self.stratified
+        grades[places] = grades[sources]
+        if sample is not None:
+            at_rank = sample.at_rank.copy()
+            at_rank[places] = at_rank[sources]
+            sample = replace(sample, at_rank=at_rank)
+        return replace(self, grades=grades, stratified=sample, _relevant={})
+
     @cached_property
     def sample(self) -> Sample:
         """The sample behind the judgments; without strata each pool is one, and what is unjudged not drawn."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.errors import UsageError
-from cranfield.evaluate.align import Alignment
+from cranfield.evaluate.align import Alignment, ties_of
 from cranfield.evaluate.lists import NOT_POOLED, GradeGains, Lists, Values, gain_function
 from cranfield.evaluate.measure import Measure, own_measures
 from cranfield.evaluate.scores import Scores
@@ -40,20 +40,24 @@ class TiedLists:
     group: Places
 
     @staticmethod
-    def of(alignment: Alignment, kinds: Kinds) -> TiedLists:
-        """The lists in which documents of different kinds are tied."""
-        everything = alignment.lists
-        rows = np.flatnonzero(alignment.tied)
+    def of(alignment: Alignment, kinds: Kinds, *, ties: Literal["all", "mixed"] = "mixed") -> TiedLists:
+        """The lists in which documents of different kinds are tied, with these ties, or with all they have."""
+        everything, tied = alignment.lists, alignment.tied
+        # Documents that are not in the qrels are of one kind: a look at the others tells all.
+        pooled = everything.grades != NOT_POOLED
+        pooled[1:] |= pooled[:-1]
+        rows = np.flatnonzero(tied & pooled)
         rows = rows[kinds(rows) != kinds(rows - 1)]
-        cells = np.searchsorted(everything.offsets, rows, side="right") - 1
-        cells = cells[np.diff(cells, prepend=-1) != 0]  # np.unique would load masked arrays
-        lists = everything.chosen(cells)
-        shift = np.repeat(everything.offsets[cells] - lists.offsets[:-1], lists.length)
-        tied = alignment.tied[shift + np.arange(len(shift))]
-        member = tied.copy()
-        member[:-1] |= tied[1:]
-        places = np.flatnonzero(member)
-        return TiedLists(cells, lists, places, np.cumsum(~tied, dtype=np.int64)[places])
+        cell = np.searchsorted(everything.offsets, rows, side="right") - 1
+        cells = cell[np.diff(cell, prepend=-1) != 0]  # np.unique would load masked arrays
+        lists = everything if len(cells) == len(everything) else everything.chosen(cells)
+        if ties == "all":
+            own = np.zeros(len(everything), dtype=bool)
+            own[cells] = True
+            rows = np.flatnonzero(tied & np.repeat(own, everything.length))
+        places, group = ties_of(tied, rows)
+        among = np.searchsorted(cells, np.searchsorted(everything.offsets, places, side="right") - 1)
+        return TiedLists(cells, lists, places + (lists.offsets[:-1] - everything.offsets[cells])[among], group)
 
     @property
     def cell(self) -> Places:
@@ -78,9 +82,7 @@ class TiedLists:
 
     def ordered(self, keys: NDArray[np.generic]) -> Lists:
         """The lists with the documents of each tie in the order of rising keys."""
-        rows = np.arange(len(self.lists.grades))
-        rows[self.places] = self.places[np.lexsort((keys, self.group))]
-        return self.lists.with_rows(rows)
+        return self.lists.moved(self.places, self.places[np.lexsort((keys, self.group))])
 
 
 Grades = NDArray[np.int32]
@@ -305,7 +307,8 @@ def expected_scores(alignment: Alignment, scores: Scores, *, rng: np.random.Gene
     A measure with a cutoff sees the ties that begin within it, and no others.
     """
     kinds, measures = _kinds(alignment.lists), own_measures(scores.measures)
-    tied = TiedLists.of(alignment, lambda rows: kinds[rows])
+    # All ties, so that as many numbers are drawn as ever, and the same ones.
+    tied = TiedLists.of(alignment, lambda rows: kinds[rows], ties="all")
     alike: dict[tuple[int | None, bool], list[int]] = {}
     for place, measure in enumerate(measures):
         depth = measure.cutoff if isinstance(measure.cutoff, int) and not measure.judged_only else None

@@ -40,12 +40,14 @@ def random_file(draw: random.Random) -> str:
 @pytest.mark.parametrize("reference", ["9", "10"])
 @pytest.mark.parametrize("topics", ["qrels", "run", ["2", "é"]])
 @pytest.mark.parametrize("piece", [1, 40, 300, 1 << 20])
-def test_both_ways_lead_to_the_same_lists(tmp_path: Path, monkeypatch, reference, topics, piece):
+@pytest.mark.parametrize("judged_every", [2, 13])
+def test_both_ways_lead_to_the_same_lists(tmp_path: Path, monkeypatch, reference, topics, piece, judged_every):
     monkeypatch.setattr(reading, "_PIECE", piece)
     monkeypatch.setattr(reading, "_SMALL", piece)
     draw = random.Random(3)
     judged = {
-        topic: {f"D{number}": draw.randrange(-1, 3) for number in range(0, 40, 2)} for topic in ("2", "é", "1", "w")
+        topic: {f"D{number}": draw.randrange(-1, 3) for number in range(0, 40, judged_every)}
+        for topic in ("2", "é", "1", "w")
     }
     judged["2"]["ä"] = 2
     qrels = qrels_from(judged)
