@@ -22,12 +22,6 @@ with deferred:
     from cranfield.workflows import status as status_workflow
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands of this file to the program."""
-    for command in (demo, init, status, check, backup):
-        app.command()(command)
-
-
 _STORY = """
 # A collection is one file. It starts with a grade scale and guidelines for the assessors.
 init kitchen --scale KITCHEN/scale.toml --guidelines KITCHEN/guidelines.md

@@ -9,14 +9,14 @@ from cranfield.base.registry import deferred
 from cranfield.base.tables import DATA_FORMATS
 from cranfield.cli import console
 from cranfield.cli.console import COLLECTION, Collection, Format, removed
-from cranfield.cli.evaluate import Clusters, Duplicates, NoVerdict, novelty
+from cranfield.cli.evaluate import Clusters, Duplicates, NoVerdict
 from cranfield.cli.reuse import CardFile, Groups, Layers, PoolDepth, PoolName, QrelsWord
 
 with deferred:
     from cranfield.cli import listing
     from cranfield.compare import by_measure
+    from cranfield.report import figures
     from cranfield.workflows import compare as workflow
-    from cranfield.workflows.evaluate import figures as evaluate_figures
 
 Runs = Annotated[list[str] | None, typer.Argument(help="Run files, or names of stored runs.", show_default=False)]
 Measures = Annotated[
@@ -79,12 +79,6 @@ Tolerance = Annotated[
 Power = Annotated[str | None, removed("--power", "power is 0.8; in Python, compare has the argument power")]
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands to the program."""
-    app.command()(compare)
-    app.command("tests")(list_tests)
-
-
 def compare(
     runs: Runs = None,
     qrels: QrelsWord = None,
@@ -118,7 +112,7 @@ def compare(
 ) -> None:
     """Compare runs: differences, intervals, corrected significance, and whether unjudged documents matter."""
     if plot:
-        evaluate_figures.refuse_other_kinds(plot)
+        figures.kind_of(plot)  # refused before anything is computed
     systems = by_measure.parse_systems(system or [])
     told: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "card": card, "pool": pool}
     with console.opened(collection, qrels=qrels, runs=runs, warn=console.say, **told) as files:
@@ -135,7 +129,7 @@ def compare(
             difference=difference,
             topics=topics,
             like=like,
-            **novelty(duplicates),
+            **console.novelty(duplicates),
             verdicts=not no_verdict,
             by_topic=by_topic,
         )
@@ -156,9 +150,9 @@ def compare(
         console.say(remark)
 
 
-def list_tests(
-    name: Annotated[str, typer.Argument(help="A test or a correction. [default: list all]")] = "",
-    format: Format = "table",
+def tests(
+    name: Annotated[str, typer.Argument(help="A test or a correction. [default: list all]")] = "",  # noqa: PT028
+    format: Format = "table",  # noqa: PT028
 ) -> None:
     """List significance tests and corrections, or explain one."""
     if name:

@@ -89,6 +89,11 @@ Format = Annotated[
 ]
 
 
+def novelty(word: str) -> dict[str, Any]:
+    """What `--duplicates` means: a word, or a file of clusters."""
+    return {"duplicates": word} if word in ("plain", "novelty") else {"duplicates": "novelty", "clusters": Path(word)}
+
+
 def name_of_assessor(name: str) -> str:
     """The name on the line or in the environment, else the remembered one, else what is answered at a terminal."""
     if name.strip():

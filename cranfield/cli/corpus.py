@@ -17,11 +17,6 @@ with deferred:
 app = typer.Typer(name="corpus", help="Documents and topics.", no_args_is_help=True, rich_markup_mode=None)
 
 
-def add_to(program: typer.Typer) -> None:
-    """Add the commands of this file to the program."""
-    program.add_typer(app)
-
-
 Files = Annotated[
     list[Path], typer.Argument(help="Files (also gzip, bz2, xz, zstd), a folder, or - for standard input.")
 ]

@@ -13,10 +13,11 @@ from cranfield.cli.console import COLLECTION, Collection, Format, removed
 from cranfield.cli.reuse import CardFile, Groups, Layers, PoolDepth, PoolName, QrelsWord
 
 with deferred:
+    from cranfield.report import figures
     from cranfield.workflows import reading
     from cranfield.workflows.evaluate import evaluate as workflow
     from cranfield.workflows.evaluate import explain as explaining
-    from cranfield.workflows.evaluate import figures
+    from cranfield.workflows.evaluate import figures as evaluate_figures
 
 Runs = Annotated[
     list[str] | None,
@@ -70,16 +71,6 @@ Explain = Annotated[bool, typer.Option("--explain", help="Show the ranked list o
 Depth = Annotated[int, typer.Option(min=1, help="Number of ranks that --explain shows.")]
 
 
-def novelty(word: str) -> dict[str, Any]:
-    """What `--duplicates` means: a word, or a file of clusters."""
-    return {"duplicates": word} if word in ("plain", "novelty") else {"duplicates": "novelty", "clusters": Path(word)}
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command to the program."""
-    app.command()(evaluate)
-
-
 def evaluate(
     runs: Runs = None,
     qrels: QrelsWord = None,
@@ -109,7 +100,7 @@ def evaluate(
     # No matrices are multiplied here, and to start the threads for that takes longer than to score a run.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if plot:
-        figures.refuse_other_kinds(plot)
+        figures.kind_of(plot)  # refused before anything is computed
     words = runs or []
     if explain:
         if len(words) not in (2, 3):
@@ -121,7 +112,7 @@ def evaluate(
             raise typer.BadParameter(said)
     measures = measure or reading.DEFAULT_MEASURES
     named = [words[0], *words[2:]] if explain else runs
-    chosen: dict[str, Any] = {"like": like, "ties": ties, **novelty(duplicates)}
+    chosen: dict[str, Any] = {"like": like, "ties": ties, **console.novelty(duplicates)}
     told: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "card": card, "pool": pool}
     with console.opened(collection, qrels=qrels, runs=named, warn=console.say, **told) as files:
         if explain:
@@ -139,7 +130,7 @@ def evaluate(
         )
     _put_scores(found, format)
     if plot:
-        console.say(f"plotted {figures.plot_evaluation(found, plot)} to {plot}")
+        console.say(f"plotted {evaluate_figures.plot_evaluation(found, plot)} to {plot}")
 
 
 def _put_scores(found: "workflow.Evaluation", format: str) -> None:

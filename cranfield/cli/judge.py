@@ -31,11 +31,6 @@ app = typer.Typer(
 )
 
 
-def add_to(program: typer.Typer) -> None:
-    """Add the commands of this file to the program."""
-    program.add_typer(app)
-
-
 Layer = Annotated[str, typer.Option(help="Layer of the judgments.")]
 Layers = Annotated[
     list[str] | None,

@@ -27,14 +27,6 @@ with deferred:
 _CUTOFFS = {"none": "", "optional": "[@k]", "needed": "@k", "level": "@recall"}
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands of this file to the program."""
-    untouched = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
-    app.command("trec-eval", context_settings=untouched)(trec_eval)
-    for command in (measures, formats, strategies):
-        app.command()(command)
-
-
 def trec_eval(context: typer.Context) -> None:
     """Behave like trec_eval: version 10, or version 9 with --as 9."""
     printed = printing.trec_eval(context.args)

@@ -34,7 +34,13 @@ MODULES = {
     "settle": ("settle",),
     "listing": ("trec-eval", "measures", "formats", "strategies"),
 }
-"""The files beside this one, in the order of the help, and the commands in each."""
+"""The files beside this one, in the order of the help, and the commands in each.
+
+A file holds an `app` with subcommands, or one function for each of its commands.
+"""
+
+_UNTOUCHED = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
+"""What lets a command see all its words as they were typed."""
 
 INTERRUPTED = 130
 
@@ -58,7 +64,13 @@ def program(command: str = "") -> typer.Typer:
     app.callback()(_main)
     wanted = [module for module, commands in MODULES.items() if command in commands]
     for module in wanted or MODULES:
-        import_module(f"cranfield.cli.{module}").add_to(app)
+        held = import_module(f"cranfield.cli.{module}")
+        if hasattr(held, "app"):
+            app.add_typer(held.app)
+            continue
+        for name in MODULES[module]:
+            function = getattr(held, name.replace("-", "_"))
+            app.command(name, context_settings=_UNTOUCHED if name == "trec-eval" else None)(function)
     return app
 
 

@@ -21,11 +21,6 @@ app = typer.Typer(
 )
 
 
-def add_to(program: typer.Typer) -> None:
-    """Add the commands of this file to the program."""
-    program.add_typer(app)
-
-
 Name = Annotated[str, typer.Option("--name", help="Name of the pool. [default: the latest]")]
 Seconds = Annotated[
     float | None,

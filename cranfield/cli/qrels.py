@@ -16,11 +16,6 @@ with deferred:
 app = typer.Typer(name="qrels", help="One grade per topic and document.", no_args_is_help=True, rich_markup_mode=None)
 
 
-def add_to(program: typer.Typer) -> None:
-    """Add the commands of this file to the program."""
-    program.add_typer(app)
-
-
 Which = Annotated[
     str | None, typer.Argument(help="A release, a file, or now (the current judgments). [default: now]")
 ]

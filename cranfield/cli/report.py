@@ -38,11 +38,6 @@ FigureKind = Annotated[Literal["svg", "png", "pdf"], typer.Option(help="Format o
 CardFile = Annotated[Path | None, typer.Option("--card", help="Also write the collection card (JSON).")]
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command to the program."""
-    app.command()(report)
-
-
 def report(
     output: Output = None,
     measure: Measures = None,

@@ -55,11 +55,6 @@ OneTable = Annotated[
 Describe = Annotated[bool, typer.Option("--describe", help="Describe every run in sentences.")]
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command to the program."""
-    app.command()(reuse)
-
-
 def reuse(
     runs: Runs = None,
     qrels: QrelsWord = None,

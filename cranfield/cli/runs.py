@@ -18,11 +18,6 @@ with deferred:
 app = typer.Typer(name="runs", help="Ranked runs of systems.", no_args_is_help=True, rich_markup_mode=None)
 
 
-def add_to(program: typer.Typer) -> None:
-    """Add the commands of this file to the program."""
-    program.add_typer(app)
-
-
 Files = Annotated[
     list[Path], typer.Argument(help="Run files (also compressed), or a runs.toml that describes several.")
 ]

@@ -19,11 +19,6 @@ ToSafe = Annotated[bool, removed("--to-safe", "call settle with one run")]
 All = Annotated[bool, typer.Option("--all", help="The whole queue, not only what suffices if nothing is relevant.")]
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command to the program."""
-    app.command()(settle)
-
-
 def settle(
     run: RunWord,
     other: OtherWord = None,

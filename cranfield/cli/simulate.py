@@ -13,8 +13,8 @@ from cranfield.cli.pool import Seconds
 from cranfield.cli.reuse import Layers, Measures, PoolDepth, QrelsWord, Runs
 
 with deferred:
+    from cranfield.report import figures
     from cranfield.workflows import simulate as workflow
-    from cranfield.workflows.evaluate import figures
 
 Plans = Annotated[
     list[str] | None,
@@ -53,11 +53,6 @@ Plot = Annotated[
 ]
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command to the program."""
-    app.command()(simulate)
-
-
 def simulate(
     runs: Runs = None,
     plan: Plans = None,
@@ -79,7 +74,8 @@ def simulate(
     format: Format = "table",
 ) -> None:
     """Replay pooling plans against known judgments: cost, relevant documents found, and effect on the ranking."""
-    figures.refuse_other_kinds(plot)
+    if plot:
+        figures.kind_of(plot)
     options = workflow.SimulateOptions(
         plans=tuple(plan or ()),
         budgets=_numbers(budgets),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +21,6 @@ from cranfield.compare.differences import (
     as_scores,
     blocks,
     check_draws,
-    check_share,
     difference_interval,
     effects_of,
     noise_of,
@@ -40,13 +39,8 @@ with deferred:
 # against itself, or a pair that was not tested, must not be among them.
 
 
-class Correction(Protocol):
-    """A rule that raises p-values so that all of them together keep an error rate."""
-
-    def __call__(self, p: ArrayLike) -> Values:
-        """Give the adjusted p-values."""
-        ...
-
+Correction = Callable[[ArrayLike], Values]
+"""A rule that raises p-values so that all of them together keep an error rate."""
 
 corrections: Registry[Correction] = Registry(
     "correction", package="cranfield.compare.comparison", group="cranfield.corrections"
@@ -201,24 +195,7 @@ CACHED = 2**18
 """Scores that are permuted at once: 2 MB, about what a processor keeps at hand."""
 
 
-@dataclass(frozen=True, eq=False)
-class Tukey:
-    """p for each pair of runs, as a symmetric matrix, and the sorted ranges it comes from.
-
-    p is corrected for all pairs already.
-    """
-
-    p: Values
-    ranges: Values
-
-    def critical_difference(self, *, alpha: float = 0.05) -> float:
-        """Give the difference of means above which a pair is significant; ∞ where so few draws cannot say."""
-        check_share("alpha", alpha)
-        reaching = int(np.floor(alpha * (1 + len(self.ranges)) + 1e-9)) - 1
-        return float(self.ranges[len(self.ranges) - 1 - reaching]) if reaching >= 0 else float("inf")
-
-
-def tukey(scores: ArrayLike, *, draws: int = DRAWS, rng: np.random.Generator) -> Tukey:
+def tukey(scores: ArrayLike, *, draws: int = DRAWS, rng: np.random.Generator) -> Values:
     """Tukey's HSD by randomisation: had the runs swapped names on every topic, how large would the range of means be?
 
         q* = max − min of the runs' means, after each topic's scores are permuted among the runs
@@ -246,7 +223,7 @@ def tukey(scores: ArrayLike, *, draws: int = DRAWS, rng: np.random.Generator) ->
     means = matrix.mean(axis=1)
     gaps = np.abs(means[:, None] - means[None, :]) - float(noise_of(matrix).max())
     reaching = draws - np.searchsorted(ranges, gaps, side="left")
-    return Tukey(np.asarray((1 + reaching) / (1 + draws)), ranges)
+    return np.asarray((1 + reaching) / (1 + draws))
 
 
 # All pairs, with everything that is known of each.
@@ -342,7 +319,7 @@ def compare_all(
             results.append(PairResult(scores.labels[row], scores.labels[other], a.shape[1], **named))
     if correction == TUKEY:
         # From the generator itself: intervals and tests draw from its children, so this is what `tukey` gives alone.
-        adjusted = tukey(scores.values, draws=draws, rng=rng).p[first, second]
+        adjusted = tukey(scores.values, draws=draws, rng=rng)[first, second]
     else:
         correct = corrections.get(correction) if isinstance(correction, str) else correction
         adjusted = correct([result.p for result in results])
@@ -493,7 +470,7 @@ def letters_of_scores(
     if len(matrix) < 2:
         raise UsageError("letters need at least two runs")
     if test == "tukey":
-        p = tukey(matrix, draws=draws, rng=rng).p
+        p = tukey(matrix, draws=draws, rng=rng)
     else:
         first, second = pairs(len(matrix))
         p = np.ones((len(matrix), len(matrix)))

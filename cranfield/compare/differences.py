@@ -308,7 +308,7 @@ def _quotient(above: Values, below: Values) -> Values:
     return np.divide(above, below, out=endless, where=below != 0)
 
 
-# Confidence intervals of means over topics, by the BCa bootstrap.
+# Confidence intervals of mean differences, by the BCa bootstrap.
 
 SORTED_AT_ONCE = 2**23
 """Resampled means that are held and sorted at once: 64 MB of doubles."""
@@ -323,45 +323,30 @@ COVERAGE = {
 with long tails, have less."""
 
 
-@dataclass(frozen=True, eq=False)
-class Interval:
-    """From `low` to `high`, one of each per row of scores."""
+class Interval(NamedTuple):
+    """From `low` to `high`, one of each per pair."""
 
     low: Values
     high: Values
 
 
-def mean_interval(
-    scores: ArrayLike, *, level: float = 0.95, draws: int = DRAWS, rng: np.random.Generator
+def difference_interval(
+    a: ArrayLike, b: ArrayLike, *, level: float = 0.95, draws: int = DRAWS, rng: np.random.Generator
 ) -> Interval:
-    """The BCa bootstrap interval of the mean over topics of one row of scores, or of each row of a matrix.
+    """The BCa bootstrap interval of the mean paired difference a − b, of one pair or of each row of two matrices.
 
-    With m* the means of topics drawn with replacement, m the mean and Φ the normal distribution:
+    With m* the mean differences x of topics drawn with replacement, m the mean and Φ the normal distribution:
 
         z₀ = Φ⁻¹(share of m* below m, ties half),  a = Σ(x−m)³ / (6 · (Σ(x−m)²)^1.5)
         from the α₁ to the α₂ quantile of m*,  αᵢ = Φ(z₀ + (z₀ + zᵢ) / (1 − a(z₀ + zᵢ))),  zᵢ = Φ⁻¹((1 ∓ level) / 2)
 
-    All scores equal: that point. One topic: −∞ to ∞, because one number says nothing about spread. All rows are
-    resampled with the same topics, and a row's interval does not depend on the other rows.
+    All differences equal: that point. One topic: −∞ to ∞, because one number says nothing about spread. All rows are
+    resampled with the same topics, so that a pair keeps together, and a row's interval does not depend on the other
+    rows: it is one interval per pair, not corrected for many pairs.
 
     Source: Efron, "Better bootstrap confidence intervals", JASA 82, 1987.
     """
-    matrix = as_scores(scores)
-    rows = np.atleast_2d(matrix)
-    return _bca(Differences(rows, noise_of(rows), matrix.shape[:-1]), level=level, draws=draws, rng=rng)
-
-
-def difference_interval(
-    a: ArrayLike, b: ArrayLike, *, level: float = 0.95, draws: int = DRAWS, rng: np.random.Generator
-) -> Interval:
-    """The BCa bootstrap interval of the mean paired difference a − b; see `mean_interval`.
-
-    The topics are resampled, so a pair keeps together. It is one interval per pair, not corrected for many pairs.
-    """
-    return _bca(paired_differences(a, b), level=level, draws=draws, rng=rng)
-
-
-def _bca(differences: Differences, *, level: float, draws: int, rng: np.random.Generator) -> Interval:
+    differences = paired_differences(a, b)
     check_share("level", level)
     check_draws(draws)
     if differences.topics == 1:

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
 
 from cranfield.base.registry import Registry
 from cranfield.base.tables import Table
 
-
-class Renderer(Protocol):
-    """A function from a table to the text of one format; its docstring's first line is its help."""
-
-    def __call__(self, table: Table, /) -> str:
-        """Give the text."""
-        ...
-
+Renderer = Callable[[Table], str]
+"""From a table to the text of one format; its docstring's first line is its help."""
 
 renderers: Registry[Renderer] = Registry(
     "output format", package="cranfield.report.renderers", group="cranfield.renderers"

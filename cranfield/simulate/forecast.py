@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cranfield.base.errors import UsageError
-from cranfield.compare.power import residual_deviation, topics_needed
+from cranfield.compare.by_measure import residual_deviation, topics_needed
 from cranfield.evaluate.measure import Measure
 from cranfield.pool.extend import new_by_depth as documents_by_depth
 from cranfield.reuse.collection import Extrapolation, extrapolated, extrapolated_pool, new_by_depth
@@ -96,7 +96,7 @@ def needed(
 ) -> TopicsNeeded | None:
     """Say how many topics, judged as the plan judges them, find a difference between two runs.
 
-    A two-sided paired t-test, with the deviation that all runs show together (`compare.power`). None where fewer
+    A two-sided paired t-test, with the deviation that all runs show together (`compare.by_measure`). None where fewer
     than two runs or topics are there to measure it. The difference is one of the plan's own scores.
     """
     values = outcome.scores.of(measure)[outcome.scores.scored.all(axis=1)]

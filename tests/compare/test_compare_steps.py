@@ -8,7 +8,7 @@ from kept import Kept
 
 from cranfield.base.errors import UnknownName, UsageError
 from cranfield.compare.by_measure import ONE_TOPIC, MeasureComparison, Options, all_notes, compare_scores
-from cranfield.compare.differences import COVERAGE, MOST_WORK, draws_needed, enough_draws, mean_interval, seeded
+from cranfield.compare.differences import COVERAGE, MOST_WORK, difference_interval, draws_needed, enough_draws, seeded
 from cranfield.evaluate.measure import parse_measures
 from cranfield.evaluate.scores import Scores
 from cranfield.workflows.compare import (
@@ -163,7 +163,7 @@ def test_topic_by_topic_nothing_is_said_of_intervals():
 @pytest.mark.parametrize("topics", [2, 3, 5, 10, 19])
 def test_the_coverage_that_is_told_is_that_of_normal_values(topics: int):
     values = np.random.default_rng(topics).normal(size=(4_000, topics))
-    found = mean_interval(values, draws=2_000, rng=np.random.default_rng(1))
+    found = difference_interval(values, np.zeros_like(values), draws=2_000, rng=np.random.default_rng(1))
     assert np.mean((found.low <= 0) & (found.high >= 0)) == pytest.approx(COVERAGE[topics], abs=0.02)
 
 

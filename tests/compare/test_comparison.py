@@ -94,7 +94,7 @@ def test_intervals_are_the_same_whichever_test_is_chosen():
 
 def test_tukey_gives_the_corrected_p_of_all_systems_also_against_a_baseline():
     scores = some_scores(5)
-    judged = tukey(scores.values, rng=rng(9)).p
+    judged = tukey(scores.values, rng=rng(9))
     found = compare_all(scores, baselines=[4], correction="tukey", rng=rng(9))
     assert [(pair.a, pair.b, pair.adjusted_p) for pair in found] == [
         (f"run{row}", "run4", judged[row, 4]) for row in range(4)

@@ -1,14 +1,21 @@
 """BCa intervals, against scipy, by simulation, and at their edges."""
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 from kept import Kept
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from cranfield.base.errors import InputError, UsageError
-from cranfield.compare.differences import difference_interval, mean_interval
+from cranfield.compare.differences import Interval, difference_interval
+
+
+def mean_interval(scores: ArrayLike, **options: Any) -> Interval:
+    """That of the mean of scores is that of their difference from 0."""
+    return difference_interval(scores, np.zeros_like(scores, dtype=float), **options)
 
 
 def rng(seed: int = 0) -> np.random.Generator:

@@ -11,8 +11,7 @@ from scipy import stats
 from statsmodels.stats.power import TTestPower
 
 from cranfield.base.errors import UsageError
-from cranfield.compare.differences import draws_needed
-from cranfield.compare.power import (
+from cranfield.compare.by_measure import (
     DiscriminativePower,
     detectable_difference,
     discriminative_power,
@@ -20,6 +19,7 @@ from cranfield.compare.power import (
     t_test_power,
     topics_needed,
 )
+from cranfield.compare.differences import draws_needed
 
 
 def test_discriminative_power_is_the_share_of_significant_pairs():

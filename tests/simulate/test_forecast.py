@@ -5,7 +5,7 @@ import pytest
 from kept import Kept
 
 from cranfield.base.errors import UsageError
-from cranfield.compare.power import residual_deviation, topics_needed
+from cranfield.compare.by_measure import residual_deviation, topics_needed
 from cranfield.pool.plan import parse
 from cranfield.reuse.collection import extrapolated
 from cranfield.simulate.forecast import AtDepth, forecast, needed

@@ -460,7 +460,7 @@ def best_group(found: Scores) -> BestGroup | None:
     if len(values) < 2 or not found.scored.all() or measure.aggregate != "mean" or not measure.quality:
         return None
     best = int(values.mean(axis=1).argmax())
-    p = comparison.tukey(values, rng=differences.seeded(SEED)).p[best]
+    p = comparison.tukey(values, rng=differences.seeded(SEED))[best]
     different = differences.significant(p, alpha=ALPHA)
     level = frozenset(name for place, name in enumerate(found.run_names) if place == best or not different[place])
     tested = f"{comparison.SAID['tukey']}, alpha {ALPHA:g}"

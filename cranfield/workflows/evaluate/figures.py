@@ -37,12 +37,6 @@ RECALL_LEVELS = "iprec_at_recall"
 _LACKING_SHOWN = 12
 
 
-def refuse_other_kinds(path: Path | None) -> None:
-    """Refuse a file name that means no kind of figure, before anything is done."""
-    if path is not None:
-        figures.kind_of(path)
-
-
 def plot_evaluation(found: Evaluation, path: Path) -> str:
     """Draw the first measure as strips, or precision–recall curves of the eleven levels; give what was drawn."""
     scores = found.scores
