@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from datetime import time as datetime_time
 from math import ceil
@@ -99,6 +100,12 @@ def begins_with(text: str, title: str) -> bool:
 def counted(number: int, noun: str, plural: str = "") -> str:
     """A number with its noun: 1 run, 2 runs, 1,000 runs."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def few(words: Sequence[str], shown: int) -> str:
+    """The first words, and how many more there are."""
+    more = len(words) - shown
+    return ", ".join(words[:shown]) + (f" and {more:,} more" if more > 0 else "")
 
 
 # The clock, and moments as people and files write them.

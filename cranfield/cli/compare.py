@@ -10,10 +10,10 @@ from cranfield.base.tables import DATA_FORMATS
 from cranfield.cli import console
 from cranfield.cli.console import COLLECTION, Collection, Format, removed
 from cranfield.cli.evaluate import Clusters, Duplicates, NoVerdict
+from cranfield.cli.listing import tests as tests
 from cranfield.cli.reuse import CardFile, Groups, Layers, PoolDepth, PoolName, QrelsWord
 
 with deferred:
-    from cranfield.cli import listing
     from cranfield.compare import by_measure
     from cranfield.report import figures
     from cranfield.workflows import compare as workflow
@@ -148,15 +148,3 @@ def compare(
         console.say(f"plotted {workflow.plot_comparison(result, plot)} to {plot}")
     for remark in result.remarks_on(with_qrels=not to_file, prefix="note: "):
         console.say(remark)
-
-
-def tests(
-    name: Annotated[str, typer.Argument(help="A test or a correction. [default: list all]")] = "",  # noqa: PT028
-    format: Format = "table",  # noqa: PT028
-) -> None:
-    """List significance tests and corrections, or explain one."""
-    if name:
-        console.put(listing.describe_test(name))
-        return
-    console.put_table(listing.list_tests(), format)
-    console.say("for formula and source: cranfield tests NAME")

@@ -22,7 +22,7 @@ from cranfield.base import files
 from cranfield.base.errors import CranfieldError, Problem, ProblemsFound, UnknownName, UsageError
 from cranfield.base.registry import deferred
 from cranfield.base.tables import DATA_FORMATS, Result, Table, plain_text
-from cranfield.base.text import begins_with, counted, visible, visible_line
+from cranfield.base.text import counted, visible, visible_line
 from cranfield.report.rendering import renderers
 
 with deferred:
@@ -34,7 +34,6 @@ with deferred:
     from cranfield.workflows.reuse import field
 
 if TYPE_CHECKING:
-    from cranfield.base.records import Document
     from cranfield.store.store import Store
 
 PROBLEMS_SHOWN = 200
@@ -329,14 +328,6 @@ def watch() -> Callable[[], AbstractContextManager[files.Progress]]:
 def progress() -> AbstractContextManager[files.Progress]:
     """What a step reports to."""
     return watch()()
-
-
-def put_document(document: Document) -> None:
-    """Write a document as a person reads it: id, title (unless the text begins with it), metadata, text."""
-    title = "" if begins_with(document.text, document.title) else document.title
-    lines = [f"{document.id}  {title}".rstrip()]
-    lines += [f"{name}: {value}" for name, value in document.metadata.items()]
-    put("\n".join(visible_line(line) for line in lines) + f"\n\n{visible(document.text).rstrip()}\n")
 
 
 @contextmanager

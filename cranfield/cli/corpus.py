@@ -7,7 +7,7 @@ import typer
 
 from cranfield.base.errors import CranfieldError, ProblemsFound
 from cranfield.base.registry import deferred
-from cranfield.base.text import HIT_END, HIT_START, shortened
+from cranfield.base.text import HIT_END, HIT_START, begins_with, shortened, visible, visible_line
 from cranfield.cli import console
 from cranfield.cli.console import COLLECTION, Collection, Format, removed
 
@@ -109,10 +109,13 @@ def show(
     """Show a document, or list the first ones."""
     with console.collection(collection) as store:
         result = corpus.Corpus(store).show(document, count=count)
-    if document and format == "table":
-        console.put_document(result.documents[0])
-    else:
+    if not document or format != "table":
         console.show(result, format, whole=True)
+        return
+    (one,) = result.documents
+    title = "" if begins_with(one.text, one.title) else one.title
+    lines = [f"{one.id}  {title}".rstrip(), *(f"{name}: {value}" for name, value in one.metadata.items())]
+    console.put("\n".join(visible_line(line) for line in lines) + f"\n\n{visible(one.text).rstrip()}\n")
 
 
 @app.command()

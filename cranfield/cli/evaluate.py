@@ -162,8 +162,8 @@ def _put_lists(found: "explaining.Explanation", format: str) -> None:
     if format in DATA_FORMATS:
         console.put_table(found.table(), format)
         return
-    together = next((table for table in found.side_by_side() if console.fits(table)), None)
-    tables = found.tables() if together is None else [together]
+    together = (found.beside(found.lists, digits) for digits in explaining.DIGITS)
+    tables = next(([table] for table in together if console.fits(table)), found.tables())
     elsewhere = console.goes_elsewhere(format)
     carried = [found.made_with, *(found.remarks if format != "table" else ())] if elsewhere else []
     for table in tables[:-1]:

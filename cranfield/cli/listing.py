@@ -64,6 +64,31 @@ def strategies(
     console.say("formula and source of each: cranfield strategies NAME")
 
 
+def tests(
+    name: Annotated[str, typer.Argument(help="A test or a correction. [default: list all]")] = "",  # noqa: PT028
+    format: Format = "table",  # noqa: PT028
+) -> None:
+    """List significance tests and corrections, or explain one."""
+    parts: list[tuple[str, str, list[str], object]] = []
+    registries: dict[str, Registry[Any]] = {"test": significance.tests, "correction": comparison.corrections}
+    for kind, registry in registries.items():
+        parts += [(kind, word, registry.aliases(word), part) for word, part in registry.items()]
+        if kind == "test":  # Tukey's is of all runs, not of pairs
+            parts.append((kind, comparison.TUKEY, [], comparison.tukey))
+    if not name:
+        rows = [(kind, word, ", ".join(aliases), _summary(part)) for kind, word, aliases, part in parts]
+        named = Column("aliases", "also called"), Column("summary", "description")
+        console.put_table(table_of(["kind", "name", *named], rows), format)
+        console.say("for formula and source: cranfield tests NAME")
+        return
+    for kind, word, aliases, part in parts:
+        if name in (word, *aliases):
+            console.put(f"{_title(word, kind, aliases)}\n\n{inspect.getdoc(part) or ''}\n")
+            return
+    known = [one for _, word, aliases, _ in parts for one in (word, *aliases)]
+    raise UnknownName("test or correction", name, known)
+
+
 def list_formats() -> Table:
     """Every format: of what, name, summary, whether it is read and written."""
     rows: list[tuple[Value, ...]] = []
@@ -78,35 +103,6 @@ def list_formats() -> Table:
             rows.append((noun, name, part.summary, hasattr(part, "read"), hasattr(part, "write")))
     rows += [("tables", name, _summary(renderer), False, True) for name, renderer in renderers.items()]
     return table_of(["of", "format", Column("summary", "description"), "read", "written"], rows)
-
-
-def list_tests() -> Table:
-    """Every significance test and correction."""
-    rows = [(kind, name, ", ".join(aliases), _summary(part)) for kind, name, aliases, part in _tests()]
-    return table_of(["kind", "name", Column("aliases", "also called"), Column("summary", "description")], rows)
-
-
-def describe_test(name: str) -> str:
-    """The whole help of a significance test or a correction: formula, edge cases, source."""
-    known = []
-    for kind, word, aliases, part in _tests():
-        if name in (word, *aliases):
-            return f"{_title(word, kind, aliases)}\n\n{inspect.getdoc(part) or ''}\n"
-        known += [word, *aliases]
-    raise UnknownName("test or correction", name, known)
-
-
-def _tests() -> list[tuple[str, str, list[str], object]]:
-    """(kind, name, aliases, part) of all tests and corrections. Tukey's test is of all runs, not of pairs."""
-    registries: tuple[tuple[str, Registry[Any]], ...] = (
-        ("test", significance.tests),
-        ("correction", comparison.corrections),
-    )
-    ours, theirs = (
-        [(kind, name, registry.aliases(name), part) for name, part in registry.items()]
-        for kind, registry in registries
-    )
-    return [*ours, ("test", comparison.TUKEY, [], comparison.tukey), *theirs]
 
 
 def list_strategies() -> Table:

@@ -116,8 +116,12 @@ def run() -> None:
 
 def status_of(arguments: list[str]) -> int:
     """Run the program with these words, and give the status it ends with."""
+    head = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    words = arguments
+    if "--verbose" in head:  # it may stand anywhere on the line, not only before the command
+        words = ["--verbose", *(word for word in head if word != "--verbose"), *arguments[len(head) :]]
     try:
-        program(_command_of(arguments))(args=_verbose_first(arguments), prog_name="cranfield")
+        program(_command_of(arguments))(args=words, prog_name="cranfield")
     except CranfieldError as error:
         return console.fail(error)
     except UnicodeEncodeError as error:
@@ -137,11 +141,3 @@ def status_of(arguments: list[str]) -> int:
 def _command_of(arguments: list[str]) -> str:
     """The first word that is no option; where the shell asks for completions there is none."""
     return next((word for word in arguments if not word.startswith("-")), "")
-
-
-def _verbose_first(arguments: list[str]) -> list[str]:
-    """Let --verbose stand anywhere on the line, not only before the command."""
-    head = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    if "--verbose" not in head:
-        return arguments
-    return ["--verbose", *(word for word in head if word != "--verbose"), *arguments[len(head) :]]

@@ -63,7 +63,7 @@ def check(
         console.put_table(result.table(), format)
     for remark in result.remarks:
         console.say(remark)
-    if not result.is_sound:
+    if any(outcome.errors_left for outcome in result.outcomes):
         raise typer.Exit(1)
 
 
@@ -180,7 +180,7 @@ def make(
 ) -> None:
     """Search with a baseline system and write a run file."""
     if not system:
-        console.show(stage.Runs(None).systems(), format)
+        console.put_table(stage.list_systems(), format)
         return
     options = {}
     for word in option or []:

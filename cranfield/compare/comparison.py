@@ -280,7 +280,6 @@ def compare_all(
     baselines: Sequence[int] | None = None,
     test: str | SignificanceTest = "t",
     correction: str | Correction = "holm",
-    level: float = 0.95,
     tolerance: float = 0.0,
     draws: int = DRAWS,
     rng: np.random.Generator,
@@ -299,7 +298,7 @@ def compare_all(
     results: list[PairResult] = []
     for part in blocks(len(first), width=scores.values.shape[1], block=PAIRED_AT_ONCE):
         a, b = scores.values[first[part]], scores.values[second[part]]
-        bounds = difference_interval(a, b, level=level, draws=draws, rng=next(interval_rngs))
+        bounds = difference_interval(a, b, draws=draws, rng=next(interval_rngs))
         tested = run_test(a, b, rng=next(test_rngs))
         columns: dict[str, NDArray[Any]] = {
             "mean_a": a.mean(axis=1),
@@ -326,8 +325,8 @@ def compare_all(
     return [replace(result, adjusted_p=float(p)) for result, p in zip(results, adjusted, strict=True)]
 
 
-def median_half_width(scores: ArrayLike, *, confidence: float = 0.95) -> float:
-    """The median over all pairs of runs of half the t-interval of their mean difference.
+def median_half_width(scores: ArrayLike) -> float:
+    """The median over all pairs of runs of half the 95% t-interval of their mean difference.
 
         t(n − 1) · √(var(a − b) / n),    var(a − b) = var a + var b − 2 cov(a, b)
 
@@ -342,7 +341,7 @@ def median_half_width(scores: ArrayLike, *, confidence: float = 0.95) -> float:
     spread = np.diag(covariance)
     first, second = np.triu_indices(runs, k=1)
     variance = np.maximum(spread[first] + spread[second] - 2 * covariance[first, second], 0.0)
-    return float(np.median(special.stdtrit(topics - 1, 0.5 + confidence / 2) * np.sqrt(variance / topics)))
+    return float(np.median(special.stdtrit(topics - 1, 0.975) * np.sqrt(variance / topics)))
 
 
 # Significance in a table: letters that group what does not differ, and the baselines that a run beats.

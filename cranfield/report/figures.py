@@ -379,9 +379,7 @@ def coverage(runs: Sequence[str], topics: Sequence[str], judged: Values, *, dept
     return axes
 
 
-def hold_out_loss(
-    measure: str, groups: Sequence[str], drops: Sequence[Values], *, noun: str = "group", on: On = None
-) -> Axes:
+def hold_out_loss(measure: str, groups: Sequence[str], drops: Sequence[Values], *, on: On = None) -> Axes:
     """What each group's runs would have lost, had the group not been in the pool: one point per run.
 
     Of more than `MOST_DRAWN` groups those are drawn that would lose most.
@@ -398,8 +396,8 @@ def hold_out_loss(
     axes.plot(points, places, "o", color=BLUE, markersize=4.5, alpha=0.75)
     axes.axvline(0.0, color=GREY, linewidth=1)
     _name_rows(axes, [groups[group] for group in order.tolist()])
-    said = f"{measure_label(measure)} lost when the {noun} is held out (one point per run)"
-    axes.set_xlabel(said + _of(order, len(groups), f"{noun}s"))
+    said = f"{measure_label(measure)} lost when the group is held out (one point per run)"
+    axes.set_xlabel(said + _of(order, len(groups), "groups"))
     return axes
 
 

@@ -9,7 +9,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from cranfield.base.tables import Cell, Table, html_text
+from cranfield.base.tables import Table, html_text
 from cranfield.base.text import visible
 from cranfield.report.renderers.markdown import escaped, render_markdown
 
@@ -230,27 +230,25 @@ def _html_table(table: Table, name: str) -> Iterator[str]:
     yield f"<thead><tr>{''.join(heads)}</tr></thead>"
     yield "<tbody>"
     for cells in table.cells(html_text):
-        row = "".join(_html_cell(cell, heads_row=place == 0) for place, cell in enumerate(cells))
-        yield f"<tr>{row}</tr>"
+        row = []
+        for place, cell in enumerate(cells):
+            text, is_long = cell.text, len(cell.text) > _LONG
+            if cell.bold:
+                text = f"<strong>{text}</strong>"
+            if cell.is_verdict:
+                text = f'<span class="verdict {_slug(str(cell.value), "a-z")}">{text}</span>'
+            attributes = ' class="number"' if cell.column.numeric else ' class="long"' if is_long else ""
+            if isinstance(cell.value, float) and cell.value == cell.value:
+                attributes += f' data-value="{cell.value!r}"'
+            if is_long and place == 0:
+                attributes += f' title="{cell.text}"'
+            row.append(f"<td{attributes}>{text}</td>" if place else f'<th scope="row"{attributes}>{text}</th>')
+        yield f"<tr>{''.join(row)}</tr>"
     yield "</tbody>"
     yield "</table>"
     yield "</div>"
     yield from (f'<p class="note">{html_text(note)}</p>' for note in table.notes)
     yield "</div>"
-
-
-def _html_cell(cell: Cell, *, heads_row: bool) -> str:
-    text, is_long = cell.text, len(cell.text) > _LONG
-    if cell.bold:
-        text = f"<strong>{text}</strong>"
-    if cell.is_verdict:
-        text = f'<span class="verdict {_slug(str(cell.value), "a-z")}">{text}</span>'
-    attributes = ' class="number"' if cell.column.numeric else ' class="long"' if is_long else ""
-    if isinstance(cell.value, float) and cell.value == cell.value:
-        attributes += f' data-value="{cell.value!r}"'
-    if is_long and heads_row:
-        attributes += f' title="{cell.text}"'
-    return f'<th scope="row"{attributes}>{text}</th>' if heads_row else f"<td{attributes}>{text}</td>"
 
 
 def themed(svg: str, name: str) -> str:

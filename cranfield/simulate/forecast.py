@@ -91,9 +91,7 @@ def forecast(known: Known, *, pool_depth: int, to_depth: int) -> Forecast:
     return Forecast(tuple(at), deeper, 1 - judged / int(documents[min(pool_depth, len(documents)) - 1]))
 
 
-def needed(
-    outcome: Outcome, measure: Measure, *, difference: float, power: float = 0.8, alpha: float = 0.05
-) -> TopicsNeeded | None:
+def needed(outcome: Outcome, measure: Measure, *, difference: float, power: float = 0.8) -> TopicsNeeded | None:
     """Say how many topics, judged as the plan judges them, find a difference between two runs.
 
     A two-sided paired t-test, with the deviation that all runs show together (`compare.by_measure`). None where fewer
@@ -103,5 +101,5 @@ def needed(
     if min(values.shape) < 2:
         return None
     deviation = residual_deviation(values)
-    topics = topics_needed(difference=difference, deviation=deviation, power=power, alpha=alpha)
+    topics = topics_needed(difference=difference, deviation=deviation, power=power)
     return TopicsNeeded(deviation, topics, round(topics * outcome.cost.mean))

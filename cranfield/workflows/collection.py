@@ -29,7 +29,7 @@ def licence_of(store: Store) -> str:
     return str(store.setting(LICENCE_SETTING, ""))
 
 
-def _one_line(licence: str) -> str:
+def one_line(licence: str) -> str:
     """Give the name of a licence, or a sentence about the terms, as one line; refuse a whole licence."""
     folded = " ".join(licence.split())
     if len(folded) > LONGEST_LICENCE:
@@ -37,18 +37,11 @@ def _one_line(licence: str) -> str:
     return folded
 
 
-def set_licence(store: Store, text: str) -> None:
-    """Say under which terms the collection may be used; an empty text takes it back."""
-    folded = _one_line(text)
-    with store.write():
-        store.set(LICENCE_SETTING, folded)
-
-
 def init_collection(
     path: Path, *, name: str, scale: GradeScale = BINARY, guidelines: Path | None = None, licence: str = ""
 ) -> None:
     """Make a new collection with its scale and, where given, a Markdown file of guidelines and a licence."""
-    text, terms = read_text(guidelines) if guidelines else "", _one_line(licence)
+    text, terms = read_text(guidelines) if guidelines else "", one_line(licence)
 
     def furnish(store: Store) -> None:
         for key, value in (("name", name), ("made_by", f"cranfield {__version__}"), ("made", now())):

@@ -12,7 +12,7 @@ from cranfield.base.errors import UsageError
 from cranfield.base.files import Progress
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Result, Table, Value, table_of, with_best
-from cranfield.base.text import counted
+from cranfield.base.text import counted, few
 from cranfield.compare.by_measure import MeasureComparison, Options, all_notes, compare_scores
 from cranfield.compare.comparison import TUKEY, PairResult
 from cranfield.evaluate.measure import Measure, own_measures, parse_measures
@@ -79,18 +79,16 @@ def compare_runs(
         if request.duplicates == "novelty":
             why.append("no claims: they apply to plain scores, without novelty; so do the verdicts")
 
-    def compared_by_measure(found: Evaluation) -> list[MeasureComparison]:
-        return compare_scores(found.scores, options.with_names(request.runs, found.scores.run_names))
-
     with inputs.progress() as progress:
+        read = partial(inputs.read, request, progress)
+        if verdicts and ours:
+            request = reading.without_pipes(request)  # claims look at the runs again
+            field = inputs.field(request, progress)
+            read = partial(field.read.first, field.asked)
+        found = evaluate(request, store=store, progress=progress, read=read)
+        compared = compare_scores(found.scores, options.with_names(request.runs, found.scores.run_names))
         if not verdicts or not ours:
-            read = partial(inputs.read, request, progress)
-            found = evaluate(request, store=store, progress=progress, read=read)
-            return Comparison(found, compared_by_measure(found), by_topic=by_topic, notes=why)
-        request = reading.without_pipes(request)  # claims look at the runs again
-        field = inputs.field(request, progress)
-        found = evaluate(request, store=store, read=lambda: field.read.first(field.asked))
-        compared = compared_by_measure(found)
+            return Comparison(found, compared, by_topic=by_topic, notes=why)
         measures = own_measures(reading.parse_measures(request.measures, store))
         trust = trusted(field, measures, store=store, learn="where unjudged")
         levels = {
@@ -359,11 +357,7 @@ def _last_column(one: MeasureComparison) -> tuple[Column, dict[str, str], str]:
     """Give what stands behind each entry, what it is above, its letters, or whether it is level with the best."""
     labels = one.scores.labels
     if one.options.baselines:
-        cells = {}
-        for name in labels:
-            others = one.beaten.get(name, ())
-            more = len(others) - NAMES_SHOWN
-            cells[name] = ", ".join(others[:NAMES_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+        cells = {name: few(one.beaten.get(name, ()), NAMES_SHOWN) for name in labels}
         if one.quality:
             return Column("beats"), cells, f"beats: significantly better than ({one.tested})"
         note = (

@@ -19,6 +19,7 @@ from cranfield.base.files import Progress, silent
 from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Result, Value
+from cranfield.base.text import few
 from cranfield.qrels.release import NOW
 
 with deferred:
@@ -465,5 +466,4 @@ def called(qrels: str | Path | Qrels) -> str:
 
 def listed(names: Sequence[str]) -> str:
     """The number of names and the first of them."""
-    more = f" and {len(names) - NAMES_SHOWN:,} more" if len(names) > NAMES_SHOWN else ""
-    return f"{len(names):,}: {', '.join(names[:NAMES_SHOWN])}{more}" if names else "none"
+    return f"{len(names):,}: {few(names, NAMES_SHOWN)}" if names else "none"

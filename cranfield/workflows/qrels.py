@@ -169,45 +169,34 @@ def collection_rule(store: Store) -> Rule:
 # What should be told with qrels: grades of an older scale, and samples that strata do not describe.
 
 
-@dataclass(frozen=True, slots=True)
-class OlderGrades:
-    """How many deciding grades were given on another scale than the present one, and how many it does not have."""
+def older_grades(store: Store, word: str | None = None, selection: Selection = ALL) -> str:
+    """How many deciding grades were given on another scale than the present one, and how many it does not have.
 
-    older: int = 0
-    off_scale: int = 0
-
-    def __str__(self) -> str:
-        """Say it in one sentence; nothing where there are none."""
-        if not self.older:
-            return ""
-        are = "is" if self.off_scale == 1 else "are"
-        beside = f", {self.off_scale:,} of them {are} not on the current one" if self.off_scale else ""
-        return f"{counted(self.older, 'grade was', 'grades were')} assigned on an older scale{beside}"
-
-
-def older_grades(store: Store, word: str | None = None, selection: Selection = ALL) -> OlderGrades:
-    """Count the grades of an older scale in the qrels that a word means; of files nothing is known."""
-    others, scale = store.other_scales(), store.scale()
-    if not others:
-        return OlderGrades()
-    on_scale = [step.grade for step in scale.grades]
-    chosen = meant_by(store, word, layers=selection.layers)
+    One sentence; empty where there are none, and for files, of which nothing is known.
+    """
+    others, on_scale = store.other_scales(), [step.grade for step in store.scale().grades]
+    chosen = meant_by(store, word, layers=selection.layers) if others else ""
+    older = off_scale = 0
     if chosen == NOW:
         opinions, merged = merged_now(store, selection)
         rows = merged.rows[np.isin(opinions.scales[merged.rows], list(others))]
-        return OlderGrades(len(rows), int((~np.isin(opinions.grades[rows], on_scale)).sum()))
-    if chosen not in releases.known(store):
-        return OlderGrades()
-    manifest = manifest_from(releases.fetch(store, chosen).manifest)
-    older = sum(count for version, count in manifest.scales.items() if int(version) in others)
-    # What is not on the present scale can only come from another.
-    off = sum(count for grade, count in manifest.grades.items() if int(grade) >= 0 and int(grade) not in on_scale)
-    return OlderGrades(older, min(off, older))
+        older, off_scale = len(rows), int((~np.isin(opinions.grades[rows], on_scale)).sum())
+    elif chosen in releases.known(store):
+        manifest = manifest_from(releases.fetch(store, chosen).manifest)
+        older = sum(count for version, count in manifest.scales.items() if int(version) in others)
+        # What is not on the present scale can only come from another.
+        off = (count for grade, count in manifest.grades.items() if int(grade) >= 0 and int(grade) not in on_scale)
+        off_scale = min(sum(off), older)
+    if not older:
+        return ""
+    are = "is" if off_scale == 1 else "are"
+    beside = f", {off_scale:,} of them {are} not on the current one" if off_scale else ""
+    return f"{counted(older, 'grade was', 'grades were')} assigned on an older scale{beside}"
 
 
 def scoring_warnings(store: Store, word: str | None, layers: Sequence[str], qrels: columns.Qrels) -> Iterator[str]:
     """Warn whoever scores with qrels in which older grades stand, or whose strata tell too little of the sample."""
-    if older := str(older_grades(store, word, Selection(layers=tuple(layers)))):
+    if older := older_grades(store, word, Selection(layers=tuple(layers))):
         on_scale = f"its gains, relevant from grade {store.scale().relevant_from}"
         yield f"{older}; all are interpreted on the current scale: {on_scale}"
     if qrels.strata is not None and pools.draws_unevenly(store):
@@ -290,7 +279,7 @@ class Qrels:
             raise InputError(f"nothing to export: no judgments in layer {' or '.join(selection.layers)}")
         qrels = columns.binary(qrels, relevant_from=binary_from) if binary_from else qrels
         remarks = [f"{reading.contents(qrels)}; content hash {qrels.content_hash}"]
-        if older := str(older_grades(store, which, selection)):
+        if older := older_grades(store, which, selection):
             how = "as relevant or not on its own scale" if by_scale else "as it was assigned"
             remarks.insert(0, f"warning: {older}; each is written {how}")
         if not binary and binary_from is None and (lost := _scale_lost(store)):
@@ -341,7 +330,7 @@ class Qrels:
         if bundle is not None:
             files = counted(len(reports.write_bundle(store, name, bundle, progress=progress)), "file")
             notes.append(f"wrote {files} to {bundle}; check them with sha256sum -c SHA256SUMS")
-        older = str(older_grades(store, name))
+        older = older_grades(store, name)
         remarks = [f"warning: {older}; each is released as it was assigned"] if older else []
         return Release(manifest, notes, [*remarks, f"released {name}: {_sizes(manifest)}"])
 
@@ -390,7 +379,9 @@ class Qrels:
     def licence(self, text: str | None = None) -> str:
         """Give under which terms the collection may be used, or say it; an empty text takes it back."""
         if text is not None:
-            collections.set_licence(self.store, text)
+            licence = collections.one_line(text)
+            with self.store.write():
+                self.store.set(collections.LICENCE_SETTING, licence)
         return collections.licence_of(self.store)
 
     def rule(self, words: str = "") -> Rule:

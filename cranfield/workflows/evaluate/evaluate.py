@@ -13,7 +13,7 @@ from cranfield.base.errors import InputError, UsageError, quoted
 from cranfield.base.files import Progress, silent
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Result, Table, Value, printed, table_of, with_best
-from cranfield.base.text import counted
+from cranfield.base.text import counted, few
 from cranfield.evaluate import measure as measuring
 from cranfield.evaluate import scores as scoring
 from cranfield.evaluate.align import AnyRun
@@ -236,12 +236,6 @@ def topic_notes(found: Scores) -> list[str]:
         return [f"{', '.join(runs)}: {said}" for said, runs in runs_with.items()]
     fewer = [f"{few(runs, _RUNS_NAMED)}: {said}" for said, runs in runs_with.items() if said != most]
     return [*fewer, f"each of the other {counted(len(runs_with[most]), 'run')}: {most}"]
-
-
-def few(words: Sequence[str], shown: int) -> str:
-    """The first words, and how many more there are."""
-    more = len(words) - shown
-    return ", ".join(words[:shown]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def made_with(found: Scores) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, cast
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, cast
 from cranfield.base.errors import InputError, UsageError, quoted
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Result, Table, Value, table_of
+from cranfield.base.text import few
 from cranfield.evaluate import measure as measuring
 from cranfield.evaluate import scores as scoring
 from cranfield.evaluate.lists import GradeGains
 from cranfield.store.store import Store
 from cranfield.workflows import reading
-from cranfield.workflows.evaluate.evaluate import few, short_hash
+from cranfield.workflows.evaluate.evaluate import short_hash
 from cranfield.workflows.reading import Request
 
 with deferred:
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
 _NAMED = 8
 _NUMBERS = ("P", "R", "DCG")
-_DIGITS, _FEWER_DIGITS = 4, 3
+DIGITS = 4, 3
+"""The digits of numbers, and of those in a narrower table."""
 
 
 @dataclass(frozen=True)
@@ -68,16 +70,13 @@ class Explanation(Result):
         frame.attrs.update(qrels=self.qrels_hash, reference=self.order)
         return frame
 
-    def side_by_side(self) -> Iterator[Table]:
-        """All lists in one table, and a narrower form of it."""
-        yield from (self._beside(self.lists, digits) for digits in (_DIGITS, _FEWER_DIGITS))
-
     def tables(self) -> list[Table]:
         """The lists one below the other."""
-        return [self._beside([one], _DIGITS) for one in self.lists]
+        return [self.beside([one], DIGITS[0]) for one in self.lists]
 
-    def _beside(self, lists: Sequence[tuple[str, list[scoring.Step]]], digits: int) -> Table:
-        columns = [Column("rank", "rank" if digits == _DIGITS else "#", kind="number")]
+    def beside(self, lists: Sequence[tuple[str, list[scoring.Step]]], digits: int) -> Table:
+        """Lists side by side in one table."""
+        columns = [Column("rank", "rank" if digits == DIGITS[0] else "#", kind="number")]
         for number, _ in enumerate(lists, start=1):
             mark = f"_{number}" if len(lists) > 1 else ""
             columns += [Column(f"document{mark}", "document"), Column(f"grade{mark}", "grade")]

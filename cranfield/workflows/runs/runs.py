@@ -39,11 +39,6 @@ class RunChecks(Result):
         """All problems of all files."""
         return [problem for outcome in self.outcomes for problem in outcome.problems]
 
-    @property
-    def is_sound(self) -> bool:
-        """Whether every file, or its corrected copy, can be submitted."""
-        return not any(outcome.errors_left for outcome in self.outcomes)
-
     def table(self) -> Table:
         """Give one row per problem."""
         columns = ("file", "severity", "code", "message", "count", "lines", "topic", "remedy", "repairable")
@@ -152,17 +147,13 @@ class ShownRun(Result):
         return [f"note: {name} was withdrawn on {gone}; submit it again to use it"] if gone else []
 
 
-@dataclass(frozen=True)
-class Systems(Result):
-    """The baseline systems."""
-
-    def table(self) -> Table:
-        """Give name, family, summary and options with their defaults."""
-        rows = [
-            (name, one.family, one.summary, ", ".join(f"{opt.name}={opt.default}" for opt in described_options(one)))
-            for name, one in baseline.systems.items()
-        ]
-        return table_of(["system", "family", Column("summary", "description"), "options"], rows)
+def list_systems() -> Table:
+    """The baseline systems: name, family, summary, and options with their defaults."""
+    rows = [
+        (name, one.family, one.summary, ", ".join(f"{opt.name}={opt.default}" for opt in described_options(one)))
+        for name, one in baseline.systems.items()
+    ]
+    return table_of(["system", "family", Column("summary", "description"), "options"], rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,11 +210,9 @@ class Runs:
 
         `reading_as` says how the files are read: format, order and names.
         """
-        limits = {"max_depth": max_depth, "min_depth": min_depth}
+        options: Any = {"max_depth": max_depth, "min_depth": min_depth, "repair_into": repair}
         requests = requests_for(files, **reading_as)
-        return RunChecks(
-            tuple(check_runs(self._given, requests, repair_into=repair, progress=self._progress, **limits))
-        )
+        return RunChecks(tuple(check_runs(self._given, requests, progress=self._progress, **options)))
 
     def submit(
         self,
@@ -320,10 +309,6 @@ class Runs:
         if not total:
             raise InputError("there are no documents yet; add some with: cranfield corpus add FILE…")
         return MadeRun(tag, rankings, baseline.warning_of(system, given, total))
-
-    def systems(self) -> Systems:
-        """List the baseline systems that `make` knows."""
-        return Systems()
 
 
 @dataclass(frozen=True)

@@ -135,16 +135,13 @@ def examine(
     return done
 
 
-def expectations_of(store: Store | None, *, max_depth: int = 1000, min_depth: int = 1) -> check.Expectations:
-    """Give what a collection expects of a run; without a collection, only what every run must keep to."""
+def expectations_of(store: Store | None, **limits: Any) -> check.Expectations:
+    """What a collection expects of a run; without one, what every run must keep to. Limits: max_depth, min_depth."""
     if store is None:
-        return check.Expectations(max_depth=max_depth, min_depth=min_depth)
-    return check.Expectations(
-        topics=frozenset(documents.topic_ids(store)) or None,
-        known_documents=_known_documents(store) if documents.count(store) else None,
-        max_depth=max_depth,
-        min_depth=min_depth,
-    )
+        return check.Expectations(**limits)
+    known_documents = _known_documents(store) if documents.count(store) else None
+    topics = frozenset(documents.topic_ids(store)) or None
+    return check.Expectations(topics=topics, known_documents=known_documents, **limits)
 
 
 def _known_documents(store: Store) -> Callable[[pa.Array], np.ndarray]:
@@ -258,20 +255,14 @@ def likeness_warnings(store: Store | None, new: CodedRuns) -> dict[str, list[Pro
 
 
 def submit_runs(
-    store: Store,
-    requests: Sequence[Request],
-    *,
-    max_depth: int = 1000,
-    min_depth: int = 1,
-    progress: Progress = silent,
+    store: Store, requests: Sequence[Request], *, progress: Progress = silent, **limits: int
 ) -> list[Submitted]:
     """Check and store runs in one transaction; an error in one of them keeps all of them out.
 
     A run whose name and content are there already is left alone. Files are read and checked before the write
     lock is taken; what depends on the other runs of the collection is decided under it.
     """
-    expectations = expectations_of(store, max_depth=max_depth, min_depth=min_depth)
-    examined = examine(requests, expectations, progress=progress)
+    examined = examine(requests, expectations_of(store, **limits), progress=progress)
     _refuse(examined, [])
     outcomes: dict[str, Submitted] = {}
     with store.write():
@@ -368,17 +359,16 @@ def check_runs(
     store: Store | None,
     requests: Sequence[Request],
     *,
-    max_depth: int = 1000,
-    min_depth: int = 1,
     repair_into: Path | None = None,
     progress: Progress = silent,
+    **limits: int,
 ) -> list[Checked]:
     """Check files against the collection (or, without one, by themselves); nothing is stored.
 
     Corrected copies go into the folder `repair_into`. A name that is taken there is refused before anything is read.
     """
     copies = [None] * len(requests) if repair_into is None else _copies(requests, repair_into)
-    expectations = expectations_of(store, max_depth=max_depth, min_depth=min_depth)
+    expectations = expectations_of(store, **limits)
     examined = examine(requests, expectations, keep_rows=repair_into is not None, progress=progress)
     # What can be said only beside the other runs: names that are taken, runs that are there already.
     standing = stored.facts(store) if store is not None else []
@@ -395,7 +385,7 @@ def check_runs(
         complete = replace(one, problems=found)
         errors = len(complete.of_severity("error"))
         checked = Checked(Source(one.request.path).name, one.name, found, errors_left=errors)
-        outcomes.append(checked if copy is None else _repaired(complete, checked, copy, max_depth=max_depth))
+        outcomes.append(checked if copy is None else _repaired(complete, checked, copy, expectations.max_depth))
     return outcomes
 
 
@@ -418,7 +408,7 @@ def _copies(requests: Sequence[Request], folder: Path) -> list[Path]:
     return copies
 
 
-def _repaired(one: Examined, checked: Checked, copy: Path, *, max_depth: int) -> Checked:
+def _repaired(one: Examined, checked: Checked, copy: Path, max_depth: int) -> Checked:
     """Write a corrected copy as a TREC file where that leaves no error; else say what stands in the way."""
     if one.rows is None or not any(problem.repairable for problem in one.problems):
         return replace(checked, not_repaired=tuple(check.by_hand_first(one.problems)))
