@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -292,7 +292,7 @@ def _field(request: Request, options: SimulateOptions, store: Store | None) -> F
         _contributing(runs, members, store),
         alignment=align_runs(request, qrels, runs, keep_rows=True),
         relevant_from=options.relevant_from or (1 if store is None else store.scale().relevant_from),
-        texts=None if store is None else inputs.reader(store),
+        texts=None if store is None else partial(inputs.read_texts, store),
         queries=None if store is None else inputs.queries(store),
     )
     return Field(

@@ -20,7 +20,6 @@ from cranfield.base.files import Progress, silent
 from cranfield.base.records import MAIN, Topic
 from cranfield.base.tables import Result, Table
 from cranfield.base.text import counted, moment, now, shortened
-from cranfield.judge.events import Event
 from cranfield.judge.external import Label, Pair, label_from, question
 from cranfield.judge.queue import draw
 from cranfield.store import documents, events
@@ -28,6 +27,7 @@ from cranfield.store.pools import facts_of_pool
 from cranfield.store.store import Store
 from cranfield.workflows.judge.agreement import Compared, agreement_with_people, estimates_table, overall_table
 from cranfield.workflows.judge.imports import MACHINE
+from cranfield.workflows.judge.session import Judging
 
 # Run an external judge: processes that read questions and write answers, several at once, each kept in bounds.
 
@@ -276,25 +276,21 @@ def _wanted(store: Store, request: JudgeRequest) -> list[Pair]:
     return [pair for pair in listed if pair in drawn]
 
 
-class _Listener:
+class _Listener(Judging):
     """Asks in batches, takes answers, saves labels, and remembers what went wrong."""
 
     def __init__(
         self, store: Store, request: JudgeRequest, layer: str, pairs: Sequence[Pair], progress: Progress
     ) -> None:
-        self._store, self._request, self._layer, self._pairs = store, request, layer, pairs
-        self._progress, self.labelled, self.unable = progress, 0, 0
+        super().__init__(store, request.judge, layer, str(uuid4()))
+        self._request, self._pairs, self._progress, self.labelled, self.unable = request, pairs, progress, 0, 0
         size = max(1, request.batch)
         self.batches = [pairs[start : start + size] for start in range(0, len(pairs), size)]
-        self._scale_version, self._guidelines_version = store.versions()
-        self._scale, self._guidelines = store.scale(), store.guidelines()
-        self._topics = {topic.id: topic for topic in documents.topics(store)}
         self._missing = {number: set(batch) for number, batch in enumerate(self.batches)}
         self._answered: dict[int, set[Pair]] = {number: set() for number in self._missing}
         self._problems, self._untold = list[Problem](), Counter[str]()
         self._waiting: list[Label] = []
         self._saved_at, self._done, self._in_vain = moment(), 0, 0
-        self._session = str(uuid4())
 
     async def ask(self, command: Sequence[str]) -> None:
         """Put each batch of questions to a process of its own, so many at once, until all are done or in vain."""
@@ -327,7 +323,7 @@ class _Listener:
                 self._trouble("no-text", f"document {quoted(name)} is not in the collection; it was skipped")
                 continue
             known = self._topics.get(topic) or Topic(topic, "")
-            lines.append(question(known, text, self._scale, guidelines=self._guidelines))
+            lines.append(question(known, text, self.scale, guidelines=self.guidelines))
         return lines
 
     def _hear(self, number: int, said: str | Stopped) -> bool:
@@ -349,7 +345,7 @@ class _Listener:
             return self._in_vain < _GIVE_UP_AFTER
         if not said.strip():
             return True
-        label = label_from(said, self._scale, missing, self._answered[number])
+        label = label_from(said, self.scale, missing, self._answered[number])
         if isinstance(label, str):
             self._trouble("bad-answer", label)
             return True
@@ -382,24 +378,17 @@ class _Listener:
             return
         hashes = documents.content_hashes(self._store, list({label.document for label in labels}))
         made = [
-            Event(
-                uuid=str(uuid4()),
-                kind="cannot-judge" if label.grade is None else "judged",
-                topic=label.topic,
-                document=label.document,
-                assessor=self._request.judge,
-                happened=now(),
-                layer=self._layer,
+            self._event(
+                "cannot-judge" if label.grade is None else "judged",
+                label.topic,
+                label.document,
                 grade=label.grade,
                 reason=(label.note or "cannot tell") if label.grade is None else "",
                 note=label.note,
                 source="machine",
-                source_name=self._request.judge,
+                source_name=self.assessor,
                 confidence=label.confidence,
-                scale=self._scale_version,
-                guidelines=self._guidelines_version,
                 document_hash=hashes.get(label.document, ""),
-                session=self._session,
             )
             for label in labels
         ]

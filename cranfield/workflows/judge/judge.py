@@ -47,11 +47,8 @@ class Judge:
         hint: Callable[[str, Path], str] = lambda command, path: f"cranfield {command} -C {shlex.quote(str(path))}",
         path: Path | None = None,
     ) -> None:
-        self._store, self._path = store, path or store.path
-        self._type = hint
-
-    def _hint(self, command: str) -> str:
-        return self._type(command, self._path)
+        self._store, self._type = store, hint
+        self._hint: Callable[[str], str] = lambda command: hint(command, path or store.path)
 
     # Sessions
 

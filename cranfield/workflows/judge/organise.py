@@ -24,7 +24,7 @@ from cranfield.store import documents, events, judging, live_pools, pools
 from cranfield.store.judging import Draft, DraftState, Lease, Refusal
 from cranfield.store.store import Store
 from cranfield.workflows.judge.queue import TRY_LAYER, Pair, Source, choose_source
-from cranfield.workflows.judge.session import StoredSession, checked_name, session_over
+from cranfield.workflows.judge.session import Judging, StoredSession, checked_name, session_over
 
 Hint = Callable[[str], str]
 """Makes of the words of a command what can be typed as it stands."""
@@ -423,7 +423,7 @@ def open_cases(
     return opinions.disagreements(standing, relevant_from=live_pools.thresholds(store), across=across)
 
 
-class StoredAdjudication:
+class StoredAdjudication(Judging):
     """One adjudicator's session over one collection.
 
     The cases are those of the start, each looked at again before it is given: one that has been decided meanwhile, or
@@ -435,12 +435,8 @@ class StoredAdjudication:
     ) -> None:
         if not adjudicator.strip():
             raise InputError("an adjudicator needs a name")
-        self._store, self._adjudicator, self._layer = store, adjudicator.strip(), layer
-        self._scale_version, self._guidelines_version = store.versions()
-        self.scale, self.guidelines, self._other_scales = store.scale(), store.guidelines(), store.other_scales()
+        super().__init__(store, adjudicator.strip(), layer, str(uuid4()))
         self._relevant_from, self._across = live_pools.thresholds(store), across
-        self._topics = {topic.id: topic for topic in documents.topics(store)}
-        self._session = str(uuid4())
         cases = open_cases(store, layer=layer, across=across, only=only)
         self._open: list[Pair] = [(case.topic, case.document) for case in cases]
         self._of, self._decisions = len(self._open), list[Event]()
@@ -496,20 +492,7 @@ class StoredAdjudication:
         return Case(self._topics[pair[0]], found, told, position, self._of, before)
 
     def _append(self, kind: Kind, pair: Pair, **content: Any) -> Event:
-        event = Event(
-            uuid=str(uuid4()),
-            kind=kind,
-            topic=pair[0],
-            document=pair[1],
-            assessor=self._adjudicator,
-            happened=now(),
-            layer=self._layer,
-            purpose="overlap",
-            scale=self._scale_version,
-            guidelines=self._guidelines_version,
-            session=self._session,
-            **content,
-        )
+        event = self._event(kind, *pair, purpose="overlap", **content)
         with self._store.write():
             events.append_events(self._store, [event], now=now())
         return event

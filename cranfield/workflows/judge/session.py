@@ -117,7 +117,33 @@ def session_over(
     return StoredSession(queue, like_named=[] if name in known else alike)
 
 
-class StoredSession:
+class Judging:
+    """Somebody, or a machine, that judges in a layer: under which scale and guidelines, and in which session."""
+
+    def __init__(self, store: Store, assessor: str, layer: str, session: str) -> None:
+        self._store, self.assessor, self._layer, self._session = store, assessor, layer, session
+        self._scale_version, self._guidelines_version = store.versions()
+        self.scale, self.guidelines, self._other_scales = store.scale(), store.guidelines(), store.other_scales()
+        self._topics = {topic.id: topic for topic in documents.topics(store)}
+
+    def _event(self, kind: Kind, topic: str, document: str, **content: Any) -> Event:
+        """What happens to a document now, with all that is the same for the whole session."""
+        return Event(
+            uuid=str(uuid4()),
+            kind=kind,
+            topic=topic,
+            document=document,
+            assessor=self.assessor,
+            happened=now(),
+            layer=self._layer,
+            scale=self._scale_version,
+            guidelines=self._guidelines_version,
+            session=self._session,
+            **content,
+        )
+
+
+class StoredSession(Judging):
     """One assessor's session over one collection; see `judge.session.JudgingSession` for what each word means.
 
     What the assessor has open is leased to this session. `next_item` gives the same document until it is answered.
@@ -126,12 +152,8 @@ class StoredSession:
     """
 
     def __init__(self, queue: Queue, *, like_named: Sequence[str] = ()) -> None:
-        self._queue, self._store, self._layer = queue, queue.store, queue.layer
-        self.assessor, self.like_named = queue.assessor, like_named
-        self._scale_version, self._guidelines_version = self._store.versions()
-        self.scale, self.guidelines = self._store.scale(), self._store.guidelines()
-        self._other_scales = self._store.other_scales()
-        self._topics = {topic.id: topic for topic in documents.topics(self._store)}
+        super().__init__(queue.store, queue.assessor, queue.layer, queue.session)
+        self._queue, self.like_named = queue, like_named
         self._open: dict[Pair, LeasedEntry] = {}
         self._reopened: dict[Pair, LeasedEntry] = {}
         self._answered: list[tuple[Event, LeasedEntry]] = []
@@ -201,22 +223,22 @@ class StoredSession:
     ) -> Saved:
         """Record a grade of the scale."""
         self.scale.named(grade)
-        event = self._event(item, "judged", seconds, grade=grade, note=note, evidence=tuple(evidence))
+        event = self._about(item, "judged", seconds, grade=grade, note=note, evidence=tuple(evidence))
         return self._answer(item, event)
 
     def postpone(self, item: Item, *, seconds: float) -> Saved:
         """Put a document off to the end of its topic; one that was put off before, until nothing else is left."""
-        return self._answer(item, self._event(item, "postponed", seconds))
+        return self._answer(item, self._about(item, "postponed", seconds))
 
     def cannot(self, item: Item, reason: str, *, seconds: float) -> Saved:
         """Record that the document cannot be judged by this assessor, and why; others may still judge it."""
         if not reason.strip():
             raise InputError("a reason is required")
-        return self._answer(item, self._event(item, "cannot-judge", seconds, reason=reason.strip()))
+        return self._answer(item, self._about(item, "cannot-judge", seconds, reason=reason.strip()))
 
     def note(self, item: Item, text: str) -> None:
         """Record a remark without judging."""
-        event = self._event(item, "noted", note=text)
+        event = self._about(item, "noted", note=text)
         with self._store.write():
             events.append_events(self._store, [event], now=now())
 
@@ -230,7 +252,7 @@ class StoredSession:
             return None
         (undone, answered), queue = self._answered[-1], self._queue
         item = self._item(answered, before=answer_of(undone, self._other_scales))
-        event = replace(self._event(item, "undone", undoes=undone.uuid), purpose=answered.entry.purpose)
+        event = replace(self._about(item, "undone", undoes=undone.uuid), purpose=answered.entry.purpose)
         with self._store.write():
             events.append_events(self._store, [event], now=now())
             known = queue.answers(*answered.pair)
@@ -249,30 +271,21 @@ class StoredSession:
         queue.count(again.topic)
         return replace(item, left=self._count(again.topic).left)
 
-    def _event(self, item: Item, kind: Kind, seconds: float | None = None, **content: Any) -> Event:
-        return Event(
-            uuid=str(uuid4()),
-            kind=kind,
-            topic=item.topic.id,
-            document=item.document.id,
-            assessor=self.assessor,
-            happened=now(),
-            layer=self._layer,
+    def _about(self, item: Item, kind: Kind, seconds: float | None = None, **content: Any) -> Event:
+        return self._event(
+            kind,
+            *item.pair,
             purpose=self._leased(item).entry.purpose,
             seconds=seconds if seconds is not None and isfinite(seconds) and seconds >= 0 else None,
-            scale=self._scale_version,
-            guidelines=self._guidelines_version,
             document_hash=item.document.content_hash,
             order=str(self._queue.source.order),
             position=item.position,
-            session=self._queue.session,
             **content,
         )
 
     def _leased(self, item: Item) -> LeasedEntry:
-        pair = item.topic.id, item.document.id
-        known = self._open.get(pair) or self._reopened.get(pair)
-        return known or self._queue.placed(*pair, self._queue.answers(*pair))
+        known = self._open.get(item.pair) or self._reopened.get(item.pair)
+        return known or self._queue.placed(*item.pair, self._queue.answers(*item.pair))
 
     def _answer(self, item: Item, event: Event) -> Saved:
         """Record an answer and lease what comes next, in one transaction."""
@@ -452,7 +465,7 @@ class StoredSession:
 
     def keep(self, item: Item) -> None:
         """Renew the lease of the document that is being read, unless another has it by now."""
-        leased = self._open.get((item.topic.id, item.document.id))
+        leased = self._open.get(item.pair)
         if leased is None or leased.until is None:
             return
         with self._store.write():

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 from cranfield.base.errors import CollectionError, InputError, UnknownName, UsageError, quoted
 from cranfield.base.registry import deferred
@@ -82,17 +83,13 @@ def clusters_now(store: Store) -> dict[str, int]:
     return clusters
 
 
-def reader(store: Store) -> Callable[[Sequence[str]], Sequence[str]]:
-    """Give a function that reads the texts of documents, for strategies that look at words."""
-
-    def read(documents: Sequence[str]) -> list[str]:
-        texts = stored_documents.texts(store, documents)
-        missing = [document for document in documents if document not in texts]
-        if missing:
-            raise InputError(f"the plan reads document texts, and {quoted(missing[0])} is not in the collection")
-        return [texts[document] for document in documents]
-
-    return read
+def read_texts(store: Store, documents: Sequence[str]) -> list[str]:
+    """The texts of documents, for strategies that look at words."""
+    texts = stored_documents.texts(store, documents)
+    missing = [document for document in documents if document not in texts]
+    if missing:
+        raise InputError(f"the plan reads document texts, and {quoted(missing[0])} is not in the collection")
+    return [texts[document] for document in documents]
 
 
 def queries(store: Store) -> dict[str, str]:
@@ -176,7 +173,7 @@ def replayed_without_groups(
                     labels,
                     topics=[topic for topic in pools.pool_topics(store, pool.name) if topic in runs.codes_by_topic],
                     seed=pool.seed,
-                    texts=reader(store),
+                    texts=partial(read_texts, store),
                     queries=queries(store),
                 )
                 chosen[group] = [(one.topic, one.document) for one in play.judged]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
+from functools import partial
 
 from cranfield.base.errors import InputError, UsageError, quoted
 from cranfield.base.records import MAIN
@@ -196,7 +197,7 @@ class Refiller:
             inputs.pooled_runs(store, pool=pool_name, version=version),
             pool=pool,
             clusters=pools.clusters_of_version(store, pool_name, version) or None,
-            texts=inputs.reader(store),
+            texts=partial(inputs.read_texts, store),
             queries=inputs.queries(store),
             ended={end.topic: end.rule for end in live_pools.ends(store, number).values() if end.final},
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -233,7 +234,7 @@ class Pool:
     def _check_live(self, built: pooling.Pool, runs: candidates.PooledRuns, clusters: dict[str, int] | None) -> None:
         """Refuse a live pool that cannot begin: its budget, its floors, its texts, its library."""
         store, words = self._store, inputs.queries(self._store)
-        texts = inputs.reader(store)
+        texts = partial(inputs.read_texts, store)
         started = live.LivePool(built.plan, runs, pool=built, clusters=clusters, texts=texts, queries=words)
         started.at(started.topics[0])
         if not any(step.strategy.reads_text for _, step in built.plan.selections):
