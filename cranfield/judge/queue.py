@@ -126,7 +126,7 @@ def topics_in_turn(topics: Sequence[str], roles: Mapping[str, Role], busy: Mappi
 
 
 def roles_of(topics: Sequence[str], assigned: Sequence[Assigned], assessor: str) -> dict[str, Role]:
-    """Give topic -> role for the topics an assessor may judge; where nobody was named, everybody may."""
+    """Topic -> role for the topics an assessor may judge; where nobody was named, everybody may."""
     own = {one.topic: one.role for one in assigned if one.assessor == assessor}
     taken = {one.topic for one in assigned}
     return {topic: own.get(topic, "anyone") for topic in topics if topic in own or topic not in taken}
@@ -169,7 +169,7 @@ NOTHING = Answers()
 
 
 def state_of(entry: Entry, answers: Answers, role: Role) -> State:
-    """Say how a document stands for an assessor.
+    """How a document stands for an assessor.
 
     A second assessor gets what is planned for more than one, and what another could not judge. A document is done
     when they have answered, when as many others as needed have, or when an adjudicator has decided.
@@ -288,12 +288,12 @@ class Probes:
 
 
 def falls_due(probes: Probes, assessor: str, topic: str, document: str) -> bool:
-    """Say whether the answer to a document makes a probe due; a draw, so that it cannot be foreseen."""
+    """Whether the answer to a document makes a probe due; a draw, so that it cannot be foreseen."""
     return bool(probes.share) and draw(probes.seed, f"probe of {assessor}", topic, document) < probes.share
 
 
 def probes_to_come(probes: Probes, due: Iterable[bool], *, owed: int, judged: int, probed: int) -> int:
-    """Say how many probes an assessor will still see in a topic, so that what is left can be told without a sign.
+    """How many probes an assessor will still see in a topic, so that what is left can be told without a sign.
 
     `due` says for each document that is left, in order, whether its answer makes a probe due; `owed` are due already;
     `judged` and `probed` count what they have judged in the topic, and what of it came back.
@@ -391,7 +391,7 @@ Size = Literal["too few", "too many", "fine", "unknown"]
 
 
 def size_of(made: Estimate, *, few: int, many: int) -> Size:
-    """Say whether a topic has a good number of relevant documents; searching and judging on may change it."""
+    """Whether a topic has a good number of relevant documents; searching and judging on may change it."""
     if made.expected is None:
         return "unknown"
     if made.expected < few:

@@ -191,7 +191,7 @@ class JudgingSession(Protocol):
         """Put a found document into the pool, as found by search, lease it and give it."""
 
     def progress(self) -> SessionProgress:
-        """Say how far this assessor is."""
+        """How far this assessor is."""
 
     def recounted(self, item: Item) -> Item:
         """An open document with what is left of its topic now; other answers have changed that."""
@@ -200,7 +200,7 @@ class JudgingSession(Protocol):
         """How many answers were given under an older scale or older guidelines, and wait to be given again."""
 
     def outdated(self) -> str:
-        """Say what was changed since the session began: the scale, the guidelines, both, or nothing (empty)."""
+        """What was changed since the session began: the scale, the guidelines, both, or nothing (empty)."""
 
     def keep(self, item: Item) -> None:
         """Renew the lease of the document that is being read."""

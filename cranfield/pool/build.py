@@ -30,7 +30,7 @@ def build(
     clusters: Mapping[str, object] | None = None,
     refuse_idle: bool = False,
 ) -> Pool:
-    """Give the pool that the plan makes of the runs.
+    """The pool that the plan makes of the runs.
 
     Of a plan with an adaptive step, the steps before it are built: the warm-up. What comes after depends on judgments
     and is `cranfield.pool.live`'s. `clusters` maps documents to their near-duplicate clusters. `refuse_idle` refuses
@@ -59,7 +59,7 @@ def build(
 def checked_topics(
     plan: Plan, runs: PooledRuns, topics: Sequence[str] | None, *, refuse_idle: bool = False
 ) -> list[str]:
-    """Give the topics to pool, in byte order, or say everything that keeps the pool from being built.
+    """The topics to pool, in byte order; an error says everything that keeps the pool from being built.
 
     None means every topic that some run has.
     """
@@ -94,7 +94,7 @@ def _too_deep(step: Selection, deepest: int, longest: int, noun: str = "ranking"
 
 
 def _idle_words(step: Selection, runs: PooledRuns) -> Iterator[Problem]:
-    """Say which words of a step mean nothing for these runs."""
+    """Which words of a step mean nothing for these runs."""
     amount = step.strategy.amount
     for topic in amount.own_depths if isinstance(amount, RankAmount) else ():
         if topic not in runs.codes_by_topic:
@@ -156,7 +156,7 @@ class TopicBuilder:
         return self._advance(waiting)
 
     def problems(self, plan: Plan) -> Iterator[Problem]:
-        """Say which steps chose nothing anywhere though something was left, and which went beyond their amount."""
+        """Which steps chose nothing anywhere though something was left, and which went beyond their amount."""
         for number, step in plan.selections:
             if self.chosen.get(number) == 0 and number in self.has_left:
                 fewest = self.fewest[number]
@@ -219,7 +219,7 @@ class TopicPart:
 
 
 def part_of(pool: TopicPool, candidates: Candidates, *, order: JudgingOrder, first: int = 0) -> TopicPart:
-    """Give the columns of one topic; from the place `first` on as the plan has it, by document id, or shuffled."""
+    """The columns of one topic; from the place `first` on as the plan has it, by document id, or shuffled."""
     places, new = np.arange(len(pool.chosen)), pool.chosen[first:]
     if order == "id":
         places[first:] = first + np.argsort(-new, kind="stable")  # candidates are numbered by id, descending
@@ -242,7 +242,7 @@ def part_of(pool: TopicPool, candidates: Candidates, *, order: JudgingOrder, fir
 
 
 def duplicates_of(candidates: Candidates, documents: Codes) -> list[Duplicate]:
-    """Give the near-duplicates that are out because one of some documents, in codes, stands for them."""
+    """The near-duplicates that are out because one of some documents, in codes, stands for them."""
     is_in = np.isin(candidates.representatives, documents)
     names = named(candidates.document_ids, candidates.left_out[is_in])
     representatives = named(candidates.document_ids, candidates.representatives[is_in])
@@ -301,7 +301,7 @@ def _joined(columns: Sequence[np.ndarray], kind: type[np.generic]) -> np.ndarray
 
 
 def without_model(plan: Plan) -> Plan:
-    """Give the plan with strategies that cannot be repeated replaced by one that takes any document that is free.
+    """The plan with strategies that cannot be repeated replaced by one that takes any document that is free.
 
     What is left to check: that something was to be chosen, of what could be chosen, before a rule ended the step.
     """

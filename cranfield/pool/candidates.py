@@ -104,7 +104,7 @@ class PooledRuns:
         return places
 
     def cut(self, depth: int | None) -> PooledRuns:
-        """Give the same runs with the first `depth` documents of each topic; None means all of them."""
+        """The same runs with the first `depth` documents of each topic; None means all of them."""
         if depth is None or depth >= self.depth:
             return self
         runs = []
@@ -118,13 +118,13 @@ class PooledRuns:
         return replace(self, runs=tuple(runs))
 
     def chosen(self, names: Iterable[str]) -> PooledRuns:
-        """Give only the runs with these names."""
+        """Only the runs with these names."""
         wanted = set(names)
         return replace(self, runs=tuple(run for run in self.runs if run.name in wanted))
 
 
 def pooled_runs(runs: Iterable[PoolRun], *, topic_ids: pa.Array, document_ids: pa.Array) -> PooledRuns:
-    """Give the runs in byte order of their names, or say that the selection is empty or a name comes twice."""
+    """The runs in byte order of their names; an error says that the selection is empty or a name comes twice."""
     ordered = sorted(runs, key=lambda run: run.name.encode())
     if not ordered:
         raise ProblemsFound("there is nothing to pool", [Problem("no-runs", "no run was selected")])
@@ -135,7 +135,7 @@ def pooled_runs(runs: Iterable[PoolRun], *, topic_ids: pa.Array, document_ids: p
 
 
 def runs_of(runs: Sequence[Run], *, groups: Mapping[str, str] | None = None) -> PooledRuns:
-    """Give some runs in codes of their own, made here; `groups` gives the group of a tag."""
+    """Some runs in codes of their own, made here; `groups` gives the group of a tag."""
     topic_ids, topics = encoded(pa.chunked_array([as_ids(run.topic_ids) for run in runs], pa.large_string()))
     document_ids, documents = encoded(pa.chunked_array([as_ids(run.document_ids) for run in runs], pa.large_string()))
     topic_starts = np.cumsum([0, *(len(run.topic_ids) for run in runs)])
@@ -218,7 +218,7 @@ class Candidates:
         return ranks
 
     def ranks_of(self, document: str) -> list[tuple[str, int]]:
-        """Give the runs that have a candidate, each with its rank there."""
+        """The runs that have a candidate, each with its rank there."""
         column = self.ranks[:, self.numbers[document]].tolist()
         return [(run.name, rank) for run, rank in zip(self.runs, column, strict=True) if rank]
 
@@ -267,11 +267,11 @@ class Candidates:
         return values
 
     def summed(self, parts: Scores) -> Scores:
-        """Give the sum of what each row of `listed` adds to its candidate."""
+        """The sum of what each row of `listed` adds to its candidate."""
         return np.bincount(self.listed, weights=parts, minlength=len(self)).astype(np.float64)
 
     def only(self, kept: Mask) -> Candidates:
-        """Give the topic with some candidates taken out; the others keep their ranks and get new numbers."""
+        """The topic with some candidates taken out; the others keep their ranks and get new numbers."""
         if kept.all():
             return self
         numbers = np.cumsum(kept) - 1
@@ -294,7 +294,7 @@ class Candidates:
 
 
 def candidates_of(runs: PooledRuns, topic: str) -> Candidates:
-    """Give the candidates of a topic that some run has."""
+    """The candidates of a topic that some run has."""
     places = runs.places[:, runs.codes_by_topic[topic]]
     rankings = [run.ranking for run in runs.runs]
     lists = [
@@ -338,7 +338,7 @@ Clusters = Codes
 
 
 def clusters_of(runs: PooledRuns, clusters: Mapping[str, object] | None) -> Clusters | None:
-    """Give the clusters of the runs' documents; `clusters` maps a document id to the name of its cluster."""
+    """The clusters of the runs' documents; `clusters` maps a document id to the name of its cluster."""
     if clusters is None:
         return None
     of_code = np.full(len(runs.document_ids), ALONE, dtype=np.int32)
@@ -379,7 +379,7 @@ _NOTHING = CodedRun(np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0, np
 
 
 def by_group(candidates: Candidates) -> Candidates:
-    """Give the topic with one list per group instead of one per run, groups in byte order.
+    """The topic with one list per group instead of one per run, groups in byte order.
 
     A group's list has all first ranks of its runs, then all second ranks and so on, at each rank the run that the
     group itself puts first (priority, then name); a document stands where it comes first. Its score is the best of
@@ -430,7 +430,7 @@ def document_draws(seed: int, purpose: str, topic: str, documents: Sequence[str]
 
 
 def numbers(seed: int, *words: object, count: int) -> Scores:
-    """Give `count` numbers from 0 up to 1 for one occasion, which the words name.
+    """`count` numbers from 0 up to 1 for one occasion, which the words name.
 
     They are the raw stream of numpy's Philox generator, keyed by a hash of seed and words. Raw streams are promised
     to stay as they are; what numpy makes of them is not, so the last step to a double is made here.
@@ -448,7 +448,7 @@ DIGITS = 12
 
 
 def rounded(values: Scores) -> Scores:
-    """Give the values rounded to `DIGITS` significant digits."""
+    """The values rounded to `DIGITS` significant digits."""
     sizes = np.abs(values)
     usable = (sizes > 0) & np.isfinite(sizes)
     exponents = np.floor(np.log10(sizes, where=usable, out=np.zeros_like(sizes)))
@@ -457,7 +457,7 @@ def rounded(values: Scores) -> Scores:
 
 
 def best_first(values: Scores) -> Places:
-    """Give the places of the values from high to low; equal ones, after rounding, as they stand.
+    """The places of the values from high to low; equal ones, after rounding, as they stand.
 
     Candidates stand by document id, descending, so that this is also their tie rule.
     """

@@ -18,7 +18,7 @@ from cranfield.runs.columns import Places, named
 
 
 def earlier_of(pool: Pool, candidates: Candidates) -> TopicPool:
-    """Give what the pool has of the candidates' topic; nothing where it does not have the topic."""
+    """What the pool has of the candidates' topic; nothing where it does not have the topic."""
     topic, size = candidates.topic, len(candidates)
     if topic not in pool.topics:
         return TopicPool(topic, size, pool.seed, pool.version)
@@ -48,7 +48,7 @@ def earlier_of(pool: Pool, candidates: Candidates) -> TopicPool:
 
 
 def numbers_of(candidates: Candidates, names: Sequence[str]) -> Places:
-    """Give the candidate numbers of documents of a pool, or say which of them no run has."""
+    """The candidate numbers of documents of a pool; an error says which of them no run has."""
     unknown = [name for name in names if name not in candidates.numbers]
     if unknown:
         where = f"in the pool of topic {quoted(candidates.topic)}"
@@ -58,7 +58,7 @@ def numbers_of(candidates: Candidates, names: Sequence[str]) -> Places:
 
 
 def collapsed_topic(pool: Pool, runs: PooledRuns, topic: str, clusters: Clusters | None) -> Candidates:
-    """Give the candidates of a topic; what is in the pool goes on standing for its near-duplicates."""
+    """The candidates of a topic; what is in the pool goes on standing for its near-duplicates."""
     everything = candidates_of(runs, topic)
     if clusters is None:
         return everything
@@ -87,7 +87,7 @@ def with_chosen(
     passed_over: Mapping[str, Mapping[Stratum, Sequence[str]]] | None = None,
     clusters: Mapping[str, object] | None = None,
 ) -> Pool:
-    """Give the same version of a pool with what was chosen, or passed over, since it was made, by topic."""
+    """The same version of a pool with what was chosen, or passed over, since it was made, by topic."""
     codes = clusters_of(runs, clusters)
     parts = []
     for topic in pool.topics:
@@ -112,7 +112,7 @@ def extend(
     topics: Sequence[str] | None = None,
     clusters: Mapping[str, object] | None = None,
 ) -> Pool:
-    """Give the next version of a pool: everything that is in it, and what its plan adds with all runs.
+    """The next version of a pool: everything that is in it, and what its plan adds with all runs.
 
     `runs` are those of the pool and the later ones. Fixed steps are made anew with all runs, and what they bring
     besides is added. Samples are drawn at their earlier rate from the documents that could not be drawn before: these
@@ -158,7 +158,7 @@ def extend(
 def top_up(
     runs: PooledRuns, *, depth: int, judged: Mapping[str, Collection[str]], topics: Sequence[str] | None = None
 ) -> dict[str, list[str]]:
-    """Give the unjudged documents among the first `depth` of some runs, by topic, best rank first.
+    """The unjudged documents among the first `depth` of some runs, by topic, best rank first.
 
     Judging them lets a new run be scored as if it had been pooled. Topics in which nothing is missing are left out.
     """
@@ -178,7 +178,7 @@ def top_up(
 
 
 def new_by_depth(runs: PooledRuns, *, topics: Sequence[str] | None = None, merge_groups: bool = False) -> Places:
-    """Give how many documents each depth adds to a depth pool: place 0 is depth 1.
+    """How many documents each depth adds to a depth pool: place 0 is depth 1.
 
     With `merge_groups` the lists of the groups are merged first.
     """
@@ -192,7 +192,7 @@ def new_by_depth(runs: PooledRuns, *, topics: Sequence[str] | None = None, merge
 
 
 def missing_by_depth(pool: Pool, runs: PooledRuns, *, clusters: Mapping[str, object] | None = None) -> Places:
-    """Give how many documents that are not in the pool each depth of the runs would bring: place 0 is depth 1.
+    """How many documents that are not in the pool each depth of the runs would bring: place 0 is depth 1.
 
     With `clusters`, near-duplicates of what is in the pool are not missing, and of others only one is.
     """

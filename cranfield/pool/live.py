@@ -131,16 +131,16 @@ class LiveTopic:
             self.end(reason)
 
     def waiting(self, pending: Collection[int]) -> int | None:
-        """Give the next document that is sure to be judged and waits for somebody."""
+        """The next document that is sure to be judged and waits for somebody."""
         return next((one for one in self.queue if one not in pending and one not in self.handed_out), None)
 
     def away(self, pending: Collection[int]) -> int:
-        """Give how many documents are out to be judged that the size does not count yet."""
+        """How many documents are out to be judged that the size does not count yet."""
         out = {*pending, *self.handed_out} - self.labels.keys()
         return sum(not self.pool.present[candidate] for candidate in out)
 
     def offer(self, pending: Collection[int]) -> tuple[int, int, str] | None:
-        """Give the next candidate that is not judged and not pending, with its step and why; None for nothing now."""
+        """The next candidate that is not judged and not pending, with its step and why; None for nothing now."""
         if (waiting := self.waiting(pending)) is not None:
             return waiting, self.story(waiting)[0].step, IN_POOL
         if self.ended or (self._limit is not None and self.size + self.away(pending) >= self._limit):
@@ -149,14 +149,14 @@ class LiveTopic:
         return None if choice is None else (choice[0], self.number, choice[1])
 
     def excluded(self, pending: Collection[int]) -> Mask:
-        """Say which candidates the adaptive step cannot choose."""
+        """Which candidates the adaptive step cannot choose."""
         excluded = self._barred.copy()
         excluded[list(pending)] = True
         excluded[list(self.labels)] = True
         return excluded
 
     def story(self, candidate: int) -> tuple[Stratum, float]:
-        """Give the stratum of a candidate, and its probability: NaN for what the adaptive step chooses."""
+        """The stratum of a candidate, and its probability: NaN for what the adaptive step chooses."""
         rows = np.flatnonzero(self.pool.chosen == candidate)
         if not len(rows):
             return Stratum(self.number, str(self.step)), NO_PROBABILITY
@@ -178,7 +178,7 @@ class LiveTopic:
         pool.add(Stratum(self.number, str(self.step)), np.array(new, dtype=np.int64), NO_PROBABILITY)
 
     def is_free(self, document: str, under_judgment: Collection[str] = ()) -> bool:
-        """Say whether the adaptive step could choose a document now, whatever it would choose."""
+        """Whether the adaptive step could choose a document now, whatever it would choose."""
         known = self.candidates.numbers
         if self.ended or document not in known:
             return False
@@ -311,7 +311,7 @@ class LivePool:
         under_judgment: Collection[tuple[str, str]] = (),
         topics: Collection[str] | None = None,
     ) -> list[Choice]:
-        """Give at most `size` documents to judge next, of some topics or all; this changes nothing."""
+        """At most `size` documents to judge next, of some topics or all; this changes nothing."""
         wanted = [topic for topic in self.topics if topics is None or topic in topics]
         pending: dict[str, list[int]] = {topic: [] for topic in wanted}
         for topic, document in under_judgment:
@@ -335,7 +335,7 @@ class LivePool:
         return dict(sorted((self._closed | made).items()))
 
     def first(self, topics: Iterable[str]) -> Choice | None:
-        """Give the next document of the topic whose turn it is, of those that can offer one."""
+        """The next document of the topic whose turn it is, of those that can offer one."""
         going_on = [topic for topic in topics if not self.at(topic).ended]
         in_turn = self._in_turn(going_on, {topic: [] for topic in going_on})
         return next((one for topic in in_turn for one in self.offer(1, topics=[topic])), None)
@@ -362,7 +362,7 @@ class LivePool:
         return self._live[topic]
 
     def _parts(self, topic: str) -> tuple[Candidates, TopicPool, list[int]]:
-        """Give the candidates of a topic, what its fixed steps brought, and what its adaptive step has chosen."""
+        """The candidates of a topic, what its fixed steps brought, and what its adaptive step has chosen."""
         candidates = collapsed_topic(self._pool, self.runs, topic, self._clusters)
         pool = earlier_of(self._pool, candidates)
         steps = np.array([stratum.step for stratum in pool.strata], dtype=np.int32)[pool.codes]
@@ -376,7 +376,7 @@ class LivePool:
         return self._learnt.pop(topic, [])
 
     def _shared_limits(self) -> dict[str, int]:
-        """Give the size each topic may reach where a budget is shared evenly; nothing where the step says it."""
+        """The size each topic may reach where a budget is shared evenly; nothing where the step says it."""
         step = self._step
         if step.amount.kind != "budget":
             return {}
@@ -397,7 +397,7 @@ class LivePool:
         return dict(zip(self.topics, levels(have, np.array(available), budget).tolist(), strict=True))
 
     def _in_turn(self, topics: Sequence[str], pending: Mapping[str, Sequence[int]]) -> list[str]:
-        """Give the topics in the order they are served.
+        """The topics in the order they are served.
 
         Without a budget across topics one after the other. With one: first what is in the pool already; then topics
         below the floor, fewest documents first; then the topic with the highest yield of late (or the strategy's own
@@ -424,7 +424,7 @@ class LivePool:
         return sorted(topics, key=turn)
 
     def _is_spent(self, pending: Mapping[str, Sequence[int]] | None) -> bool:
-        """Say whether the budget across topics is spent: by what is judged; with `pending`, also by what is out."""
+        """Whether the budget across topics is spent: by what is judged; with `pending`, also by what is out."""
         if not self.spreads:
             return False
         total = 0

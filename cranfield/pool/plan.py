@@ -117,7 +117,7 @@ class Selection:
         return self.spelled()
 
     def spelled(self, *, with_defaults: bool = False) -> str:
-        """Give the text of the step; `with_defaults` also with the options that have their default."""
+        """The text of the step; `with_defaults` also with the options that have their default."""
         options = [
             f"{name.replace('_', '-')}={_spelled_value(value)}"
             for name, value in self.strategy.options.items()
@@ -186,7 +186,7 @@ class Plan:
         return max(known) if known and len(known) == len(reaches) else None
 
     def within(self, depth: int) -> Plan:
-        """Give the plan with no step going beyond lists of this length; a step that begins below them is left out.
+        """The plan with no step going beyond lists of this length; a step that begins below them is left out.
 
         That is for fewer runs than it was made for: those that are left may all be shorter than a step goes.
         """
@@ -218,7 +218,7 @@ def _spelled_value(value: object) -> str:
 
 
 def _problems_of_step(step: Selection) -> Iterator[str]:
-    """Say what is wrong with one step, taken by itself."""
+    """What is wrong with one step, taken by itself."""
     amount, scope, kind = step.strategy.amount, step.scope, step.strategy.kind
     is_rank = isinstance(amount, RankAmount)
     if is_rank and step.amount.kind != "count":
@@ -257,7 +257,7 @@ def _problems_of_step(step: Selection) -> Iterator[str]:
 
 
 def _problems_after(before: Sequence[Selection], step: PlanStep) -> Iterator[str]:
-    """Say why a step that is fine by itself cannot follow others."""
+    """Why a step that is fine by itself cannot follow others."""
     kinds = {earlier.strategy.kind for earlier in before}
     if isinstance(step, Cap):
         if not before:
@@ -347,7 +347,7 @@ class _StepReader:
         self.mistakes: list[Mistake] = []
 
     def read(self) -> PlanStep | None:
-        """Give the step, or None where something is wrong with it."""
+        """The step, or None where something is wrong with it."""
         if self.name == "cap":
             number, position = self.words[-1] if self.words else ("", self.position + len(self.name))
             if len(self.words) == 1 and _NUMBER.fullmatch(number) and int(number) > 0:

@@ -118,7 +118,7 @@ class TopicPool:
         self.undrawn, self.undrawn_codes = self.undrawn[stays], self.undrawn_codes[stays]
 
     def eligible(self, seen: Candidates, step: Selection) -> Mask:
-        """Say which candidates a step can choose: those in its ranks that are not in the pool.
+        """Which candidates a step can choose: those in its ranks that are not in the pool.
 
         What an earlier sample could have drawn is not drawn by a later one: the probability of either would be wrong.
         """
@@ -183,7 +183,7 @@ class TopicPool:
             self.present[self.earlier.chosen[steps[self.earlier.codes] == number]] = True
 
     def _rates(self, step: Selection, number: int) -> tuple[float | None, dict[str, float]]:
-        """Give the rate at which a sample was drawn, and those of its single strata; None where it drew from nothing.
+        """The rate at which a sample was drawn, and those of its single strata; None where it drew from nothing.
 
         The rate of a share is the plan's. That of any other amount is the one at which it has drawn so far.
         """
@@ -208,7 +208,7 @@ class TopicPool:
         return self.strata.index(stratum)
 
     def _wanted(self, step: Selection, available: int, level: int | None) -> int:
-        """Give how many of the available documents the amount of a step means."""
+        """How many of the available documents the amount of a step means."""
         have, amount = self.count, step.amount
         number = {
             "all": available,
@@ -221,12 +221,12 @@ class TopicPool:
 
 
 def view(candidates: Candidates, step: Selection) -> Candidates:
-    """Give the candidates as a step sees them: by run, or by group."""
+    """The candidates as a step sees them: by run, or by group."""
     return by_group(candidates) if step.scope.by == "group" else candidates
 
 
 def _share_of(population: int, share: float) -> int:
-    """Give a share of a population in whole documents, rounded half up, at least one of a population that has any."""
+    """A share of a population in whole documents, rounded half up, at least one of a population that has any."""
     return min(population, max(math.floor(population * share + 0.5), 1)) if population else 0
 
 
@@ -327,14 +327,14 @@ class Pool:
         return dict(zip(self.topics, np.diff(self.offsets).tolist(), strict=True))
 
     def documents_of(self, topic: str) -> list[str]:
-        """Give the documents of a topic in judging order."""
+        """The documents of a topic in judging order."""
         if topic not in self.topics:
             raise InputError(f"the topic {quoted(topic)} is not in the pool")
         place = self.topics.index(topic)
         return self.ids[self.offsets[place] : self.offsets[place + 1]]
 
     def __iter__(self) -> Iterator[Entry]:
-        """Give all entries, topic by topic, in judging order."""
+        """All entries, topic by topic, in judging order."""
         for row, (topic, document) in enumerate(zip(self.topic_of_entry.tolist(), self.ids, strict=True)):
             stratum = self.stratum_table[self.strata[row]]
             probability = float(self.probabilities[row])
@@ -387,7 +387,7 @@ class Pool:
 
 
 def levels(have: Places, available: Places, budget: int) -> Places:
-    """Give the size that each topic may reach so that all together have `budget` documents, as evenly as can be.
+    """The size that each topic may reach so that all together have `budget` documents, as evenly as can be.
 
     Every topic reaches the same level, except those that have more already and those that cannot get so far; what
     these leave goes to the others. What does not divide evenly goes to the first topics.
@@ -465,7 +465,7 @@ def dominant_group(pool: Pool) -> Problem | None:
 
 
 def _brought(pool: Pool, level: Literal["run", "group"]) -> tuple[tuple[str, ...], NDArray[np.float32]]:
-    """Give the names of the runs or groups, and which of them brought which entry, as ones and zeros."""
+    """The names of the runs or groups, and which of them brought which entry, as ones and zeros."""
     owners = [source.name if level == "run" else source.group for source in pool.sources]
     names = owners if level == "run" else sorted(set(owners), key=str.encode)
     member = np.array([names.index(owner) for owner in owners], dtype=np.int64)

@@ -20,7 +20,7 @@ Labels = Mapping[str, Mapping[str, bool]]
 
 
 def labels_of(grades: Iterable[tuple[str, str, int]], relevant_from: int) -> dict[str, dict[str, bool]]:
-    """Give the labels of (topic, document, grade); a grade below 0 is none."""
+    """The labels of (topic, document, grade); a grade below 0 is none."""
     labels: dict[str, dict[str, bool]] = {}
     for topic, document, grade in grades:
         if grade >= 0:

@@ -58,7 +58,7 @@ class StoppingRule(Part):
     needs_sample: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
-        """Give the rule as it stands in a plan, without a number that is the default."""
+        """The rule as it stands in a plan, without a number that is the default."""
         (number,) = self.options.values()
         return self.name if self.options == self.defaults else f"{self.name}:{number}"
 
@@ -73,7 +73,7 @@ stopping = partial(register, stopping_rules, StoppingRule)
 
 
 def parsed_rule(text: str) -> StoppingRule:
-    """Give the rule that `name` or `name:number` means."""
+    """The rule that `name` or `name:number` means."""
     name, colon, number = text.partition(":")
     rule = stopping_rules.get(name)
     if not colon:

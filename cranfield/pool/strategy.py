@@ -58,7 +58,7 @@ class Part:
         return self.function(*inputs, **self.options)
 
     def configured(self, words: Mapping[str, str]) -> Self:
-        """Give the part with some options set from words, or raise a `UsageError`."""
+        """The part with some options set from words; a `UsageError` where that cannot be."""
         return replace(self, options={**self.options, **configured(self.function, words).keywords})
 
 
@@ -159,7 +159,7 @@ class Strata:
 
 
 def spelled_number(number: float) -> str:
-    """Give the shortest decimal that reads back as the same number, without an exponent: plans have none."""
+    """The shortest decimal that reads back as the same number, without an exponent: plans have none."""
     text = format(Decimal(repr(number)), "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
 
@@ -200,7 +200,7 @@ class State(Protocol):
         ...
 
     def choose(self, excluded: Mask) -> tuple[int, str] | None:
-        """Give the next candidate that is neither judged nor excluded, and why; None where there is none left.
+        """The next candidate that is neither judged nor excluded, and why; None where there is none left.
 
         This changes nothing: the same state gives the same answer.
         """
@@ -235,7 +235,7 @@ class HighestScore:
             self._now = None
 
     def choose(self, excluded: Mask) -> tuple[int, str] | None:
-        """Give the free candidate with the highest score."""
+        """The free candidate with the highest score."""
         free = ~(self._judged | excluded)
         if not free.any():
             return None
@@ -321,7 +321,7 @@ class Bandit:
                 self._reward(np.array([arm]), self._labels[other])
 
     def choose(self, excluded: Mask) -> tuple[int, str] | None:
-        """Give the next document of the first arm that has any left."""
+        """The next document of the first arm that has any left."""
         taken = self._judged | excluded
         for arm in self._order:
             rows = slice(self._heads[arm], self._candidates.offsets[arm + 1])
@@ -351,6 +351,6 @@ class Bandit:
         self._order = self._preference()
 
     def _preference(self) -> Places:
-        """Give the arms in the order they would be pulled."""
+        """The arms in the order they would be pulled."""
         values = rounded(self._value(self))
         return np.lexsort((self.numbers("arms", len(values)), -values))

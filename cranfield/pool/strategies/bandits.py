@@ -15,7 +15,7 @@ with deferred:
 
 
 def _in_front(arms: Bandit) -> Scores:
-    """Give the priorities, lower by 1 for each non-relevant document; the run that was relevant last is in front."""
+    """The priorities, lower by 1 for each non-relevant document; the run that was relevant last is in front."""
     values = arms.relevant - arms.judged
     if arms.front != NOBODY:
         values[arms.front] = np.inf

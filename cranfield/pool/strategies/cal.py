@@ -89,7 +89,7 @@ def continuous_active_learning(
 
 
 def rounds_after(judged: int) -> tuple[int, int]:
-    """Give the number of the round after so many judgments, and how many judgments it is trained on."""
+    """The number of the round after so many judgments, and how many judgments it is trained on."""
     number, batch, start = 0, 1, 0
     while start + batch <= judged:
         number, start, batch = number + 1, start + batch, batch + -(-batch // 10)

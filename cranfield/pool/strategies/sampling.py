@@ -162,7 +162,7 @@ def statap_sample(candidates: Candidates, eligible: Places, wanted: int | None, 
 
 
 def inclusion(draws: int, share: float, size: int) -> float:
-    """Give E[min(K, size)] / size for K ~ Binomial(draws, share)."""
+    """E[min(K, size)] / size for K ~ Binomial(draws, share)."""
     if size >= draws:
         return draws * share / size
     if not 0 < share < 1:

@@ -98,7 +98,7 @@ def hedge(
 
 
 def hedge_gains(candidates: Candidates) -> Scores:
-    """Give ½ ln(Z / r_s(d)), runs by candidates; for what a run does not have, the mean over the ranks left."""
+    """½ ln(Z / r_s(d)), runs by candidates; for what a run does not have, the mean over the ranks left."""
     count = candidates.documents_found
     logarithms = np.log(np.arange(1.0, count + 1))
     sums = np.concatenate([[0.0], np.cumsum(log(max(count, 1)) - logarithms)])
@@ -139,7 +139,7 @@ def minimal_test_collection(start: Start) -> State:
                 changes[run][candidates.listed[lists[run]]] += (float(label) - _UNJUDGED) / larger
 
     def scores() -> Scores:
-        """Give Σ over pairs of |difference| for each candidate: the k-th smallest of m counts 2k − m − 1 times."""
+        """Σ over pairs of |difference| for each candidate: the k-th smallest of m counts 2k − m − 1 times."""
         np.copyto(by_size, changes.T)
         by_size.sort(axis=1)
         return np.asarray(np.round(by_size @ factors, _DECIMALS), dtype=np.float64)

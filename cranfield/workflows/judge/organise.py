@@ -33,7 +33,7 @@ _HOUR = 3600.0
 
 
 def rejudging(older: int, hint: Hint) -> list[str]:
-    """Say how many grades were given under older versions, and what to do about it."""
+    """How many grades were given under older versions, and what to do about it."""
     if not older:
         return []
     told = f"{counted(older, 'grade')} assigned under an older scale or older guidelines"

@@ -224,7 +224,7 @@ class TopicQueue:
     open: set[str]
 
     def has_work(self, deferred: Collection[Pair]) -> bool:
-        """Say whether something is there to be judged, but for what was postponed a second time."""
+        """Whether something is there to be judged, but for what was postponed a second time."""
         waiting = chain(self.fresh, self.postponed)
         return any((self.topic, entry.document) not in deferred for entry in waiting)
 

@@ -437,7 +437,7 @@ class StoredSession(Judging):
         return self._item(item)
 
     def progress(self) -> SessionProgress:
-        """Say how far the assessor is; what others did since shows when the topics are looked at again."""
+        """How far the assessor is; what others did since shows when the topics are looked at again."""
         if self._queue.roles.keys() - self._queue.counts.keys():
             self._queue.count_all()
         counts = [self._count(topic) for topic in self._queue.roles]
@@ -457,7 +457,7 @@ class StoredSession(Judging):
         return judging.older_than(self._store, layer=self._layer, assessor=self.assessor)
 
     def outdated(self) -> str:
-        """Say what was changed since the session began; it goes on under what the assessor was given."""
+        """What was changed since the session began; it goes on under what the assessor was given."""
         scale, guidelines = self._store.versions()
         changed = ["the scale"] if scale != self._scale_version else []
         changed += ["the guidelines"] if guidelines != self._guidelines_version else []

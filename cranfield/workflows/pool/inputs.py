@@ -26,7 +26,7 @@ _THREADS = 2
 
 
 def runs_named(store: Store, names: Sequence[str]) -> list[stored_runs.RunFacts]:
-    """Give the facts of some runs, or say which of the words name none."""
+    """The facts of some runs; an error says which of the words name none."""
     known = {facts.name: facts for facts in stored_runs.facts(store)}
     unknown = [name for name in dict.fromkeys(names) if name not in known]
     if len(unknown) == 1:
@@ -39,7 +39,7 @@ def runs_named(store: Store, names: Sequence[str]) -> list[stored_runs.RunFacts]
 def pooled_runs(
     store: Store, runs: Sequence[stored_runs.RunFacts] = (), *, pool: str = "", version: int | None = None
 ) -> candidates.PooledRuns:
-    """Give stored runs with the ids that their codes stand for.
+    """Stored runs with the ids that their codes stand for.
 
     With `pool` also those that a version of it, or the latest, was made from: as they were then, withdrawn since or
     not.
@@ -73,7 +73,7 @@ def pooled_runs(
 
 
 def clusters_now(store: Store) -> dict[str, int]:
-    """Give the near-duplicates that are known, or say how to find them, or that there are none."""
+    """The near-duplicates that are known; an error says how to find them, or that there are none."""
     corpus.refuse_stale(store)
     clusters = pools.clusters_by_document(store)
     if not clusters and stored_documents.latest_scan(store) is None:
@@ -93,7 +93,7 @@ def read_texts(store: Store, documents: Sequence[str]) -> list[str]:
 
 
 def queries(store: Store) -> dict[str, str]:
-    """Give the words of each topic."""
+    """The words of each topic."""
     return {topic.id: f"{topic.title} {topic.description}" for topic in stored_documents.topics(store)}
 
 
@@ -120,7 +120,7 @@ class KnownPool:
 
 
 def known_pool(store: Store, name: str = "") -> KnownPool | None:
-    """Give the pool of this name, or the latest; None where there is none."""
+    """The pool of this name, or the latest; None where there is none."""
     if not name and not pools.pool_facts(store):
         return None
     facts = pools.facts_of_pool(store, name)

@@ -39,7 +39,7 @@ class HandedOut:
 
     @classmethod
     def of(cls, pool: pooling.Pool, choices: Iterable[RecordedChoice]) -> HandedOut:
-        """Give what a pool has, and what was chosen for it by looking at judgments."""
+        """What a pool has, and what was chosen for it by looking at judgments."""
         handed_out = cls({topic: dict.fromkeys(pool.documents_of(topic), AT_FIRST) for topic in pool.topics})
         for choice in choices:
             handed_out.add(choice)
@@ -50,7 +50,7 @@ class HandedOut:
         self.topics.setdefault(choice.topic, {})[choice.document] = choice.known, choice.number
 
     def judgments(self, topic: str, labels: Mapping[str, Label]) -> list[live_pool.Judged]:
-        """Give the labels of what is in the pool, in the order in which the pool learnt of them.
+        """The labels of what is in the pool, in the order in which the pool learnt of them.
 
         A document that was judged when it came was learnt of then, after everything that was known.
         """
@@ -72,7 +72,7 @@ class LabelsNow:
         self._labels: dict[str, dict[str, Label]] = {}
 
     def of(self, topic: str) -> Mapping[str, Label]:
-        """Give the labels of a topic."""
+        """The labels of a topic."""
         last = events.last_event(self._store)
         if self._seen.get(topic) != last:
             touched = live_pools.touched(self._store, after=self._seen.get(topic, (0, "")))
@@ -89,7 +89,7 @@ class LabelsNow:
 
 
 def labels_of(answers: Iterable[StandingAnswer], relevant_from: Mapping[int, int]) -> dict[str, Label]:
-    """Give the labels that standing answers mean."""
+    """The labels that standing answers mean."""
     by_document: dict[str, list[StandingAnswer]] = {}
     for answer in answers:
         by_document.setdefault(answer.document, []).append(answer)
@@ -185,7 +185,7 @@ class Refiller:
         return Refilled(fresh, loaded.live.ended.get(topic))
 
     def load(self, pool_name: str) -> LoadedPool:
-        """Give a live pool in memory; reading its runs takes a while, and needs no transaction."""
+        """A live pool in memory; reading its runs takes a while, and needs no transaction."""
         store, version = self._store, pools.versions_of_pool(self._store, pool_name)[-1].version
         loaded = self._pools.get(pool_name)
         is_current = loaded is not None and loaded.version == version
@@ -206,7 +206,7 @@ class Refiller:
         return self._pools[pool_name]
 
     def _comes_to_its_turn(self, loaded: LoadedPool, topic: str, made: list[RecordedChoice]) -> bool:
-        """Say whether a budget across topics is not better spent on another topic that the same people judge.
+        """Whether a budget across topics is not better spent on another topic that the same people judge.
 
         What was judged elsewhere costs nothing: topics whose turn it is first choose that on the way.
         """

@@ -211,11 +211,11 @@ class Pool:
     def show(
         self, name: str = "", *, by: str = "run", seconds_per_document: float | None = None, most: int | None = None
     ) -> PoolView:
-        """Give a pool in numbers, as one of its tables; of an overlap the first `most` pairs."""
+        """A pool in numbers, as one of its tables; of an overlap the first `most` pairs."""
         return PoolView(self._store, name, by=by, seconds_per_document=seconds_per_document, most=most)
 
     def explain(self, topic: str, document: str, *, name: str = "") -> Explained:
-        """Say why a document is in a pool, or why it is not."""
+        """Why a document is in a pool, or why it is not."""
         return explain_entry(self._store, topic, document, name=name)
 
     def verify(self, name: str = "") -> verification.Verified:
@@ -253,7 +253,7 @@ class Pool:
                 started.drop(topic)
 
     def _new_runs(self, name: str, names: Sequence[str]) -> list[stored_runs.RunFacts]:
-        """Give the runs that a pool does not have yet, or say everything that keeps one of them out."""
+        """The runs that a pool does not have yet; an error says everything that keeps one of them out."""
         pooled = pools.pooled_runs(self._store, name)
         by_content = {one.content_hash: one.run for one in pooled}
         found = inputs.runs_named(self._store, names)
@@ -281,7 +281,7 @@ class Pool:
         return found
 
     def _one_run(self, word: str) -> tuple[str, candidates.PooledRuns]:
-        """Give a stored run, else the one in a file; a word that is both is refused."""
+        """A stored run, else the one in a file; a word that is both is refused."""
         is_stored, path = word in [facts.name for facts in stored_runs.facts(self._store)], Path(word)
         if is_stored and path.exists():
             raise UsageError(f"{quoted(word)} is a stored run and a file; write ./{word} for the file")
@@ -297,7 +297,7 @@ class Pool:
 
 
 def _manifest(built: pooling.Pool) -> pools.PoolVersion:
-    """Give the manifest of a pool that is about to be stored."""
+    """The manifest of a pool that is about to be stored."""
     made_by = f"cranfield {__version__}"
     return pools.PoolVersion(built.version, built.plan.spelled_out, built.seed, built.content_hash, now(), made_by)
 
@@ -315,6 +315,6 @@ def _facts_of(name: str, built: pooling.Pool) -> dict[str, Value]:
 
 
 def _some(names: Sequence[str]) -> str:
-    """Give the first of many names, and how many more there are."""
+    """The first of many names, and how many more there are."""
     more = f" and {len(names) - _NAMES_SHOWN:,} more" if len(names) > _NAMES_SHOWN else ""
     return ", ".join(names[:_NAMES_SHOWN]) + more

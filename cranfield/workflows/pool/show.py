@@ -48,7 +48,7 @@ class Speed:
     measured_on: int = 0
 
     def hours(self, documents: int) -> float:
-        """Give the hours that some documents take."""
+        """The hours that some documents take."""
         return documents * self.seconds / 3600
 
     @property
@@ -66,7 +66,7 @@ class Speed:
 
 
 def judging_speed(store: Store | None, seconds_per_document: float | None = None) -> Speed:
-    """Give the speed of judging: the one that is given, else the measured median, else the assumption."""
+    """The speed of judging: the one that is given, else the measured median, else the assumption."""
     if seconds_per_document is not None:
         if not 0 < seconds_per_document < float("inf"):
             raise UsageError(f"seconds per document must be a number above 0, not {seconds_per_document:g}")
@@ -83,7 +83,7 @@ FEWEST_GROUPS = 3
 
 
 def is_depth_pool(pool: pooling.Pool) -> bool:
-    """Say whether holding a group out of the pool is taking away what it alone brought."""
+    """Whether holding a group out of the pool is taking away what it alone brought."""
     return all(getattr(step, "name", "") == "depth" for step in pool.plan.steps)
 
 
@@ -183,12 +183,12 @@ class PoolView(Result):
         return pooling.dominant_group(self.pool)
 
     def table(self) -> Table:
-        """Give the table of the view."""
+        """The table of the view."""
         columns, rows = VIEWS[self.by]
         return table_of(columns, rows(self))
 
     def tables(self) -> Iterator[Table]:
-        """Give the table, of an overlap the first pairs."""
+        """The table, of an overlap the first pairs."""
         table = self.table()
         yield table if self._most is None else replace(table, rows=table.rows[: self._most])
 
@@ -235,7 +235,7 @@ class PoolView(Result):
         return remarks
 
     def attributes(self) -> Mapping[str, object]:
-        """Give name, plan, seed and hash."""
+        """Name, plan, seed and hash."""
         facts = self.facts
         return {"name": facts.name, "plan": facts.plan, "seed": facts.seed, "content_hash": facts.content_hash}
 
@@ -252,7 +252,7 @@ def _contributors(
 
 
 def _versions(view: PoolView) -> list[tuple[Value, ...]]:
-    """Give the versions, each with the runs and the documents that came with it."""
+    """The versions, each with the runs and the documents that came with it."""
     runs = Counter(one.version for one in pools.pooled_runs(view.store, view.facts.name))
     documents = Counter(view.pool.versions.tolist())
     return [
@@ -262,7 +262,7 @@ def _versions(view: PoolView) -> list[tuple[Value, ...]]:
 
 
 def _depths(view: PoolView) -> list[tuple[Value, ...]]:
-    """Give what a deeper pool would add: depth, documents more than at the depth before, in all, hours."""
+    """What a deeper pool would add: depth, documents more than at the depth before, in all, hours."""
     store, name, version = view.store, view.facts.name, view.pool.version
     runs = inputs.pooled_runs(store, pool=name, version=version)
     clusters = pools.clusters_of_version(store, name, version) or None
@@ -278,7 +278,7 @@ def _depths(view: PoolView) -> list[tuple[Value, ...]]:
 
 
 def _pairs(pool: pooling.Pool, level: Literal["run", "group"]) -> list[tuple[str, str, int, float]]:
-    """Give every two runs, or groups, with what both brought and their Jaccard similarity, the likest first."""
+    """Every two runs, or groups, with what both brought and their Jaccard similarity, the likest first."""
     found = pooling.overlap_of(pool, level)
     rows = [
         (found.names[one], found.names[other], int(found.shared[one, other]), float(found.jaccard[one, other]))
@@ -288,7 +288,7 @@ def _pairs(pool: pooling.Pool, level: Literal["run", "group"]) -> list[tuple[str
 
 
 def _documents(pool: pooling.Pool) -> list[tuple[Value, ...]]:
-    """Give every document in the order of judging; of the runs that have it the one that ranks it highest."""
+    """Every document in the order of judging; of the runs that have it the one that ranks it highest."""
     counts = np.diff(pool.contribution_offsets)
     many = max(len(pool.sources), 1)
     keys = pool.contribution_ranks.astype(np.int64) * many + pool.contribution_runs
@@ -353,7 +353,7 @@ class Explained(Result):
     copies: tuple[tuple[str, int, str], ...] = ()
 
     def table(self) -> Table:
-        """Give the runs that have the document, and those that have one it stands for."""
+        """The runs that have the document, and those that have one it stands for."""
         rows = [(known.run, known.rank) for known in self.entry.contributions]
         if not self.copies:
             return table_of(["run", "rank"], rows)
@@ -380,7 +380,7 @@ class Explained(Result):
 
 
 def explain_entry(store: Store, topic: str, document: str, *, name: str = "") -> Explained:
-    """Give the story of one document of one topic, or say why it has none."""
+    """The story of one document of one topic; an error says why it has none."""
     facts = pools.facts_of_pool(store, name)
     entry = pools.story(store, facts.name, topic, document)
     if entry is not None:

@@ -42,7 +42,7 @@ class Verified(Result):
     notes: tuple[str, ...] = ()
 
     def table(self) -> Table:
-        """Give the differences."""
+        """The differences."""
         return table_of(["difference"], [(difference,) for difference in self.differences])
 
 
@@ -145,7 +145,7 @@ def _changed_manifest(facts: pools.PoolFacts, version: pools.PoolVersion, pool: 
 
 
 def _content_differences(store: Store, name: str, pool: Pool) -> list[str]:
-    """Say which rows are on one side alone, and which say something else; a few of each."""
+    """Which rows are on one side alone, and which say something else; a few of each."""
     all_built, all_stored, differences = pools.rows_of_content(pool), pools.rows_as_stored(store, name), []
     for table, (noun, key_columns, columns) in _TABLES.items():
         # What rows say, by what they are of. A stratum without a document says nothing about its topic.
