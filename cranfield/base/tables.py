@@ -131,13 +131,14 @@ class Result:
     A result declares `table`; where people read something else than files and frames carry, `tables` too. Sentences
     go to standard error: `notes` before the table, `remarks` after it. `wide` tables are of many numbers: on a narrow
     terminal they are turned on their side or cut into several, while others fold. With `only_notes` the sentences say
-    it all, and people see no table.
+    it all, and people see no table; with `only_rows` they see none that is empty.
     """
 
     notes: Sequence[str] = ()
     remarks: Sequence[str] = ()
     wide = False
     only_notes = False
+    only_rows = False
 
     def table(self) -> Table:
         """The rows as data formats and frames have them."""
@@ -145,7 +146,8 @@ class Result:
 
     def tables(self) -> Iterable[Table]:
         """What people read."""
-        return [] if self.only_notes else [self.table()]
+        table = self.table()
+        return [] if self.only_notes or (self.only_rows and not table.rows) else [table]
 
     def attributes(self) -> Mapping[str, object]:
         """What is the same in all rows, for the attributes of the frame."""

@@ -347,7 +347,7 @@ def with_(
         )
     console.put_problems(result.problems)
     console.show(result, format if result.agreement else "table")
-    if not result.is_complete:
+    if result.labelled + result.unable < result.asked:
         raise typer.Exit(1)
 
 

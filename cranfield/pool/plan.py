@@ -153,13 +153,8 @@ class Plan:
 
     @property
     def adaptive(self) -> tuple[int, Selection] | None:
-        """The step that needs judgments, with its number."""
+        """The step that needs judgments, with its number; None: the pool is built at once."""
         return next(((number, step) for number, step in self.selections if step.strategy.kind == "adaptive"), None)
-
-    @property
-    def is_live(self) -> bool:
-        """Whether a step needs judgments."""
-        return self.adaptive is not None
 
     @property
     def static_steps(self) -> list[tuple[int, PlanStep]]:

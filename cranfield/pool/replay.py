@@ -73,7 +73,7 @@ def replay(
             live.learn(done[-1])
         return done
 
-    if plan.is_live:
+    if plan.adaptive:
         live = LivePool(plan, runs, topics=topics, seed=seed, texts=texts, queries=queries)
         if live.spreads:
             return Replay(tuple(judge(live, None)))

@@ -246,7 +246,7 @@ def least_budget(known: Known, plan: Plan) -> Counts:
     before = plan.steps[:-1]
     if not before:
         return np.zeros(len(known.topics), dtype=np.int64)
-    if Plan(before).is_live:
+    if Plan(before).adaptive:
         raise UsageError(f"'{plan}': a budget for all topics cannot follow an adaptive step: topics end one by one")
     sizes = build(Plan(before), known.pooled, topics=known.topics).sizes
     return np.array([sizes[topic] for topic in known.topics], dtype=np.int64)

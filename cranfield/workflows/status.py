@@ -171,7 +171,7 @@ def status(store: Store, *, hint: Callable[[str], str] = "cranfield {}".format) 
         )
         if not now.unjudged:
             # Reading plans takes long; it is asked only where all that is pooled so far is judged.
-            live = [facts.name for facts in now.pools if plan.parse_stored(facts.plan_in_full).is_live]
+            live = [facts.name for facts in now.pools if plan.parse_stored(facts.plan_in_full).adaptive]
             unfinished = 0
             for name in live:
                 over = {*now.refused_topics, *live_pools.ends(store, pools.pool_number(store, name))}

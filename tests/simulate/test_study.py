@@ -96,7 +96,7 @@ def reduced(known, plan, lists, grades, seed):
     from cranfield.pool.live import Judged, LivePool
 
     chosen = {topic: [] for topic in known.topics}
-    if plan.is_live:
+    if plan.adaptive:
         live = LivePool(plan, known.pooled, topics=list(known.topics), seed=seed)
         while choices := live.offer(1):
             (choice,) = choices

@@ -193,11 +193,6 @@ class MachineJudged(Result):
     notes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether every document has an answer."""
-        return self.labelled + self.unable >= self.asked
-
     def table(self) -> Table:
         """The agreement with people, one row per coefficient."""
         return estimates_table([self.agreement] if self.agreement else ())

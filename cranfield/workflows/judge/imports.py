@@ -153,16 +153,13 @@ class Propagated(Result):
     withdrawn: int
     torn: tuple[Torn, ...]
     remarks: tuple[str, ...] = field(default=(), compare=False)
+    only_rows = True
 
     def table(self) -> Table:
         """The near-duplicates that were judged differently."""
         rows = [(one.topic, name, grade) for one in self.torn for name, grade in one.grades]
         caption = "Near-duplicates with different grades: not propagated"
         return table_of(["topic", "document", "grade"], rows, caption=caption)
-
-    def tables(self) -> Sequence[Table]:
-        """The same, where there are some."""
-        return [self.table()] if self.torn else ()
 
 
 def propagate(store: Store, *, layer: str = MAIN, exact_only: bool = False) -> Propagated:

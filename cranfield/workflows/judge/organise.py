@@ -149,14 +149,11 @@ class Assignments(Result):
     made: tuple[Assigned, ...]
     overlap: Overlap
     probes: Probes
+    only_rows = True
 
     def table(self) -> Table:
         """One row per topic and assessor."""
         return table_of(["topic", "assessor", "role"], [(one.topic, one.assessor, one.role) for one in self.made])
-
-    def tables(self) -> Sequence[Table]:
-        """The same, where somebody was named."""
-        return [self.table()] if self.made else ()
 
     @property
     def notes(self) -> Sequence[str]:  # type: ignore[override]

@@ -132,7 +132,7 @@ class Source:
     @cached_property
     def _refiller(self) -> live.Refiller | None:
         # Nothing heavy is loaded before a topic has run out.
-        if self.pool is None or not self.batch or not plans.parse_stored(self.pool.plan_in_full).is_live:
+        if self.pool is None or not self.batch or not plans.parse_stored(self.pool.plan_in_full).adaptive:
             return None
         refiller = live.Refiller(self.store)
         refiller.load(self.pool.name)

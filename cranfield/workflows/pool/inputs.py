@@ -130,7 +130,7 @@ def known_pool(store: Store, name: str = "") -> KnownPool | None:
     plan = plans.parse_stored(facts.plan_in_full)
     depth = None if facts.one_per_cluster else plan.plain_depth
     finished = 1.0
-    if plan.is_live and (topics := pools.pool_topics(store, facts.name)):
+    if plan.adaptive and (topics := pools.pool_topics(store, facts.name)):
         finished = len(live_pools.ends(store, pools.pool_number(store, facts.name))) / len(topics)
     return KnownPool(
         name=facts.name,

@@ -115,7 +115,7 @@ class Pool:
             pools.put_version(store, number, built, manifest, priorities=priorities, clusters=clusters)
         from_runs = f"for {counted(len(built.topics), 'topic')}, from {counted(len(built.sources), 'run')}"
         notes = [f"{name}: {counted(len(built), 'document')} to judge {from_runs}; plan: {built.plan}"]
-        if built.plan.is_live:
+        if built.plan.adaptive:
             notes.append("this is the warm-up; further documents are selected as judgments come in")
         if count := len(built.duplicates):
             stay = (
@@ -136,7 +136,7 @@ class Pool:
             together = inputs.pooled_runs(store, new, pool=facts.name)
             clusters = inputs.clusters_now(store) if facts.one_per_cluster else None
             grown = extend.extend(before, together, topics=topics, clusters=clusters)
-            if grown.plan.is_live:
+            if grown.plan.adaptive:
                 self._check_live(grown, together, clusters)
             number, priorities = pools.pool_number(store, facts.name), {one.name: one.priority for one in new}
             pools.put_version(store, number, grown, _manifest(grown), priorities=priorities, clusters=clusters)

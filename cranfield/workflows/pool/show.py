@@ -212,7 +212,7 @@ class PoolView(Result):
         made = f"plan: {facts.plan}; seed {facts.seed}; built {facts.made[:10]} by {facts.made_by}"
         remarks = [f"{facts.name}: {size}; {made}", f"{self.judged:,} judged, {cost}"]
         ended = Counter(rule for *_, rule in self.topics if rule)
-        if self.pool.plan.is_live and (going_on := len(sizes) - ended.total()):
+        if self.pool.plan.adaptive and (going_on := len(sizes) - ended.total()):
             remarks.append(
                 f"{counted(going_on, 'topic')} still open: more documents are selected as judgments come in"
             )

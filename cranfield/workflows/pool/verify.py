@@ -77,7 +77,7 @@ def verify_pool(store: Store, name: str = "") -> Verified:
         else:
             pool = extend.extend(pool, runs, topics=topics, clusters=clusters)
         differences += _changed_manifest(facts, version, pool, pools.inputs_hash(store, number, version.version))
-        if pool.plan.is_live:
+        if pool.plan.adaptive:
             replayed = ReplayedChoices(
                 pool,
                 runs,
