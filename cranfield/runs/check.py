@@ -472,23 +472,11 @@ def likeness(one: Top, other: Top) -> float:
     A place is a topic and a rank (up to 10) that at least one of the two runs fills; a topic that only one of them
     has counts as different. Two runs without a place at all are not alike: 0.
     """
-    common, in_one, in_other = np.intersect1d(one.topics, other.topics, assume_unique=True, return_indices=True)
-    mine, theirs = one.documents[in_one], other.documents[in_other]
-    same = np.count_nonzero((mine == theirs) & (mine != EMPTY))
-    shared = np.count_nonzero((mine != EMPTY) | (theirs != EMPTY)) if len(common) else 0
-    filled = np.count_nonzero(one.documents != EMPTY) + np.count_nonzero(other.documents != EMPTY)
-    places = shared + filled - np.count_nonzero(mine != EMPTY) - np.count_nonzero(theirs != EMPTY)
-    return same / places if places else 0.0
-
-
-def likenesses(one: Top, others: Sequence[Top]) -> list[float]:
-    """The likeness to each of some other runs; those with the same topics are compared all at once."""
-    alike = [other for other in others if np.array_equal(one.topics, other.topics)]
-    if not alike:
-        return [likeness(one, other) for other in others]
-    stacked = np.stack([other.documents for other in alike])
-    filled = one.documents != EMPTY
-    same = np.count_nonzero((stacked == one.documents) & filled, axis=(1, 2))
-    places = np.count_nonzero((stacked != EMPTY) | filled, axis=(1, 2))
-    shares = iter((same / np.maximum(places, 1)).tolist())
-    return [next(shares) if np.array_equal(one.topics, other.topics) else likeness(one, other) for other in others]
+    mine, theirs = one.documents, other.documents
+    places = np.count_nonzero(mine != EMPTY) + np.count_nonzero(theirs != EMPTY)
+    if not np.array_equal(one.topics, other.topics):
+        _, in_one, in_other = np.intersect1d(one.topics, other.topics, assume_unique=True, return_indices=True)
+        mine, theirs = mine[in_one], theirs[in_other]
+    both = (mine != EMPTY) & (theirs != EMPTY)
+    places -= np.count_nonzero(both)
+    return np.count_nonzero(both & (mine == theirs)) / places if places else 0.0

@@ -272,33 +272,16 @@ def match_expression(query: str, *, every_word: bool = False) -> str:
     return (" AND " if every_word else " OR ").join(quoted)
 
 
-def search(store: Store, query: str, *, limit: int = 10, every_word: bool = False) -> list[Hit]:
-    """The best documents with a snippet each, best first; ties by document id descending."""
+def search(
+    store: Store, query: str, *, limit: int = 10, every_word: bool = False, snippets: bool = True
+) -> list[Hit]:
+    """The best documents, best first; ties by document id descending. A baseline run needs no snippets."""
     expression = match_expression(query, every_word=every_word)
     if not expression:
         return []
-    rows = store.rows(
-        f"""SELECT documents.id, -bm25(documents_fts), documents.title,
-                   snippet(documents_fts, 1, ?, ?, '…', {_SNIPPET_WORDS})
-            FROM documents_fts JOIN documents ON documents.number = documents_fts.rowid
-            WHERE documents_fts MATCH ? ORDER BY 2 DESC, 1 DESC LIMIT ?""",
-        HIT_START,
-        HIT_END,
-        expression,
-        limit,
-    )
+    snippet = f"snippet(documents_fts, 1, '{HIT_START}', '{HIT_END}', '…', {_SNIPPET_WORDS})" if snippets else "''"
+    found = f"""SELECT documents.id, -bm25(documents_fts), documents.title, {snippet}
+                FROM documents_fts JOIN documents ON documents.number = documents_fts.rowid
+                WHERE documents_fts MATCH ? ORDER BY 2 DESC, 1 DESC LIMIT ?"""
+    rows = store.rows(found, expression, limit)
     return [Hit(document, score, title, " ".join(snippet.split())) for document, score, title, snippet in rows]
-
-
-def rank(store: Store, query: str, *, limit: int) -> list[tuple[str, float]]:
-    """(document, score) of the best documents, without snippets: what a baseline run needs."""
-    expression = match_expression(query)
-    if not expression:
-        return []
-    return store.rows(
-        """SELECT documents.id, -bm25(documents_fts)
-           FROM documents_fts JOIN documents ON documents.number = documents_fts.rowid
-           WHERE documents_fts MATCH ? ORDER BY 2 DESC, 1 DESC LIMIT ?""",
-        expression,
-        limit,
-    )

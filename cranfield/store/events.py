@@ -23,6 +23,9 @@ _FIELDS = attrgetter(*("order" if name == "shown_order" else name for name in _C
 _EVIDENCE = _COLUMNS.index("evidence")
 _NO_EVIDENCE = "[]"
 
+NOT_UNDONE = "NOT EXISTS (SELECT 1 FROM judgment_events AS undo WHERE undo.undoes = {}.uuid AND undo.undoes <> '')"
+"""Says in a query that an event, under the name it has there, was not taken back."""
+
 
 def add_assessor(store: Store, name: str, *, kind: SourceKind = "person", now: str) -> None:
     """Make an assessor known, inside `store.write()`; one who is known already stays as he is."""
@@ -281,7 +284,6 @@ def double_judgments(store: Store, layers: Sequence[str]) -> list[tuple[str, str
 
 def probe_answers(store: Store, layers: Sequence[str]) -> list[tuple[str, Graded, Graded]]:
     """(assessor, first grade, grade when he saw the document again); what was taken back is left out."""
-    kept = "NOT EXISTS (SELECT 1 FROM judgment_events AS undo WHERE undo.undoes = {0}.uuid AND undo.undoes <> '')"
     rows = store.rows(
         f"""SELECT probe.assessor, early.grade >= earlier.relevant_from, early.grade,
                    probe.grade >= later.relevant_from, probe.grade
@@ -291,11 +293,11 @@ def probe_answers(store: Store, layers: Sequence[str]) -> list[tuple[str, Graded
                     WHERE first.topic = probe.topic AND first.document = probe.document
                       AND first.layer = probe.layer AND first.assessor = probe.assessor
                       AND first.purpose <> 'probe' AND first.kind IN ('judged', 'imported')
-                      AND first.sequence < probe.sequence AND {kept.format("first")})
+                      AND first.sequence < probe.sequence AND {NOT_UNDONE.format("first")})
             JOIN scales AS earlier ON earlier.version = early.scale
             JOIN scales AS later ON later.version = probe.scale
             WHERE probe.purpose = 'probe' AND probe.kind = 'judged'
-              AND probe.layer IN ({marks(layers)}) AND {kept.format("probe")}
+              AND probe.layer IN ({marks(layers)}) AND {NOT_UNDONE.format("probe")}
             ORDER BY probe.sequence""",
         *layers,
     )

@@ -9,28 +9,21 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from cranfield.base.errors import CollectionError, CranfieldError, InputError, UnknownName, quoted
 from cranfield.judge.queue import NOTHING, Answers, Assigned, Overlap, Probes, Tried
+from cranfield.store.events import NOT_UNDONE
 from cranfield.store.store import Query, Store, column, first, grouped, records, value
 
 Plan = TypeVar("Plan", Overlap, Probes)
-
-_NOT_UNDONE = """NOT EXISTS (SELECT 1 FROM judgment_events AS undo
-                             WHERE undo.undoes = {}.uuid AND undo.undoes <> '')"""
 
 
 def answers(store: Store, layer: str, topic: str, *, assessor: str, document: str = "") -> dict[str, Answers]:
     """What stands about each document of a topic, or about one, that has an answer, seen from one assessor."""
     one, values = (" AND document = ?", [document]) if document else ("", [])
-    rows = store.rows(
-        f"""SELECT document, assessor, adjudicated, kind, grade IS NOT NULL, event, scale, guidelines
-            FROM judgments WHERE topic = ? AND layer = ?{one} ORDER BY document""",
-        topic,
-        layer,
-        *values,
-    )
+    query = f"""SELECT document, assessor, adjudicated, kind, grade IS NOT NULL, event, scale, guidelines
+                FROM judgments WHERE topic = ? AND layer = ?{one} ORDER BY document"""
     found: dict[str, Answers] = {}
     # Most documents have one answer, and most of those are alike but for the document: they share one object.
     alike: dict[tuple[object, ...], Answers] = {}
-    for name, *answer in rows:
+    for name, *answer in store.rows(query, topic, layer, *values):
         before, key = found.get(name, NOTHING), tuple(answer[:4])
         if before is NOTHING and answer[0] != assessor:
             if key not in alike:
@@ -52,25 +45,22 @@ def _with_answer(known: Answers, assessor: str, answer: Sequence[Any]) -> Answer
     return replace(known, refused=True) if kind == "cannot-judge" else known
 
 
-def pool_counts(store: Store, pool: str, layer: str, *, assessor: str) -> dict[str, tuple[int, int, int]]:
-    """Topic -> (done, of, postponed) of a pool as it stands for one assessor, where one answer is enough.
+_ANSWERED = "adjudicated = 1 OR iif(assessor = ?3, kind <> 'postponed', grade IS NOT NULL)"
 
-    It says the same as `judge.queue.state_of` for whoever is not second, in a sixth of the time.
-    """
-    answered = "adjudicated = 1 OR iif(assessor = ?3, kind <> 'postponed', grade IS NOT NULL)"
-    rows = store.rows(
-        f"""WITH stood AS MATERIALIZED (
-                SELECT topic, (SELECT max(CASE WHEN {answered} THEN 2 ELSE assessor = ?3 END)
-                               FROM judgments WHERE judgments.topic = pool_entries.topic AND layer = ?2
-                               AND judgments.document = pool_entries.document) AS state
-                FROM pool_entries WHERE pool = (SELECT number FROM pools WHERE name = ?1))
-            SELECT topic, count(*) FILTER (WHERE state = 2), count(*), count(*) FILTER (WHERE state = 1)
-            FROM stood GROUP BY topic""",
-        pool,
-        layer,
-        assessor,
-    )
-    return {topic: (done, of, postponed) for topic, done, of, postponed in rows}
+pool_counts: Query[list[tuple[str, int, int, int]]] = Query(
+    f"""WITH stood AS MATERIALIZED (
+            SELECT topic, (SELECT max(CASE WHEN {_ANSWERED} THEN 2 ELSE assessor = ?3 END)
+                           FROM judgments WHERE judgments.topic = pool_entries.topic AND layer = ?2
+                           AND judgments.document = pool_entries.document) AS state
+            FROM pool_entries WHERE pool = (SELECT number FROM pools WHERE name = ?1))
+        SELECT topic, count(*) FILTER (WHERE state = 2), count(*), count(*) FILTER (WHERE state = 1)
+        FROM stood GROUP BY topic""",
+    list,
+)
+"""(topic, done, of, postponed) of a pool as it stands in a layer for one assessor, where one answer is enough.
+
+It says the same as `judge.queue.state_of` for whoever is not second, in a sixth of the time.
+"""
 
 
 def own_grades(
@@ -81,18 +71,15 @@ def own_grades(
     The answer to a probe is what was said last, though it never counts. A grade of one of the versions `other_than`
     is left away: the document is there, without it.
     """
-    rows = store.rows(
-        f"""SELECT document, grade, scale, event FROM judgments INDEXED BY judgments_by_assessor
-            WHERE assessor = ?1 AND layer = ?2 AND topic = ?3 AND adjudicated = 0 AND grade IS NOT NULL
-            UNION ALL
-            SELECT document, grade, scale, sequence FROM judgment_events AS probe INDEXED BY judgment_events_probes
-            WHERE purpose = 'probe' AND assessor = ?1 AND layer = ?2 AND topic = ?3 AND kind = 'judged'
-              AND {_NOT_UNDONE.format("probe")}
-            ORDER BY 4""",
-        assessor,
-        layer,
-        topic,
-    )
+    query = f"""SELECT document, grade, scale, event FROM judgments INDEXED BY judgments_by_assessor
+                WHERE assessor = ?1 AND layer = ?2 AND topic = ?3 AND adjudicated = 0 AND grade IS NOT NULL
+                UNION ALL
+                SELECT document, grade, scale, sequence FROM judgment_events AS probe
+                INDEXED BY judgment_events_probes
+                WHERE purpose = 'probe' AND assessor = ?1 AND layer = ?2 AND topic = ?3 AND kind = 'judged'
+                  AND {NOT_UNDONE.format("probe")}
+                ORDER BY 4"""
+    rows = store.rows(query, assessor, layer, topic)
     return {document: None if scale in other_than else grade for document, grade, scale, _ in rows}
 
 
@@ -108,14 +95,11 @@ own_relevance: Query[dict[str, bool]] = Query(
 def judged_and_probed(store: Store, layer: str, topic: str, *, assessor: str) -> tuple[list[str], set[str]]:
     """What one assessor has judged for a topic, earliest first, and what they saw again as a probe."""
     values = assessor, layer, topic
-    judged = store.rows(
-        """SELECT document FROM judgments INDEXED BY judgments_by_assessor
-           WHERE assessor = ? AND layer = ? AND topic = ? AND kind = 'judged' ORDER BY event""",
-        *values,
-    )
-    where = "purpose = 'probe' AND assessor = ? AND layer = ? AND topic = ?"
-    probed = store.rows(f"SELECT document FROM judgment_events WHERE {where}", *values)
-    return [row[0] for row in judged], {row[0] for row in probed}
+    where = "assessor = ? AND layer = ? AND topic = ?"
+    judged = f"""SELECT document FROM judgments INDEXED BY judgments_by_assessor
+                 WHERE {where} AND kind = 'judged' ORDER BY event"""
+    probed = f"SELECT document FROM judgment_events WHERE purpose = 'probe' AND {where}"
+    return store.column(judged, *values), set(store.column(probed, *values))
 
 
 own_topics: Query[list[str]] = Query(
@@ -129,26 +113,19 @@ def own_past(store: Store, layer: str, *, assessor: str) -> Iterator[tuple[str, 
 
     The answer to a probe is the latest one to its document, though what counts is another.
     """
-    found = store.rows(
-        f"""SELECT topic, document, sequence, uuid, coalesce(documents.title, '') FROM judgment_events AS probe
-            LEFT JOIN documents ON documents.id = document
-            WHERE purpose = 'probe' AND assessor = ? AND layer = ? AND kind IN ('judged', 'cannot-judge')
-              AND {_NOT_UNDONE.format("probe")}
-            ORDER BY sequence DESC""",
-        assessor,
-        layer,
-    )
-    probes = deque(found)
+    probed = f"""SELECT topic, document, sequence, uuid, coalesce(documents.title, '') FROM judgment_events AS probe
+                 LEFT JOIN documents ON documents.id = document
+                 WHERE purpose = 'probe' AND assessor = ? AND layer = ? AND kind IN ('judged', 'cannot-judge')
+                   AND {NOT_UNDONE.format("probe")}
+                 ORDER BY sequence DESC"""
+    standing = """SELECT judgments.topic, judgments.document, judgments.event, uuid, coalesce(documents.title, '')
+                  FROM judgments JOIN judgment_events ON judgment_events.sequence = judgments.event
+                  LEFT JOIN documents ON documents.id = judgments.document
+                  WHERE judgments.assessor = ? AND judgments.layer = ? AND judgments.adjudicated = 0
+                  ORDER BY judgments.event DESC"""
+    probes = deque(store.rows(probed, assessor, layer))
     last = {row[:2]: row[2] for row in reversed(probes)}
-    for topic, document, sequence, uuid, title in store.each(
-        """SELECT judgments.topic, judgments.document, judgments.event, uuid, coalesce(documents.title, '')
-           FROM judgments JOIN judgment_events ON judgment_events.sequence = judgments.event
-           LEFT JOIN documents ON documents.id = judgments.document
-           WHERE judgments.assessor = ? AND judgments.layer = ? AND judgments.adjudicated = 0
-           ORDER BY judgments.event DESC""",
-        assessor,
-        layer,
-    ):
+    for topic, document, sequence, uuid, title in store.each(standing, assessor, layer):
         while probes and probes[0][2] > sequence:
             probe = probes.popleft()
             if last[probe[:2]] == probe[2]:
@@ -160,7 +137,7 @@ def own_past(store: Store, layer: str, *, assessor: str) -> Iterator[tuple[str, 
 def pace_of(store: Store, *, assessor: str, since: str, limit: int) -> tuple[int, list[float]]:
     """How many answers of an assessor stand since a moment, and the seconds of the latest, earliest first."""
     answered = "FROM judgment_events AS answer WHERE kind IN ('judged', 'cannot-judge') AND assessor = ?"
-    standing = _NOT_UNDONE.format("answer")
+    standing = NOT_UNDONE.format("answer")
     count = store.value(f"SELECT count(*) {answered} AND happened >= ? AND {standing}", assessor, since)
     query = f"SELECT seconds {answered} AND seconds IS NOT NULL ORDER BY happened DESC LIMIT ?"
     return int(count), [row[0] for row in reversed(store.rows(query, assessor, limit))]
@@ -326,19 +303,15 @@ def packet_facts(store: Store) -> PacketFacts | None:
     return None if found is None else PacketFacts(**{part: found[part] for part in _PACKET_PARTS})
 
 
-def answered_in_packet(store: Store, facts: PacketFacts) -> tuple[int, int]:
-    """How many documents the queue of a packet has, and how many of them its assessor has answered."""
-    rows = store.rows(
-        """SELECT count(*), count(*) FILTER (WHERE EXISTS (
-                      SELECT 1 FROM judgments WHERE judgments.topic = queue_entries.topic
-                      AND judgments.document = queue_entries.document AND judgments.layer = ?
-                      AND judgments.assessor = ? AND judgments.kind <> 'postponed'))
-           FROM queue_entries JOIN queues ON number = queue WHERE name = ?""",
-        facts.layer,
-        facts.assessor,
-        PACKET,
-    )
-    return int(rows[0][0]), int(rows[0][1])
+answered_in_packet: Query[list[tuple[int, int]]] = Query(
+    f"""SELECT count(*), count(*) FILTER (WHERE EXISTS (
+                   SELECT 1 FROM judgments WHERE judgments.topic = queue_entries.topic
+                   AND judgments.document = queue_entries.document AND judgments.layer = ?
+                   AND judgments.assessor = ? AND judgments.kind <> 'postponed'))
+        FROM queue_entries JOIN queues ON number = queue WHERE name = '{PACKET}'""",
+    list,
+)
+"""How many documents the queue of a packet has, and how many its assessor has answered in its layer, as one row."""
 
 
 # Queues: documents that were asked for by name, beside the pools.
@@ -459,24 +432,22 @@ class Counts(NamedTuple):
     releases: int
 
 
-def counts(store: Store, layer: str) -> Counts:
-    """How far the collection is; judged, and unjudged of all pools and finds, count in one layer."""
-    row = store.row(
-        """SELECT (SELECT coalesce(max(number), 0) FROM documents), (SELECT count(*) FROM topics),
-                  (SELECT count(DISTINCT cluster) FROM duplicates),
-                  (SELECT count(*) FROM (SELECT DISTINCT topic, document FROM pool_entries)),
-                  (SELECT count(*) FROM (SELECT DISTINCT topic, document FROM judgments
-                                         WHERE layer = ?1 AND grade IS NOT NULL)),
-                  (SELECT count(*) FROM (SELECT topic, document FROM pool_entries
-                                         UNION SELECT topic, document FROM found_documents) AS wanted
-                   WHERE NOT EXISTS (SELECT 1 FROM judgments WHERE judgments.topic = wanted.topic
-                                     AND judgments.document = wanted.document AND layer = ?1 AND grade IS NOT NULL)
-                     AND NOT EXISTS (SELECT 1 FROM topic_drafts WHERE topic_drafts.topic = wanted.topic
-                                     AND state = 'refused')),
-                  (SELECT count(DISTINCT topic) FROM assignments), (SELECT count(*) FROM releases)""",
-        layer,
-    )
-    return Counts(*row)
+counts = Query(
+    """SELECT (SELECT coalesce(max(number), 0) FROM documents), (SELECT count(*) FROM topics),
+              (SELECT count(DISTINCT cluster) FROM duplicates),
+              (SELECT count(*) FROM (SELECT DISTINCT topic, document FROM pool_entries)),
+              (SELECT count(*) FROM (SELECT DISTINCT topic, document FROM judgments
+                                     WHERE layer = ?1 AND grade IS NOT NULL)),
+              (SELECT count(*) FROM (SELECT topic, document FROM pool_entries
+                                     UNION SELECT topic, document FROM found_documents) AS wanted
+               WHERE NOT EXISTS (SELECT 1 FROM judgments WHERE judgments.topic = wanted.topic
+                                 AND judgments.document = wanted.document AND layer = ?1 AND grade IS NOT NULL)
+                 AND NOT EXISTS (SELECT 1 FROM topic_drafts WHERE topic_drafts.topic = wanted.topic
+                                 AND state = 'refused')),
+              (SELECT count(DISTINCT topic) FROM assignments), (SELECT count(*) FROM releases)""",
+    lambda rows: Counts(*rows[0]),
+)
+"""How far the collection is; judged, and unjudged of all pools and finds, count in one layer."""
 
 
 def older_than(store: Store, versions: tuple[int, int] | None = None, *, layer: str = "", assessor: str = "") -> int:

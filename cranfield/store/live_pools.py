@@ -72,10 +72,11 @@ def choices(store: Store, pool: int, *, after: int = 0, pair: tuple[str, str] | 
     ]
 
 
-def last_choice(store: Store, pool: int) -> tuple[int, str]:
-    """The number and the hash of the latest choice; (0, "") where there is none."""
-    row = store.row("SELECT number, hash FROM pool_choices WHERE pool = ? ORDER BY number DESC LIMIT 1", pool)
-    return row or (0, "")
+last_choice: Query[tuple[int, str]] = Query(
+    "SELECT number, hash FROM pool_choices WHERE pool = ? ORDER BY number DESC LIMIT 1",
+    lambda rows: rows[0] if rows else (0, ""),
+)
+"""The number and the hash of the latest choice of a pool; (0, "") where there is none."""
 
 
 def follows(store: Store, pool: int, number: int, head: str) -> bool:

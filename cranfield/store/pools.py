@@ -94,23 +94,14 @@ def pool_topics(store: Store, name: str, *, version: int | None = None) -> list[
 
 def story(store: Store, name: str, topic: str, document: str) -> Entry | None:
     """One entry with everything that brought it, or None where it is not in the pool."""
-    row = store.row(
-        """SELECT position, step, stratum, probability, version, pool FROM pool_entries JOIN pools ON number = pool
-           WHERE name = ? AND topic = ? AND document = ?""",
-        name,
-        topic,
-        document,
-    )
+    entry = """SELECT position, step, stratum, probability, version, pool
+               FROM pool_entries JOIN pools ON number = pool WHERE name = ? AND topic = ? AND document = ?"""
+    row = store.row(entry, name, topic, document)
     if row is None:
         return None
     position, step, stratum, probability, version, pool = row
-    ranks = store.rows(
-        "SELECT run, rank FROM pool_ranks WHERE pool = ? AND topic = ? AND document = ? ORDER BY rank, run",
-        pool,
-        topic,
-        document,
-    )
-    found = tuple(Contribution(*rank) for rank in ranks)
+    ranks = "SELECT run, rank FROM pool_ranks WHERE pool = ? AND topic = ? AND document = ? ORDER BY rank, run"
+    found = tuple(Contribution(*rank) for rank in store.rows(ranks, pool, topic, document))
     return Entry(topic, document, position, step, stratum, probability, found, version)
 
 

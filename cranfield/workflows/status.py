@@ -179,7 +179,7 @@ def status(store: Store, *, hint: Callable[[str], str] = "cranfield {}".format) 
             now = replace(now, unfinished=unfinished)
         if packet is None:
             return now
-        queued, judged = judging.answered_in_packet(store, packet)
+        [(queued, judged)] = judging.answered_in_packet(store, packet.layer, packet.assessor)
         return replace(now, pooled=queued, judged=judged, unjudged=queued - judged, packet_for=packet.assessor)
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.runs.check import NEARLY_IDENTICAL, Top, likeness, likenesses, top
+from cranfield.runs.check import NEARLY_IDENTICAL, Top, likeness, top
 
 
 def best(lists: dict[int, list[int]], *, depth: int = 10) -> Top:
@@ -48,14 +48,25 @@ def test_one_place_of_twenty_still_counts_as_nearly_identical():
 
 @given(
     st.lists(
-        st.lists(st.lists(st.integers(-1, 4), min_size=3, max_size=3), min_size=2, max_size=2), min_size=1, max_size=5
+        st.lists(st.lists(st.integers(-1, 4), min_size=3, max_size=3), min_size=2, max_size=2), min_size=2, max_size=2
     ),
-    st.data(),
+    st.sampled_from([[0, 1], [0, 2], [1, 0]]),
 )
-def test_many_runs_at_once_are_as_alike_as_one_by_one(lists, data):
-    codes = [data.draw(st.sampled_from([[0, 1], [0, 2]])) for _ in lists]
-    tops = [
-        Top(np.array(topics, dtype=np.int32), np.array(documents, dtype=np.int32))
-        for topics, documents in zip(codes, lists, strict=True)
+def test_likeness_is_what_counting_place_by_place_gives(lists, topics):
+    codes = [[0, 1], topics]
+    one, other = (
+        Top(np.array(codes, dtype=np.int32), np.array(documents, dtype=np.int32))
+        for codes, documents in zip(codes, lists, strict=True)
+    )
+    places = [
+        {
+            (topic, rank): document
+            for topic, documents in zip(codes, run, strict=True)
+            for rank, document in enumerate(documents)
+            if document >= 0
+        }
+        for codes, run in zip(codes, lists, strict=True)
     ]
-    assert likenesses(tops[0], tops) == pytest.approx([likeness(tops[0], other) for other in tops])
+    filled = places[0].keys() | places[1].keys()
+    same = [place for place in filled if places[0].get(place) == places[1].get(place)]
+    assert likeness(one, other) == pytest.approx(len(same) / len(filled) if filled else 0)

@@ -431,7 +431,8 @@ class Queue:
         missing, at_once = self.roles.keys() - self.counts.keys(), dict[str, tuple[int, int, int]]()
         if len(missing) > 1 and source.pool is not None and not source.overlap.share:
             # Where each document of a pool needs one answer the file itself counts, in one query.
-            at_once = judging.pool_counts(self.store, source.pool.name, self.layer, assessor=self.assessor)
+            stand = judging.pool_counts(self.store, source.pool.name, self.layer, self.assessor)
+            at_once = {row[0]: row[1:] for row in stand}
             for topic in sorted({one.topic for one in events.finds(self.store)}):
                 at_once.pop(topic, None)
         for topic in missing:

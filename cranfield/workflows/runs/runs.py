@@ -173,7 +173,8 @@ class StoredCorpus:
 
     def search(self, query: str, limit: int) -> list[tuple[str, float]]:
         """Search the collection's own index."""
-        return documents.rank(self.store, query, limit=limit)
+        hits = documents.search(self.store, query, limit=limit, snippets=False)
+        return [(hit.document, hit.score) for hit in hits]
 
 
 class Runs:

@@ -239,9 +239,8 @@ def likeness_warnings(store: Store | None, new: CodedRuns) -> dict[str, list[Pro
     for one in new.examined:
         top, found = top_of(new.coded[one.name]), []
         same = [name for name, known in hashes.items() if known == one.content_hash]
-        others = {name: known for name, known in tops.items() if name not in same}
-        near = zip(others, check.likenesses(top, list(others.values())), strict=True)
-        alike = [(name, share) for name, share in near if share >= check.NEARLY_IDENTICAL]
+        near = {name: check.likeness(top, known) for name, known in tops.items() if name not in same}
+        alike = [(name, share) for name, share in near.items() if share >= check.NEARLY_IDENTICAL]
         if same:
             message = f"same content as {', '.join(quoted(name) for name in same)}"
             found.append(reading.problem("identical-run", message, count=len(same)))
