@@ -138,7 +138,12 @@ class Source:
             if len(line) > LONGEST_LINE:
                 message = f"a line of more than {LONGEST_LINE >> 20} MB; is this a text file?"
                 raise SourceError(self.name, message, number)
-            yield number, self.decode(line, number).rstrip("\r\n")
+            try:
+                text = line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                message = f"byte 0x{line[error.start]:02x} is not UTF-8; convert the file to UTF-8 first"
+                raise SourceError(self.name, message, number) from None
+            yield number, text.rstrip("\r\n")
 
     def byte_lines(self) -> Iterator[tuple[int, bytes]]:
         """Each (line number from 1, bytes with their line end), without a byte order mark.
@@ -151,15 +156,6 @@ class Source:
                 yield number, line.removeprefix(UTF8_BOM) if number == 1 else line
                 while len(line) > LONGEST_LINE and not line.endswith(b"\n"):
                     line = read()
-
-    def decode(self, data: bytes, line: int | None = None) -> str:
-        """Decode UTF-8, or say on which line it is not."""
-        try:
-            return data.decode("utf-8")
-        except UnicodeDecodeError as error:
-            at = (line or 1) + data.count(b"\n", 0, error.start)
-            seen = data[error.start : error.start + 1].hex()
-            raise SourceError(self.name, f"byte 0x{seen} is not UTF-8; convert the file to UTF-8 first", at) from None
 
     @cached_property
     def file_sha256(self) -> str:

@@ -67,25 +67,21 @@ class GradeScale:
     def __post_init__(self) -> None:
         numbers = [step.grade for step in self.grades]
         labels = [step.label for step in self.grades]
-        problems = []
-        if len(numbers) < 2:
-            problems.append(f"a scale needs at least two grades, this one has {len(numbers)}")
-        if numbers != sorted(set(numbers)):
-            problems.append(f"grades must be strictly increasing, not {numbers}")
-        if any(number < 0 for number in numbers):
-            problems.append("grades below 0 are reserved for documents that were not judged")
-        if any(number > HIGHEST_GRADE for number in numbers):
-            problems.append(f"the highest possible grade is {HIGHEST_GRADE}")
-        if any(not letter.isprintable() for label in labels for letter in label):
-            problems.append("a label must be printable text")
-        if len(set(labels)) != len(labels) or not all(labels):
-            problems.append(f"every grade needs a different label, not {labels}")
-        if any(later.gain < earlier.gain for earlier, later in zip(self.grades, self.grades[1:], strict=False)):
-            problems.append("a higher grade must not have a lower gain")
-        if any(not 0 <= step.gain < float("inf") for step in self.grades):
-            problems.append("a gain must be a number of at least 0")
-        if self.relevant_from not in numbers[1:]:
-            problems.append(f"'relevant from' must be a grade above the lowest, not {self.relevant_from}")
+        steps = zip(self.grades, self.grades[1:], strict=False)
+        rules = {
+            f"a scale needs at least two grades, this one has {len(numbers)}": len(numbers) < 2,
+            f"grades must be strictly increasing, not {numbers}": numbers != sorted(set(numbers)),
+            "grades below 0 are reserved for documents that were not judged": min(numbers, default=0) < 0,
+            f"the highest possible grade is {HIGHEST_GRADE}": max(numbers, default=0) > HIGHEST_GRADE,
+            "a label must be printable text": not all(label.isprintable() for label in labels),
+            f"every grade needs a different label, not {labels}": len(set(labels)) != len(labels) or not all(labels),
+            "a higher grade must not have a lower gain": any(later.gain < earlier.gain for earlier, later in steps),
+            "a gain must be a number of at least 0": not all(0 <= step.gain < float("inf") for step in self.grades),
+            f"'relevant from' must be a grade above the lowest, not {self.relevant_from}": (
+                self.relevant_from not in numbers[1:]
+            ),
+        }
+        problems = [sentence for sentence, is_broken in rules.items() if is_broken]
         if problems:
             raise ProblemsFound("invalid grade scale", [Problem("bad-scale", text) for text in problems])
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, field
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cranfield.base.records import Document, Topic
 from cranfield.base.text import HIT_END, HIT_START
@@ -94,10 +94,12 @@ count: Query[int] = Query("SELECT coalesce(max(number), 0) FROM documents", valu
 """The number of documents. Numbers are never reused and none is deleted, so the highest is the count."""
 
 
-def fetch(store: Store, identifier: str) -> Document | None:
-    """One document, or None."""
-    row = store.row(f"SELECT {_COLUMNS} FROM documents WHERE id = ?", identifier)
-    return _document(row) if row else None
+def _document(identifier: str, text: str, title: str, metadata: str) -> Document:
+    return Document(identifier, text, title, json.loads(metadata))
+
+
+fetch = Query(f"SELECT {_COLUMNS} FROM documents WHERE id = ?", first(_document))
+"""One document by its id, or None."""
 
 
 def each(store: Store) -> Iterator[tuple[Document, str]]:
@@ -108,7 +110,7 @@ def each(store: Store) -> Iterator[tuple[Document, str]]:
     )
     while page := store.rows(query, last):
         last = page[-1][-1]
-        yield from ((_document(row[:4]), row[4]) for row in page)
+        yield from ((_document(*row[:4]), row[4]) for row in page)
 
 
 def ids(store: Store) -> Iterator[str]:
@@ -131,11 +133,6 @@ def texts(store: Store, identifiers: Sequence[str]) -> dict[str, str]:
     return dict(store.among("SELECT id, title || ' ' || text FROM documents WHERE id IN ({})", identifiers))
 
 
-def _document(row: Sequence[Any]) -> Document:
-    identifier, text, title, metadata = row
-    return Document(identifier, text, title, json.loads(metadata))
-
-
 def ids_near(store: Store, identifier: str) -> list[str]:
     """A few ids that stand next to `identifier` in the order of ids: what a mistyped id may have meant."""
     cased = store.column("SELECT id FROM documents WHERE id IN (?, ?)", identifier.upper(), identifier.lower())
@@ -147,15 +144,16 @@ def ids_near(store: Store, identifier: str) -> list[str]:
 # Topics: few, so read and written whole.
 
 
+topics_with_hash: Query[list[tuple[Topic, str]]] = Query(
+    "SELECT id, title, description, narrative, metadata, content_hash FROM topics ORDER BY number",
+    lambda rows: [(Topic(row[0], row[1], row[2], row[3], json.loads(row[4])), row[5]) for row in rows],
+)
+"""(topic, stored content hash) in the order they were given."""
+
+
 def topics(store: Store) -> list[Topic]:
     """All topics in the order they were given."""
-    return [topic for topic, _ in topics_with_hash(store)]
-
-
-def topics_with_hash(store: Store) -> list[tuple[Topic, str]]:
-    """(topic, stored content hash) in the order they were given."""
-    rows = store.rows("SELECT id, title, description, narrative, metadata, content_hash FROM topics ORDER BY number")
-    return [(Topic(row[0], row[1], row[2], row[3], json.loads(row[4])), row[5]) for row in rows]
+    return column(topics_with_hash(store))
 
 
 topic_ids: Query[list[str]] = Query("SELECT id FROM topics ORDER BY number", column)

@@ -18,7 +18,6 @@ _COLUMNS = (
     *("shown_order", "position", "session", "happened", "recorded"),
 )
 _INSERT = f"INSERT INTO judgment_events (sequence, {', '.join(_COLUMNS)}) VALUES (?{', ?' * len(_COLUMNS)})"
-_SELECT = f"SELECT sequence, {', '.join(_COLUMNS)} FROM judgment_events"
 _FIELDS = attrgetter(*("order" if name == "shown_order" else name for name in _COLUMNS))
 _EVIDENCE = _COLUMNS.index("evidence")
 _NO_EVIDENCE = "[]"
@@ -80,11 +79,8 @@ def append_events(store: Store, events: Sequence[Event], *, now: str) -> list[Ev
 def project(store: Store, key: PairKey) -> None:
     """Write what counts now for one pair and assessor, from its events, inside `store.write()`."""
     where = [key.topic, key.document, key.layer, key.assessor, int(key.adjudicated)]
-    store.connection.execute(
-        """DELETE FROM judgments WHERE topic = ? AND document = ? AND layer = ? AND assessor = ?
-           AND adjudicated = ?""",
-        where,
-    )
+    own = "topic = ? AND document = ? AND layer = ? AND assessor = ? AND adjudicated = ?"
+    store.connection.execute(f"DELETE FROM judgments WHERE {own}", where)
     event = fold(events_of_pair(store, key)).get(key)
     if event is not None:
         store.put("judgments", [_row(key, event)])
@@ -92,19 +88,15 @@ def project(store: Store, key: PairKey) -> None:
 
 def events_of_pair(store: Store, key: PairKey) -> list[Event]:
     """What one assessor did with one document, and the undoing of it, in the order it was recorded."""
-    own = f"{_SELECT} WHERE topic = ? AND document = ? AND layer = ? AND assessor = ? ORDER BY sequence"
-    found = [_event(row) for row in store.rows(own, key.topic, key.document, key.layer, key.assessor)]
-    query = f"{_SELECT} WHERE undoes IN ({marks(found)}) AND undoes <> ''"
-    others = store.rows(query, *(event.uuid for event in found))
-    known = {event.uuid for event in found}
-    undoing = [event for row in others if (event := _event(row)).uuid not in known]
-    return sorted([*found, *undoing], key=lambda event: event.sequence)
+    own = "topic = ? AND document = ? AND layer = ? AND assessor = ?"
+    found = {event.uuid: event for event in _read(store, own, key.topic, key.document, key.layer, key.assessor)}
+    found |= {event.uuid: event for event in _read(store, f"undoes IN ({marks(found)}) AND undoes <> ''", *found)}
+    return sorted(found.values(), key=lambda event: event.sequence)
 
 
 def event_with_uuid(store: Store, uuid: str) -> Event | None:
     """One event by its UUID."""
-    row = store.row(f"{_SELECT} WHERE uuid = ?", uuid)
-    return None if row is None else _event(row)
+    return next(_read(store, "uuid = ?", uuid), None)
 
 
 def latest_answer(store: Store, layer: str, topic: str, document: str, *, assessor: str) -> Event | None:
@@ -125,16 +117,15 @@ def events(store: Store, *, up_to: int | None = None, layers: Sequence[str] = ()
     """All events in the order they were recorded, up to a sequence number, of some layers or of all."""
     limit = "" if up_to is None else f" AND sequence <= {int(up_to)}"
     only = f" AND layer IN ({marks(layers)})" if layers else ""
-    return map(_event, store.each(f"{_SELECT} WHERE 1{limit}{only} ORDER BY sequence", *layers))
+    return _read(store, f"1{limit}{only} ORDER BY sequence", *layers)
 
 
 def standing(store: Store, *, layers: Sequence[str] = (), pair: tuple[str, str] | None = None) -> list[Event]:
     """The events that count now, of some layers or all, of one document or all, as they were recorded."""
     only = f" AND layer IN ({marks(layers)})" if layers else ""
     only += " AND topic = ? AND document = ?" if pair else ""
-    counting = f"SELECT event FROM judgments WHERE 1{only}"
-    rows = store.rows(f"{_SELECT} WHERE sequence IN ({counting}) ORDER BY sequence", *layers, *(pair or ()))
-    return [_event(row) for row in rows]
+    counting = f"sequence IN (SELECT event FROM judgments WHERE 1{only}) ORDER BY sequence"
+    return list(_read(store, counting, *layers, *(pair or ())))
 
 
 def last_event(store: Store, *, recorded_by: str = "") -> tuple[int, str]:
@@ -169,15 +160,17 @@ def _values(event: Event) -> list[object]:
     return values
 
 
-def _event(row: Sequence[object]) -> Event:
-    fields = dict(zip(("sequence", *_COLUMNS), row, strict=True))
-    try:
-        spans = () if fields["evidence"] == _NO_EVIDENCE else json.loads(str(fields["evidence"]))
-        fields["evidence"] = tuple(Evidence(int(start), int(end), str(text)) for start, end, text in spans)
-    except (ValueError, TypeError) as error:
-        raise CollectionError(f"event {fields['sequence']} has evidence that cannot be read") from error
-    fields["order"] = fields.pop("shown_order")
-    return Event(**fields)  # type: ignore[arg-type]
+def _read(store: Store, where: str, *values: Any) -> Iterator[Event]:
+    """The events for which a condition holds."""
+    for row in store.each(f"SELECT sequence, {', '.join(_COLUMNS)} FROM judgment_events WHERE {where}", *values):
+        fields = dict(zip(("sequence", *_COLUMNS), row, strict=True))
+        try:
+            spans = () if fields["evidence"] == _NO_EVIDENCE else json.loads(str(fields["evidence"]))
+            fields["evidence"] = tuple(Evidence(int(start), int(end), str(text)) for start, end, text in spans)
+        except (ValueError, TypeError) as error:
+            raise CollectionError(f"event {fields['sequence']} has evidence that cannot be read") from error
+        fields["order"] = fields.pop("shown_order")
+        yield Event(**fields)
 
 
 # The grades that count now, as a merge rule and a comparison of assessors want them.

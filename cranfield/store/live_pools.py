@@ -79,10 +79,8 @@ last_choice: Query[tuple[int, str]] = Query(
 """The number and the hash of the latest choice of a pool; (0, "") where there is none."""
 
 
-def follows(store: Store, pool: int, number: int, head: str) -> bool:
-    """Whether the record still has this choice with this hash: what was written may have been rolled back."""
-    found = store.value("SELECT hash FROM pool_choices WHERE pool = ? AND number = ?", pool, number)
-    return bool((found or "") == head)
+hash_of_choice: Query[str | None] = Query("SELECT hash FROM pool_choices WHERE pool = ? AND number = ?", value)
+"""The hash of a choice of a pool by its number, or None: what was written may have been rolled back."""
 
 
 def record_choices(store: Store, pool: int, made: Iterable[RecordedChoice]) -> str:
@@ -97,10 +95,11 @@ def record_choices(store: Store, pool: int, made: Iterable[RecordedChoice]) -> s
     return before
 
 
-def ends(store: Store, pool: int) -> dict[str, RecordedEnd]:
-    """The topics that have ended."""
-    rows = store.rows("SELECT topic, rule, version, known, final, ended FROM pool_ends WHERE pool = ?", pool)
-    return {row[0]: RecordedEnd(row[0], row[1], row[2], row[3], bool(row[4]), row[5]) for row in rows}
+ends: Query[dict[str, RecordedEnd]] = Query(
+    "SELECT topic, rule, version, known, final, ended FROM pool_ends WHERE pool = ?",
+    lambda rows: {row[0]: RecordedEnd(row[0], row[1], row[2], row[3], bool(row[4]), row[5]) for row in rows},
+)
+"""The topics of a pool that have ended."""
 
 
 def record_end(store: Store, pool: int, end: RecordedEnd) -> None:

@@ -145,10 +145,10 @@ documents_to_judge: Query[list[tuple[str, int]]] = Query(
 """(document, position) of one topic of a pool."""
 
 
-def pooled_pairs_of(store: Store, pairs: Sequence[tuple[str, str]]) -> int:
-    """How many of some (topic, document) are in a pool."""
-    query = "SELECT 1 FROM pools JOIN pool_entries ON pool = number WHERE topic = ? AND document = ?"
-    return sum(store.value(query, *pair) is not None for pair in pairs)
+is_pooled: Query[bool] = Query(
+    "SELECT 1 FROM pools JOIN pool_entries ON pool = number WHERE topic = ? AND document = ? LIMIT 1", bool
+)
+"""Whether a document of a topic is in a pool."""
 
 
 # What a pool was made with, in one hash: a change of it is seen even where the pool would come out the same.

@@ -30,10 +30,11 @@ def add(store: Store, facts: ReleaseFacts, rows: Iterable[tuple[str, str, int]])
     store.put("release_rows", ((facts.name, *row) for row in rows))
 
 
-def known(store: Store) -> dict[str, ReleaseFacts]:
-    """All releases by name, in the order they were made."""
-    rows = store.rows("SELECT name, content_hash, rows, manifest, made FROM releases ORDER BY made, name")
-    return {row[0]: ReleaseFacts(*row) for row in rows}
+known: Query[dict[str, ReleaseFacts]] = Query(
+    "SELECT name, content_hash, rows, manifest, made FROM releases ORDER BY made, name",
+    lambda rows: {row[0]: ReleaseFacts(*row) for row in rows},
+)
+"""All releases by name, in the order they were made."""
 
 
 def fetch(store: Store, name: str) -> ReleaseFacts:

@@ -103,11 +103,6 @@ def test_bytes_that_are_not_utf_8_are_an_error_with_their_line(written, kept: Ke
     assert caught.value.problem.lines == (2,)
 
 
-def test_decoding_counts_lines_within_what_it_is_given(written, kept: Kept):
-    with kept.raises(SourceError):
-        Source(written(b"")).decode(b"a\nb\n\xff", 10)
-
-
 def test_a_line_beyond_the_limit_is_an_error_and_the_lines_behind_it_keep_their_numbers(
     written, monkeypatch, kept: Kept
 ):

@@ -36,7 +36,7 @@ class FolderDocuments:
 
     @staticmethod
     def sniff(head: bytes, name: str) -> bool:
-        """Recognise nothing: a folder is recognised before files are looked into."""
+        """Recognise nothing: a folder is one before files are looked into, and a text may be something else."""
         return False
 
     @staticmethod
@@ -56,16 +56,11 @@ class FolderDocuments:
 
 
 @reading.document_formats.register("text")
-class TextDocument:
+class TextDocument(FolderDocuments):
     """One file as one document, as it would be read in a folder."""
 
     summary = "a single .txt, .md or .html file as one document; the id is the name of the file"
     suffixes: ClassVar[tuple[str, ...]] = reading.TEXTS
-
-    @staticmethod
-    def sniff(head: bytes, name: str) -> bool:
-        """Recognise nothing: whatever is text may be something else; where it is not, the name decides."""
-        return False
 
     @staticmethod
     def read(source: Source) -> Iterator[Any]:

@@ -105,12 +105,11 @@ class SmartDocuments:
             if isinstance(record, Problem):
                 yield record
             else:
-                parts = cls.parts(record.text("T"), record.text("W")) | {"id": record.id}
+                title, text = record.text("T"), record.text("W")
+                parts = {"id": record.id, "title": reading.one_line(title), "text": text}
+                if cls.schema is reading.TOPIC:
+                    parts = {"id": record.id, "title": title or text, "description": text if title else ""}
                 yield from reading.checked(cls.schema, parts, record.metadata(), record.line)
-
-    @staticmethod
-    def parts(title: str, text: str) -> dict[str, str]:
-        return {"title": reading.one_line(title), "text": text}
 
 
 @reading.topic_formats.register("smart")
@@ -120,10 +119,6 @@ class SmartTopics(SmartDocuments):
     summary = "SMART: queries under .I and .W (Cranfield, CACM, CISI, MED)"
     suffixes = (".qry",)
     schema = reading.TOPIC
-
-    @staticmethod
-    def parts(title: str, text: str) -> dict[str, str]:
-        return {"title": title or text, "description": text if title else ""}
 
     @staticmethod
     def write(topics: Iterable[Topic], stream: TextIO) -> None:

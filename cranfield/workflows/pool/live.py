@@ -188,9 +188,10 @@ class Refiller:
         """A live pool in memory; reading its runs takes a while, and needs no transaction."""
         store, version = self._store, pools.versions_of_pool(self._store, pool_name)[-1].version
         loaded = self._pools.get(pool_name)
-        is_current = loaded is not None and loaded.version == version
-        if loaded and is_current and live_pools.follows(store, loaded.number, loaded.chosen, loaded.head):
-            return loaded
+        if loaded and loaded.version == version:
+            head = live_pools.hash_of_choice(store, loaded.number, loaded.chosen) or ""
+            if head == loaded.head:
+                return loaded
         pool, number = pools.stored_pool(store, pool_name, contributions=False), pools.pool_number(store, pool_name)
         live = live_pool.LivePool(
             pool.plan,

@@ -198,7 +198,7 @@ class Pool:
                 reason = f"unjudged in the first {depth} of {tag}"
                 queued = [judging.Queued(topic, document, reason) for topic, document in pairs]
                 judging.add_queue(store, queue, queued, purpose="top-up", now=now())
-            pooled = pools.pooled_pairs_of(store, pairs)
+            pooled = sum(pools.is_pooled(store, *pair) for pair in pairs)
         notes = [f"nothing to judge: the top {depth} of {run} are all judged; no queue was created"]
         if pairs:
             where = f"{counted(len(pairs), 'document')} in {counted(len(missing), 'topic')}"
