@@ -20,8 +20,8 @@ PROMPT = "decision> "
 class Adjudication(Reader[Case]):
     """The one who decides, over one adjudication session. Nobody's time is measured here."""
 
-    def __init__(self, judging: AdjudicationSession, *, language: str = "english") -> None:
-        super().__init__(judging.scale, judging.guidelines, language=language, clock=time.monotonic)
+    def __init__(self, judging: AdjudicationSession) -> None:
+        super().__init__(judging.scale, judging.guidelines, language="english", clock=time.monotonic)
         self.judging = judging
         self.opinions: tuple[Opinion, ...] = ()
         """The opinions from the lowest grade up: their order tells nothing of who said it."""

@@ -270,7 +270,7 @@ def hits_of(text: str, terms: Sequence[Term], stem: Stem) -> tuple[Hit, ...]:
     return tuple(joined)
 
 
-def densest(hits: Sequence[Hit], *, window: int = WINDOW) -> Span | None:
+def densest(hits: Sequence[Hit]) -> Span | None:
     """The passage with the most of the topic in it: from its first hit to its last; None without hits.
 
     Different terms count by their weight, further hits of the same term a tenth of it; the earliest passage wins.
@@ -278,7 +278,7 @@ def densest(hits: Sequence[Hit], *, window: int = WINDOW) -> Span | None:
     best, passage, worth, last = 0.0, None, 0.0, 0
     seen: Counter[Term] = Counter()
     for opening in hits:
-        while last < len(hits) and hits[last].end <= max(opening.start + window, opening.end):
+        while last < len(hits) and hits[last].end <= max(opening.start + WINDOW, opening.end):
             worth += _worth(hits[last].term, seen[hits[last].term])
             seen[hits[last].term] += 1
             last += 1

@@ -14,10 +14,7 @@ with deferred:
     from cranfield.workflows.pool import pool
 
 app = typer.Typer(
-    name="pool",
-    help="Select the documents to judge, and record why.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+    name="pool", help="Select the documents to judge, and record why.", no_args_is_help=True, rich_markup_mode=None
 )
 
 

@@ -129,11 +129,7 @@ def agreement(labels: Labels, *, rng: np.random.Generator, draws: int = DRAWS) -
 
 
 def agreement_of_two(
-    table: NDArray[np.int64],
-    steps: Steps,
-    *,
-    rng: np.random.Generator,
-    draws: int = DRAWS,
+    table: NDArray[np.int64], steps: Steps, *, rng: np.random.Generator, draws: int = DRAWS
 ) -> list[Estimate]:
     """The coefficients for two assessors, from the table of their grades (first by rows, second by columns)."""
     size = len(steps.grades)
@@ -210,11 +206,7 @@ def _kinds(counts: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _estimates(
-    times: Numbers,
-    compute: Callable[[Numbers], dict[str, Numbers]],
-    *,
-    rng: np.random.Generator,
-    draws: int,
+    times: Numbers, compute: Callable[[Numbers], dict[str, Numbers]], *, rng: np.random.Generator, draws: int
 ) -> list[Estimate]:
     """Compute coefficients, and again for items drawn with replacement.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from cranfield.base.errors import Problem, ProblemsFound, UsageError, quoted
 from cranfield.pool.build import TopicBuilder, assembled, checked_topics, part_of
-from cranfield.pool.candidates import Candidates, Clusters, PooledRuns, by_group, candidates_of, clusters_of, collapse
+from cranfield.pool.candidates import Candidates, Clusters, PooledRuns, candidates_of, clusters_of, collapse
 from cranfield.pool.plan import Selection
 from cranfield.pool.pool import Pool, Stratum, TopicPool
 from cranfield.runs.columns import Places, named
@@ -106,11 +106,7 @@ def with_chosen(
 
 
 def extend(
-    pool: Pool,
-    runs: PooledRuns,
-    *,
-    topics: Sequence[str] | None = None,
-    clusters: Mapping[str, object] | None = None,
+    pool: Pool, runs: PooledRuns, *, topics: Sequence[str] | None = None, clusters: Mapping[str, object] | None = None
 ) -> Pool:
     """The next version of a pool: everything that is in it, and what its plan adds with all runs.
 
@@ -177,15 +173,11 @@ def top_up(
 # How many documents deeper pools would have.
 
 
-def new_by_depth(runs: PooledRuns, *, topics: Sequence[str] | None = None, merge_groups: bool = False) -> Places:
-    """How many documents each depth adds to a depth pool: place 0 is depth 1.
-
-    With `merge_groups` the lists of the groups are merged first.
-    """
+def new_by_depth(runs: PooledRuns, *, topics: Sequence[str] | None = None) -> Places:
+    """How many documents each depth adds to a depth pool: place 0 is depth 1."""
     total = np.zeros(1, dtype=np.int64)
     for topic in runs.topics if topics is None else topics:
-        candidates = candidates_of(runs, topic)
-        counts = np.bincount((by_group(candidates) if merge_groups else candidates).best_rank)
+        counts = np.bincount(candidates_of(runs, topic).best_rank)
         size = max(len(total), len(counts))
         total = np.pad(total, (0, size - len(total))) + np.pad(counts, (0, size - len(counts)))
     return total[1:].astype(np.int64)

@@ -162,10 +162,7 @@ def test_a_group_that_supplies_most_is_named(toolbox, kept: Kept):
     assert dominant_group(build(parse("depth 3"), toolbox.pooled(spec))) is None
 
 
-def test_what_each_further_depth_adds(toolbox, worked):
+def test_what_each_further_depth_adds(worked):
     # topic 1: best ranks d1 d3 d5 1, d2 d6 2, d4 4, d7 5; topic 2: d1 d8 1, d9 2
     assert new_by_depth(worked).tolist() == [5, 3, 0, 1, 1]
     assert new_by_depth(worked, topics=["1"]).tolist() == [3, 2, 0, 1, 1]
-    grouped = toolbox.pooled(toolbox.worked, {"A": "north", "B": "north", "C": "south"})
-    # north d1 d3 d2 d6 d4 d5, south d5 d3 d2 d1 d7
-    assert new_by_depth(grouped, topics=["1"], merge_groups=True).tolist() == [2, 1, 1, 1, 2]

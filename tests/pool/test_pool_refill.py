@@ -116,7 +116,8 @@ def test_a_document_under_judgment_elsewhere_is_not_chosen_and_the_record_says_s
     with hall.store.write():
         put_lease(hall.store, Lease("main", "p", first[0].document, "kim", "s", time.time() + 60))
         put_lease(hall.store, Lease("main", "p", first[1].document, "kim", "s", time.time() - 60))
-    assert hall.refill("p", batch=1, under_judgment=["not a candidate"]) == Refilled(1, None)
+        put_lease(hall.store, Lease("main", "p", "not a candidate", "kim", "s", time.time() + 60))
+    assert hall.refill("p", batch=1) == Refilled(1, None)
     assert hall.entries("p") == [first[1].document]
     assert json.loads(hall.store.value("SELECT elsewhere FROM pool_choices")) == [first[0].document]
     assert hall.wrong() == []

@@ -27,7 +27,7 @@ from cranfield.workflows import reading
 KINDS = ("overall", "pair", "topic", "time", "probes", "confusion")
 """The tables there are: what `--by` takes."""
 
-SEED = 1
+SEED, DRAWS = 1, 1000
 MEASURES = ("nDCG@10", "AP")
 TAU_RULE = 0.9
 """From here on two rankings of systems are regarded as equivalent, by a common rule of thumb."""
@@ -230,7 +230,7 @@ def agreement_report(
     by: str | None = None,
     layers: Sequence[str] = (MAIN,),
     seed: int = SEED,
-    draws: int = 1000,
+    draws: int = DRAWS,
     blocks: int = 5,
 ) -> AgreementReport:
     """Compare everybody who judged the same documents, in the layers together; decisions are no opinions.
@@ -269,11 +269,11 @@ def agreement_report(
         opinions=len(rows),
         older=sum(row[5] in older for row in rows),
         by=by,
-        find_effect=lambda: effect_on_rankings(store, layers=layers, seed=seed),
+        find_effect=lambda: effect_on_rankings(store, layers, seed),
     )
 
 
-def agreement_with_people(store: Store, layer: str, *, seed: int = SEED, draws: int = 1000) -> Compared | None:
+def agreement_with_people(store: Store, layer: str) -> Compared | None:
     """Compare the grades of a layer with those of people, merged, where both have one; None: nowhere."""
     merged: list[dict[tuple[str, str], Graded]] = []
     for one in (MAIN, layer):
@@ -284,7 +284,7 @@ def agreement_with_people(store: Store, layer: str, *, seed: int = SEED, draws: 
     both = sorted(people.keys() & machine.keys())
     if not both:
         return None
-    return _compared(store, "people", layer, [(people[pair], machine[pair]) for pair in both], seed, draws)
+    return _compared(store, "people", layer, [(people[pair], machine[pair]) for pair in both], SEED, DRAWS)
 
 
 def _compared(
@@ -338,9 +338,7 @@ def _labels(rows: Sequence[tuple[str, str, str, Graded, str, int]], steps: coeff
     )
 
 
-def effect_on_rankings(
-    store: Store, *, measures: Sequence[str] = MEASURES, layers: Sequence[str] = (MAIN,), seed: int = SEED
-) -> correlation.AssessorEffect | None:
+def effect_on_rankings(store: Store, layers: Sequence[str], seed: int) -> correlation.AssessorEffect | None:
     """Draw qrels from the assessors and rank the stored runs by each; None where there is nothing to exchange."""
     runs = tuple(facts.name for facts in stored_runs.facts(store))
     if len(runs) < 2:
@@ -355,7 +353,7 @@ def effect_on_rankings(
     if len(grades) < 2:
         return None
     read = reading.read_aligned(reading.Request(qrels=qrels, runs=runs), store, keep_rows=True)
-    chosen = reading.parse_measures(measures, store)
+    chosen = reading.parse_measures(MEASURES, store)
     rng = np.random.default_rng(seed)
     found = correlation.assessor_effect(read.aligned, qrels, read.runs, list(grades.values()), chosen, rng=rng)
     return found if found.topics_with_choice else None

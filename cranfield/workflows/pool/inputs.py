@@ -147,10 +147,7 @@ def known_pool(store: Store, name: str = "") -> KnownPool | None:
 
 
 def replayed_without_groups(
-    store: Store,
-    pool: KnownPool,
-    levels: Mapping[provenance.Level, provenance.Provenance],
-    qrels: qrels_module.Qrels,
+    store: Store, pool: KnownPool, levels: Mapping[provenance.Level, provenance.Provenance], qrels: qrels_module.Qrels
 ) -> dict[provenance.Level, provenance.Provenance]:
     """Play the plan again without each group and each family; labels are looked up in the qrels.
 

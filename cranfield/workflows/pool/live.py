@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from functools import partial
 
@@ -149,12 +149,10 @@ class Refiller:
         self._labels = LabelsNow(store)
         self._pools: dict[str, LoadedPool] = {}
 
-    def refill(
-        self, pool_name: str, topic: str, *, batch: int = 10, under_judgment: Collection[str] = ()
-    ) -> Refilled:
+    def refill(self, pool_name: str, topic: str, *, batch: int = 10) -> Refilled:
         """Add the next documents to a topic, inside `store.write()`.
 
-        Documents that somebody has before them (leases, and `under_judgment`) are not chosen.
+        Documents that somebody has before them, by a lease, are not chosen.
         """
         if batch < 1:
             raise UsageError(f"a batch has at least one document, not {batch}")
@@ -178,7 +176,7 @@ class Refiller:
             live_pools.forget_end(self._store, loaded.number, topic)
         made, fresh = list[RecordedChoice](), 0
         if self._comes_to_its_turn(loaded, topic, made):
-            fresh = self._choose(loaded, topic, batch, under_judgment, made)
+            fresh = self._choose(loaded, topic, batch, made)
         self._write(loaded, made)
         for name in sorted({topic, *(one.topic for one in made)}.intersection(loaded.live.ended)):
             self._write_end(loaded, name, loaded.live.ended[name])
@@ -226,9 +224,7 @@ class Refiller:
             self._take(loaded, first, [], labels, made)
         return True
 
-    def _choose(
-        self, loaded: LoadedPool, topic: str, batch: int, under_judgment: Collection[str], made: list[RecordedChoice]
-    ) -> int:
+    def _choose(self, loaded: LoadedPool, topic: str, batch: int, made: list[RecordedChoice]) -> int:
         """Choose until there are enough documents to judge, and give how many of the chosen are to be judged.
 
         What was judged elsewhere is chosen without being judged again, and the next choice is made with its label.
@@ -236,7 +232,7 @@ class Refiller:
         """
         labels = self._labels.of(topic)
         leases = judging.live_leases(self._store, MAIN, topic=topic, moment=moment())
-        out = {*(lease.document for lease in leases), *under_judgment}
+        out = {lease.document for lease in leases}
         elsewhere = sorted(one for one in out if loaded.live.at(topic).is_free(one))
         fresh = 0
         while fresh < batch or topic in loaded.live.ended:
