@@ -9,7 +9,7 @@ import re
 import shlex
 import signal
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from time import monotonic
 from typing import Literal
@@ -244,8 +244,13 @@ def judge_with(store: Store, request: JudgeRequest, *, progress: Progress = sile
         notes.append("people have judged none of these documents: agreement with people is unknown")
     elif (both := agreement.estimates[0].items) < ENOUGH:
         remarks = (f"warning: only {both:,} documents were judged by both; {ENOUGH} or more are informative",)
-    problems = tuple(listener.problems())
-    return MachineJudged(layer, len(pairs), labelled, unable, before, problems, agreement, tuple(notes), remarks)
+    # The first problems of each kind, and how many more of it there were.
+    problems = listener.problems + [
+        Problem(code, f"… and {count:,} more like this ({code})", count=count)
+        for code, count in listener.untold.items()
+    ]
+    done = len(pairs), labelled, unable, before
+    return MachineJudged(layer, *done, tuple(problems), agreement, tuple(notes), remarks)
 
 
 def _wanted(store: Store, request: JudgeRequest) -> list[Pair]:
@@ -283,7 +288,7 @@ class _Listener(Judging):
         self.batches = [pairs[start : start + size] for start in range(0, len(pairs), size)]
         self._missing = {number: set(batch) for number, batch in enumerate(self.batches)}
         self._answered: dict[int, set[Pair]] = {number: set() for number in self._missing}
-        self._problems, self._untold = list[Problem](), Counter[str]()
+        self.problems, self.untold = list[Problem](), Counter[str]()
         self._waiting: list[Label] = []
         self._saved_at, self._done, self._in_vain = moment(), 0, 0
 
@@ -354,17 +359,11 @@ class _Listener(Judging):
         return True
 
     def _trouble(self, code: str, message: str, *, count: int = 1) -> None:
-        if sum(problem.code == code for problem in self._problems) < LINES_KEPT:
+        if sum(problem.code == code for problem in self.problems) < LINES_KEPT:
             remedy = "run the same command again: it labels only what is missing" if code == "no-answer" else ""
-            self._problems.append(Problem(code, message, count=count, remedy=remedy))
+            self.problems.append(Problem(code, message, count=count, remedy=remedy))
         else:
-            self._untold[code] += 1
-
-    def problems(self) -> Iterator[Problem]:
-        """What went wrong, the first of each kind, and how many more of it there were."""
-        yield from self._problems
-        for code, count in self._untold.items():
-            yield Problem(code, f"… and {count:,} more like this ({code})", count=count)
+            self.untold[code] += 1
 
     def save(self) -> None:
         """Write what has been said so far."""

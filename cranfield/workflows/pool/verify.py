@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -177,35 +178,6 @@ def _content_differences(store: Store, name: str, pool: Pool) -> list[str]:
 # Prove the choices of a live pool by making them again, from what was known and under judgment then.
 
 
-class LabelHistory:
-    """Judgments as they stood at any moment, gone through from the first on: `answers` by topic and document."""
-
-    def __init__(self, happened: Iterable[Event]) -> None:
-        self._events = sorted(happened, key=lambda event: event.sequence)
-        self._by_uuid = {event.uuid: event for event in self._events}
-        self._seen = 0
-        self._of_pair: dict[tuple[str, str], list[Event]] = {}
-        self.answers: dict[str, dict[str, list[StandingAnswer]]] = {}
-
-    def advance(self, sequence: int) -> set[str]:
-        """Go on to an event, and give the topics that were touched since."""
-        touched: set[tuple[str, str]] = set()
-        while self._seen < len(self._events) and self._events[self._seen].sequence <= sequence:
-            event = self._events[self._seen]
-            about = self._by_uuid.get(event.undoes, event)
-            pair = (about.topic, about.document)
-            self._of_pair.setdefault(pair, []).append(event)
-            touched.add(pair)
-            self._seen += 1
-        for topic, document in touched:
-            self.answers.setdefault(topic, {})[document] = [
-                StandingAnswer(document, key.adjudicated, event.grade, event.scale, event.sequence)
-                for key, event in fold(self._of_pair[topic, document]).items()
-                if key.layer == MAIN and (event.grade is not None or event.kind == "cannot-judge")
-            ]
-        return {topic for topic, _ in touched}
-
-
 class ReplayedChoices:
     """One version of a live pool, gone through choice by choice.
 
@@ -255,12 +227,28 @@ class ReplayedChoices:
                     self._live.drop(topic)  # topics are large
 
     def _walk(self, topics: Sequence[str], recorded: Sequence[RecordedChoice], over: Sequence[RecordedEnd]) -> None:
+        """Go through choices and ends as they came, with the judgments that stood at each moment."""
         happened = [event for topic in topics for event in self._happened.get(topic, ())]
-        history = LabelHistory(happened)
+        waiting = deque(sorted(happened, key=lambda event: event.sequence))
+        by_uuid = {event.uuid: event for event in happened}
+        of_pair: dict[tuple[str, str], list[Event]] = {}
+        standing: dict[str, dict[str, list[StandingAnswer]]] = {topic: {} for topic in topics}
         moments: list[RecordedChoice | RecordedEnd] = sorted([*recorded, *over], key=lambda one: one.known)
         for moment in moments:
-            for topic in (history.advance(moment.known) | {moment.topic}).intersection(topics):
-                self._learn(topic, history)
+            touched: set[tuple[str, str]] = set()
+            while waiting and waiting[0].sequence <= moment.known:
+                event = waiting.popleft()
+                about = by_uuid.get(event.undoes, event)
+                of_pair.setdefault((about.topic, about.document), []).append(event)
+                touched.add((about.topic, about.document))
+            for topic, document in touched:
+                standing[topic][document] = [
+                    StandingAnswer(document, key.adjudicated, event.grade, event.scale, event.sequence)
+                    for key, event in fold(of_pair[topic, document]).items()
+                    if key.layer == MAIN and (event.grade is not None or event.kind == "cannot-judge")
+                ]
+            for topic in {moment.topic, *(topic for topic, _ in touched)}:
+                self._learn(topic, standing[topic])
             if isinstance(moment, RecordedEnd):
                 found = self._live.ended.get(moment.topic)
                 if found != moment.rule:
@@ -268,11 +256,10 @@ class ReplayedChoices:
                     self.wrong.append(f"topic {moment.topic} is recorded as ended ({moment.rule}); {by_plan}")
             else:
                 self._choose_again(moment)
-                self._learn(moment.topic, history)
+                self._learn(moment.topic, standing[moment.topic])
 
-    def _learn(self, topic: str, history: LabelHistory) -> None:
-        standing = chain.from_iterable(history.answers.get(topic, {}).values())
-        labels = live_workflow.labels_of(standing, self._relevant_from)
+    def _learn(self, topic: str, standing: Mapping[str, Sequence[StandingAnswer]]) -> None:
+        labels = live_workflow.labels_of(chain.from_iterable(standing.values()), self._relevant_from)
         self._live.set_judgments(topic, self._handed_out.judgments(topic, labels))
 
     def _choose_again(self, recorded: RecordedChoice) -> None:
