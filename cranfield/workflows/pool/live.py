@@ -63,31 +63,6 @@ class HandedOut:
         return [judged for *_, judged in sorted(learnt, key=lambda one: one[:2])]
 
 
-class LabelsNow:
-    """The labels that count now; between one look and the next only what has happened since is read."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._seen: dict[str, tuple[int, str]] = {}
-        self._labels: dict[str, dict[str, Label]] = {}
-
-    def of(self, topic: str) -> Mapping[str, Label]:
-        """The labels of a topic."""
-        last = events.last_event(self._store)
-        if self._seen.get(topic) != last:
-            touched = live_pools.touched(self._store, after=self._seen.get(topic, (0, "")))
-            gone = None if touched is None else {document for where, document in touched if where == topic}
-            answers = labels_of(
-                live_pools.standing_answers(self._store, topic, gone), live_pools.thresholds(self._store)
-            )
-            before = {} if gone is None else self._labels[topic]
-            self._labels[topic] = {
-                name: label for name, label in before.items() if name not in (gone or ())
-            } | answers
-            self._seen[topic] = last
-        return self._labels[topic]
-
-
 def labels_of(answers: Iterable[StandingAnswer], relevant_from: Mapping[int, int]) -> dict[str, Label]:
     """The labels that standing answers mean."""
     by_document: dict[str, list[StandingAnswer]] = {}
@@ -146,8 +121,8 @@ class Refiller:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._labels = LabelsNow(store)
         self._pools: dict[str, LoadedPool] = {}
+        self._labels: dict[str, tuple[tuple[int, str], dict[str, Label]]] = {}
 
     def refill(self, pool_name: str, topic: str, *, batch: int = 10) -> Refilled:
         """Add the next documents to a topic, inside `store.write()`.
@@ -170,7 +145,7 @@ class Refiller:
             touched = live_pools.touched(self._store, after=loaded.seen)
             names |= set(loaded.live.topics) if touched is None else {where for where, _ in touched}
         for name in names.intersection(loaded.live.topics):
-            loaded.live.set_judgments(name, loaded.handed_out.judgments(name, self._labels.of(name)))
+            loaded.live.set_judgments(name, loaded.handed_out.judgments(name, self._labels_of(name)))
         loaded.seen = events.last_event(self._store)
         if topic not in loaded.live.ended:
             live_pools.forget_end(self._store, loaded.number, topic)
@@ -204,6 +179,19 @@ class Refiller:
         self._pools[pool_name] = LoadedPool(live, number, version, handed_out, *live_pools.last_choice(store, number))
         return self._pools[pool_name]
 
+    def _labels_of(self, topic: str) -> Mapping[str, Label]:
+        """The labels of a topic that count now; between two looks only what has happened since is read."""
+        last = events.last_event(self._store)
+        seen, labels = self._labels.get(topic, ((0, ""), {}))
+        if seen != last:
+            touched = live_pools.touched(self._store, after=seen)
+            gone = None if touched is None else {document for where, document in touched if where == topic}
+            answers = live_pools.standing_answers(self._store, topic, gone)
+            kept = {} if gone is None else {name: one for name, one in labels.items() if name not in gone}
+            labels = kept | labels_of(answers, live_pools.thresholds(self._store))
+            self._labels[topic] = last, labels
+        return labels
+
     def _comes_to_its_turn(self, loaded: LoadedPool, topic: str, made: list[RecordedChoice]) -> bool:
         """Whether a budget across topics is not better spent on another topic that the same people judge.
 
@@ -218,7 +206,7 @@ class Refiller:
         # Topics that the people who judge this one may judge too: their own, and those of nobody.
         rivals = [one for one in loaded.live.topics if one == topic or not people.get(one) or people[one] & mine]
         while (first := loaded.live.first(rivals)) is not None and first.topic != topic:
-            labels = self._labels.of(first.topic)
+            labels = self._labels_of(first.topic)
             if first.document not in labels:
                 return False
             self._take(loaded, first, [], labels, made)
@@ -230,7 +218,7 @@ class Refiller:
         What was judged elsewhere is chosen without being judged again, and the next choice is made with its label.
         When the topic has ended, everything that the steps after the adaptive one add comes at once.
         """
-        labels = self._labels.of(topic)
+        labels = self._labels_of(topic)
         leases = judging.live_leases(self._store, MAIN, topic=topic, moment=moment())
         out = {lease.document for lease in leases}
         elsewhere = sorted(one for one in out if loaded.live.at(topic).is_free(one))
