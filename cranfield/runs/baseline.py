@@ -117,6 +117,8 @@ def query_text(topic: Topic, fields: Sequence[TopicField]) -> str:
 
 Stemmer = Annotated[str, Option("Snowball stemmer by language: english, german, russian …; none for no stemming")]
 Stopwords = Annotated[Literal["none", "english"], Option("stop word list")]
+FeedbackDocuments = Annotated[int, Option("number of feedback documents", at_least=1)]
+FeedbackTerms = Annotated[int, Option("number of feedback terms", at_least=1)]
 
 _STOPWORDS = {
     "none": "",

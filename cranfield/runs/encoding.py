@@ -145,10 +145,9 @@ def encode(topics: Codes, offsets: Places, documents: Codes, scores: Scores) -> 
 def decode(data: bytes, encoding: int = ENCODING) -> CodedRun:
     """The ranking back from its stored form."""
     with _sound(encoding):
-        columns = unpacked(data, _COLUMNS)
-        topics, counts, documents, scores = (columns[name] for name in ("topics", "counts", "documents", "scores"))
-        if len(columns["steps"]):
-            scores = np.cumsum(columns["steps"], dtype=np.int64) / 10.0 ** int(columns["digits"][0])
+        topics, counts, documents, scores, steps, digits = unpacked(data, _COLUMNS).values()
+        if len(steps):
+            scores = np.cumsum(steps, dtype=np.int64) / 10.0 ** int(digits[0])
         return CodedRun(topics, _offsets(topics, counts, documents, len(scores)), documents, scores)
 
 

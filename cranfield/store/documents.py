@@ -90,7 +90,7 @@ _COLUMNS = "id, text, title, metadata"
 _AT_ONCE = 500
 
 
-count: Query[int] = Query("SELECT coalesce(max(number), 0) FROM documents", value)
+count = Query[int]("SELECT coalesce(max(number), 0) FROM documents", value)
 """The number of documents. Numbers are never reused and none is deleted, so the highest is the count."""
 
 
@@ -144,7 +144,7 @@ def ids_near(store: Store, identifier: str) -> list[str]:
 # Topics: few, so read and written whole.
 
 
-topics_with_hash: Query[list[tuple[Topic, str]]] = Query(
+topics_with_hash = Query[list[tuple[Topic, str]]](
     "SELECT id, title, description, narrative, metadata, content_hash FROM topics ORDER BY number",
     lambda rows: [(Topic(row[0], row[1], row[2], row[3], json.loads(row[4])), row[5]) for row in rows],
 )
@@ -156,7 +156,7 @@ def topics(store: Store) -> list[Topic]:
     return column(topics_with_hash(store))
 
 
-topic_ids: Query[list[str]] = Query("SELECT id FROM topics ORDER BY number", column)
+topic_ids = Query[list[str]]("SELECT id FROM topics ORDER BY number", column)
 """The ids of all topics in the order they were given."""
 
 

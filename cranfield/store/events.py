@@ -31,7 +31,7 @@ def add_assessor(store: Store, name: str, *, kind: SourceKind = "person", now: s
     store.put("assessors", [(name, kind, now)], existing="OR IGNORE")
 
 
-assessors: Query[dict[str, SourceKind]] = Query("SELECT name, kind FROM assessors ORDER BY name", dict)
+assessors = Query[dict[str, SourceKind]]("SELECT name, kind FROM assessors ORDER BY name", dict)
 """The names of all assessors with what they are."""
 
 
@@ -197,16 +197,16 @@ def _graded(layers: Sequence[str]) -> str:
     return f"grade IS NOT NULL AND layer IN ({marks(layers)})"
 
 
-layers_with_grades: Query[list[tuple[str, int]]] = Query(
+layers_with_grades = Query[list[tuple[str, int]]](
     "SELECT layer, count(*) FROM judgments WHERE grade IS NOT NULL GROUP BY layer ORDER BY layer", list
 )
 """(layer, number of standing grades)."""
 
-has_grades: Query[bool] = Query("SELECT 1 FROM judgments WHERE layer = ? AND grade IS NOT NULL LIMIT 1", bool)
+has_grades = Query[bool]("SELECT 1 FROM judgments WHERE layer = ? AND grade IS NOT NULL LIMIT 1", bool)
 """Whether anything stands in a layer."""
 
 
-primary_assessors: Query[dict[str, list[str]]] = Query(
+primary_assessors = Query[dict[str, list[str]]](
     "SELECT topic, assessor FROM assignments WHERE role = 'primary'", grouped
 )
 """Topic -> its primary assessors."""
@@ -235,7 +235,7 @@ def versions_used(store: Store, events: Sequence[int]) -> tuple[dict[int, int], 
     return counts
 
 
-disputed_pairs: Query[list[tuple[str, str]]] = Query(
+disputed_pairs = Query[list[tuple[str, str]]](
     """SELECT topic, document FROM judgments JOIN scales ON version = scale
        WHERE layer = ? AND grade IS NOT NULL AND kind <> 'propagated'
        GROUP BY topic, document HAVING max(adjudicated) = 0
@@ -297,9 +297,7 @@ def probe_answers(store: Store, layers: Sequence[str]) -> list[tuple[str, Graded
     return [(name, (bool(first), before), (bool(again), now)) for name, first, before, again, now in rows]
 
 
-answered_pairs: Query[set[tuple[str, str]]] = Query(
-    "SELECT DISTINCT topic, document FROM judgments WHERE layer = ?", set
-)
+answered_pairs = Query[set[tuple[str, str]]]("SELECT DISTINCT topic, document FROM judgments WHERE layer = ?", set)
 """The (topic, document) that have a standing answer in a layer, with a grade or without."""
 
 

@@ -47,7 +47,7 @@ def _with_answer(known: Answers, assessor: str, answer: Sequence[Any]) -> Answer
 
 _ANSWERED = "adjudicated = 1 OR iif(assessor = ?3, kind <> 'postponed', grade IS NOT NULL)"
 
-pool_counts: Query[list[tuple[str, int, int, int]]] = Query(
+pool_counts = Query[list[tuple[str, int, int, int]]](
     f"""WITH stood AS MATERIALIZED (
             SELECT topic, (SELECT max(CASE WHEN {_ANSWERED} THEN 2 ELSE assessor = ?3 END)
                            FROM judgments WHERE judgments.topic = pool_entries.topic AND layer = ?2
@@ -83,7 +83,7 @@ def own_grades(
     return {document: None if scale in other_than else grade for document, grade, scale, _ in rows}
 
 
-own_relevance: Query[dict[str, bool]] = Query(
+own_relevance = Query[dict[str, bool]](
     """SELECT document, grade >= relevant_from FROM judgments INDEXED BY judgments_by_assessor
        JOIN scales ON version = scale
        WHERE layer = ? AND topic = ? AND assessor = ? AND adjudicated = 0 AND grade IS NOT NULL""",
@@ -102,7 +102,7 @@ def judged_and_probed(store: Store, layer: str, topic: str, *, assessor: str) ->
     return store.column(judged, *values), set(store.column(probed, *values))
 
 
-own_topics: Query[list[str]] = Query(
+own_topics = Query[list[str]](
     "SELECT topic FROM judgments WHERE layer = ? AND assessor = ? GROUP BY topic ORDER BY max(event) DESC", column
 )
 """The topics of a layer in which an assessor has answered something, that of the latest answer first."""
@@ -143,7 +143,7 @@ def pace_of(store: Store, *, assessor: str, since: str, limit: int) -> tuple[int
     return int(count), [row[0] for row in reversed(store.rows(query, assessor, limit))]
 
 
-changes_of_others: Query[int] = Query("PRAGMA data_version", value)
+changes_of_others = Query[int]("PRAGMA data_version", value)
 """A number that changes whenever another connection has written to the file."""
 
 
@@ -184,7 +184,7 @@ tried_hits = Query(
 )
 """The hits of a draft that are judged, by rank."""
 
-refused_topics: Query[dict[str, str]] = Query(
+refused_topics = Query[dict[str, str]](
     "SELECT topic, reason FROM topic_drafts WHERE state = 'refused' ORDER BY topic", dict
 )
 """The topics that were refused, each with the reason."""
@@ -303,7 +303,7 @@ def packet_facts(store: Store) -> PacketFacts | None:
     return None if found is None else PacketFacts(**{part: found[part] for part in _PACKET_PARTS})
 
 
-answered_in_packet: Query[list[tuple[int, int]]] = Query(
+answered_in_packet = Query[list[tuple[int, int]]](
     f"""SELECT count(*), count(*) FILTER (WHERE EXISTS (
                    SELECT 1 FROM judgments WHERE judgments.topic = queue_entries.topic
                    AND judgments.document = queue_entries.document AND judgments.layer = ?
@@ -319,13 +319,10 @@ answered_in_packet: Query[list[tuple[int, int]]] = Query(
 
 @dataclass(frozen=True, slots=True)
 class QueueFacts:
-    """What is known of a queue: what it is for, and in which layer its judgments go."""
+    """A queue: its number, and the layer that its judgments go into."""
 
     number: int
-    name: str
-    purpose: str
     layer: str
-    made: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,18 +353,16 @@ def add_queue(
 
 def queue_named(store: Store, name: str) -> QueueFacts:
     """The queue of this name."""
-    row = store.row("SELECT number, name, purpose, layer, made FROM queues WHERE name = ?", name)
+    row = store.row("SELECT number, layer FROM queues WHERE name = ?", name)
     if row is None:
         raise UnknownName("queue", name, store.column("SELECT name FROM queues"))
     return QueueFacts(*row)
 
 
-queue_topics: Query[list[str]] = Query(
-    "SELECT DISTINCT topic FROM queue_entries WHERE queue = ? ORDER BY topic", column
-)
+queue_topics = Query[list[str]]("SELECT DISTINCT topic FROM queue_entries WHERE queue = ? ORDER BY topic", column)
 """The topics of a queue by its number."""
 
-queue_documents: Query[list[tuple[str, int]]] = Query(
+queue_documents = Query[list[tuple[str, int]]](
     "SELECT document, position FROM queue_entries WHERE queue = ? AND topic = ?", list
 )
 """(document, position) of one topic of a queue."""
@@ -387,7 +382,7 @@ class Refusal:
     happened: str
 
 
-answer_counts: Query[list[tuple[str, str, str, int]]] = Query(
+answer_counts = Query[list[tuple[str, str, str, int]]](
     """SELECT topic, assessor, kind, count(*) FROM judgments WHERE layer = ? AND adjudicated = 0
        GROUP BY topic, assessor, kind ORDER BY assessor, kind""",
     list,
@@ -395,14 +390,14 @@ answer_counts: Query[list[tuple[str, str, str, int]]] = Query(
 """(topic, assessor, kind, how many answers of it stand) of a layer; decisions are left out."""
 
 
-seconds_by_assessor: Query[dict[str, list[float]]] = Query(
+seconds_by_assessor = Query[dict[str, list[float]]](
     """SELECT assessor, seconds FROM judgment_events
        WHERE layer = ? AND kind IN ('judged', 'cannot-judge') AND seconds IS NOT NULL ORDER BY sequence""",
     grouped,
 )
 """The seconds of attention of each assessor's judgments in a layer, those that were undone too."""
 
-last_seen: Query[dict[str, str]] = Query(
+last_seen = Query[dict[str, str]](
     """SELECT name, moment FROM (
            SELECT name, (SELECT max(happened) FROM judgment_events WHERE assessor = name) AS moment FROM assessors)
        WHERE moment <> ''""",
@@ -464,7 +459,7 @@ def older_than(store: Store, versions: tuple[int, int] | None = None, *, layer: 
     return int(store.value(f"SELECT count(*) FROM judgments WHERE {where}", *values))
 
 
-off_scale: Query[int] = Query(
+off_scale = Query[int](
     """SELECT count(*) FROM judgments WHERE grade IS NOT NULL
        AND grade NOT IN (SELECT grade FROM grades WHERE grades.scale = ?)""",
     value,

@@ -72,14 +72,14 @@ def choices(store: Store, pool: int, *, after: int = 0, pair: tuple[str, str] | 
     ]
 
 
-last_choice: Query[tuple[int, str]] = Query(
+last_choice = Query[tuple[int, str]](
     "SELECT number, hash FROM pool_choices WHERE pool = ? ORDER BY number DESC LIMIT 1",
     lambda rows: rows[0] if rows else (0, ""),
 )
 """The number and the hash of the latest choice of a pool; (0, "") where there is none."""
 
 
-hash_of_choice: Query[str | None] = Query("SELECT hash FROM pool_choices WHERE pool = ? AND number = ?", value)
+hash_of_choice = Query[str | None]("SELECT hash FROM pool_choices WHERE pool = ? AND number = ?", value)
 """The hash of a choice of a pool by its number, or None: what was written may have been rolled back."""
 
 
@@ -95,7 +95,7 @@ def record_choices(store: Store, pool: int, made: Iterable[RecordedChoice]) -> s
     return before
 
 
-ends: Query[dict[str, RecordedEnd]] = Query(
+ends = Query[dict[str, RecordedEnd]](
     "SELECT topic, rule, version, known, final, ended FROM pool_ends WHERE pool = ?",
     lambda rows: {row[0]: RecordedEnd(row[0], row[1], row[2], row[3], bool(row[4]), row[5]) for row in rows},
 )
@@ -121,9 +121,7 @@ def count_in_stratum(store: Store, pool: int, topic: str, stratum: tuple[int, st
     )
 
 
-last_position: Query[int] = Query(
-    "SELECT coalesce(max(position), 0) FROM pool_entries WHERE pool = ? AND topic = ?", value
-)
+last_position = Query[int]("SELECT coalesce(max(position), 0) FROM pool_entries WHERE pool = ? AND topic = ?", value)
 """The position of the last entry of a topic; 0 where it has none."""
 
 
@@ -156,10 +154,10 @@ def touched(store: Store, *, after: tuple[int, str]) -> set[tuple[str, str]] | N
     )
 
 
-thresholds: Query[dict[int, int]] = Query("SELECT version, relevant_from FROM scales", dict)
+thresholds = Query[dict[int, int]]("SELECT version, relevant_from FROM scales", dict)
 """For each version of the scale the lowest grade that counts as relevant."""
 
-seconds_of_judging: Query[list[float]] = Query(
+seconds_of_judging = Query[list[float]](
     "SELECT seconds FROM judgment_events WHERE kind = 'judged' AND source = 'person' AND seconds > 0", column
 )
 """The seconds of attention of every judgment that people gave."""

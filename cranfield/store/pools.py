@@ -57,7 +57,7 @@ def add_pool(store: Store, facts: PoolFacts) -> int:
     return store.insert(f"INSERT INTO pools ({_FACTS}) VALUES ({marks(row)})", *row)
 
 
-pool_number: Query[int] = Query("SELECT number FROM pools WHERE name = ?", value)
+pool_number = Query[int]("SELECT number FROM pools WHERE name = ?", value)
 """The number of a pool that is there."""
 
 pool_facts = Query(f"SELECT {_FACTS} FROM pools ORDER BY number", records(PoolFacts))
@@ -107,45 +107,45 @@ def story(store: Store, name: str, topic: str, document: str) -> Entry | None:
 
 _POOL = "pool = (SELECT number FROM pools WHERE name = ?)"
 
-stands_for: Query[str | None] = Query(
+stands_for = Query[str | None](
     f"SELECT representative FROM pool_duplicates WHERE {_POOL} AND topic = ? AND document = ?", value
 )
 """The near-duplicate that stands for a document of a topic in a pool, or None."""
 
-represented_by: Query[list[str]] = Query(
+represented_by = Query[list[str]](
     f"SELECT document FROM pool_duplicates WHERE {_POOL} AND topic = ? AND representative = ? ORDER BY document",
     column,
 )
 """The near-duplicates that stay out of a pool because a document stands for them."""
 
-passed_over_by: Query[list[str]] = Query(
+passed_over_by = Query[list[str]](
     f"SELECT stratum FROM pool_undrawn WHERE {_POOL} AND topic = ? AND document = ? ORDER BY step", column
 )
 """The strata whose sample passed over a document."""
 
-judged_of_topics: Query[dict[str, int]] = Query("SELECT topic, judged FROM progress WHERE pool = ?", dict)
+judged_of_topics = Query[dict[str, int]]("SELECT topic, judged FROM progress WHERE pool = ?", dict)
 """How many documents of each topic of a pool are judged."""
 
-entries_by_run: Query[list[tuple[str, str, str]]] = Query(
+entries_by_run = Query[list[tuple[str, str, str]]](
     f"SELECT topic, document, run FROM pool_ranks WHERE {_POOL} ORDER BY topic, document, run", list
 )
 """(topic, document, run) of everything that a run contributed to a pool."""
 
-clusters_by_document: Query[dict[str, int]] = Query("SELECT document, cluster FROM duplicates", dict)
+clusters_by_document = Query[dict[str, int]]("SELECT document, cluster FROM duplicates", dict)
 """The near-duplicate cluster of each document that is in one."""
 
-clusters_of_version: Query[dict[str, int]] = Query(
+clusters_of_version = Query[dict[str, int]](
     f"SELECT document, cluster FROM pool_clusters WHERE {_POOL} AND version = ?", dict
 )
 """The near-duplicates that a version of a pool went by; nothing where it does not look at them."""
 
-documents_to_judge: Query[list[tuple[str, int]]] = Query(
+documents_to_judge = Query[list[tuple[str, int]]](
     f"SELECT document, position FROM pool_entries WHERE {_POOL} AND topic = ?", list
 )
 """(document, position) of one topic of a pool."""
 
 
-is_pooled: Query[bool] = Query(
+is_pooled = Query[bool](
     "SELECT 1 FROM pools JOIN pool_entries ON pool = number WHERE topic = ? AND document = ? LIMIT 1", bool
 )
 """Whether a document of a topic is in a pool."""
@@ -422,7 +422,7 @@ def sampled_strata(store: Store) -> tuple[dict[Pair, str], dict[Pair, str]] | No
     return chosen, passed_over
 
 
-draws_unevenly: Query[bool] = Query(
+draws_unevenly = Query[bool](
     """SELECT 1 FROM pool_entries WHERE probability < 1 GROUP BY pool, topic, step, stratum, version
        HAVING max(probability) - min(probability) > 1e-9 LIMIT 1""",
     bool,

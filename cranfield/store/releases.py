@@ -30,7 +30,7 @@ def add(store: Store, facts: ReleaseFacts, rows: Iterable[tuple[str, str, int]])
     store.put("release_rows", ((facts.name, *row) for row in rows))
 
 
-known: Query[dict[str, ReleaseFacts]] = Query(
+known = Query[dict[str, ReleaseFacts]](
     "SELECT name, content_hash, rows, manifest, made FROM releases ORDER BY made, name",
     lambda rows: {row[0]: ReleaseFacts(*row) for row in rows},
 )
@@ -45,7 +45,5 @@ def fetch(store: Store, name: str) -> ReleaseFacts:
     return releases[name]
 
 
-rows: Query[list[tuple[str, str, int]]] = Query(
-    "SELECT topic, document, grade FROM release_rows WHERE release = ?", list
-)
+rows = Query[list[tuple[str, str, int]]]("SELECT topic, document, grade FROM release_rows WHERE release = ?", list)
 """(topic, document, grade) of a release by its name, sorted."""
