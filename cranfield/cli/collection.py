@@ -117,8 +117,7 @@ def check(collection: Collection = COLLECTION, format: Format = "table") -> None
     table = soundness.table()
     # In the terminal, problems are listed below the table.
     console.put_table(table.select([0, 1, 2]) if format == "table" else table, format)
-    for remark in soundness.remarks:
-        console.say(remark)
+    console.say(*soundness.remarks)
     if soundness.wrong:
         raise typer.Exit(1)
 
@@ -148,13 +147,13 @@ def demo(
         words = [str(places[place] / name) if place in places else place for place, _, name in parts]
         at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
         if words[:2] == ["judge", "import"] and "--layer" not in words and at_terminal:
-            console.say()
+            console.say("")
             if typer.confirm("Do you want to judge a few documents yourself? (q ends the judging session)", err=True):
                 _run(["judge", "--assessor", "you", "--topic", "T01", "-C", str(database)])
-        console.say()
+        console.say("")
         console.say(sentence)
         _run([*words, "-C", str(database)])
-    console.say()
+    console.say("")
     console.say(f"The report is {folder / 'report.html'}: open it in a browser.")
     console.say(f"The collection is {database}. Try for example: {console.hint('runs list', database)}")
     if which("cranfield") is None and sys.prefix != sys.base_prefix:

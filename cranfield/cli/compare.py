@@ -133,8 +133,7 @@ def compare(
             verdicts=not no_verdict,
             by_topic=by_topic,
         )
-    for note in result.notes:
-        console.say(note)
+    console.say(*result.notes)
     to_file = format == "table" and console.goes_elsewhere(format)
     if format in DATA_FORMATS:
         console.put_table(result.table(), format)
@@ -146,5 +145,4 @@ def compare(
             console.put_table(table, format, wide=True, follows=number > 0)
     if plot:
         console.say(f"plotted {workflow.plot_comparison(result, plot)} to {plot}")
-    for remark in result.remarks_on(with_qrels=not to_file, prefix="note: "):
-        console.say(remark)
+    console.say(*result.remarks_on(with_qrels=not to_file, prefix="note: "))

@@ -114,14 +114,15 @@ def name_of_assessor(name: str) -> str:
     return name
 
 
-def say(text: str = "") -> None:
-    """Narrate: one line on standard error, folded between words on a terminal. A command stays in one piece."""
-    shown = visible(text)
-    if sys.stderr.isatty() and not text.startswith("$ "):
-        width = get_terminal_size().columns
-        folded = (fill(line, width, break_long_words=False, break_on_hyphens=False) for line in shown.split("\n"))
-        shown = "\n".join(folded)
-    print(shown, file=sys.stderr)  # noqa: T201
+def say(*lines: str) -> None:
+    """Narrate: lines on standard error, folded between words on a terminal. A command stays in one piece."""
+    for text in lines:
+        shown = visible(text)
+        if sys.stderr.isatty() and not text.startswith("$ "):
+            width = get_terminal_size().columns
+            folded = (fill(line, width, break_long_words=False, break_on_hyphens=False) for line in shown.split("\n"))
+            shown = "\n".join(folded)
+        print(shown, file=sys.stderr)  # noqa: T201
 
 
 def hint(command: str, collection: Path) -> str:
@@ -142,13 +143,11 @@ def show(result: Result, format: str = "table", *, whole: bool = False) -> None:
 
     With `whole` its tables are cut short on a screen alone: whatever is pasted elsewhere has all of it.
     """
-    for note in result.notes:
-        say(note)
+    say(*result.notes)
     is_data = format in DATA_FORMATS or (whole and format != "table")
     for table in [result.table()] if is_data else result.tables():
         put_table(table, format, wide=result.wide)
-    for remark in result.remarks:
-        say(remark)
+    say(*result.remarks)
 
 
 def put_table(table: Table, format: str = "table", *, wide: bool = False, follows: bool = False) -> None:

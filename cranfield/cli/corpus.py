@@ -134,8 +134,7 @@ def search(
         return
     lines = [(f"{hit.document}  {shortened(hit.title, 80)}  ({hit.score:.2f})", hit.snippet) for hit in result.hits]
     console.put_marked(lines, start=HIT_START, end=HIT_END)
-    for remark in result.remarks:
-        console.say(remark)
+    console.say(*result.remarks)
 
 
 @app.command()

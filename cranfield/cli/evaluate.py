@@ -103,13 +103,8 @@ def evaluate(
         figures.kind_of(plot)  # refused before anything is computed
     words = runs or []
     if explain:
-        if len(words) not in (2, 3):
-            raise typer.BadParameter("--explain needs RUN TOPIC, or RUN TOPIC RUN")
         given = {"--by-topic": by_topic, "--best-first": best_first, "--topics": topics != "qrels"}
-        idle = [name for name, value in (given | {"--letters": letters, "--plot": plot}).items() if value]
-        if idle:
-            said = f"--explain shows the lists of one topic; {', '.join(idle)} does not apply"
-            raise typer.BadParameter(said)
+        _check_explain(words, given | {"--letters": letters, "--plot": plot})
     measures = measure or reading.DEFAULT_MEASURES
     named = [words[0], *words[2:]] if explain else runs
     chosen: dict[str, Any] = {"like": like, "ties": ties, **console.novelty(duplicates)}
@@ -131,6 +126,15 @@ def evaluate(
     _put_scores(found, format)
     if plot:
         console.say(f"plotted {evaluate_figures.plot_evaluation(found, plot)} to {plot}")
+
+
+def _check_explain(words: list[str], others: dict[str, Any]) -> None:
+    """Refuse what `--explain` cannot show."""
+    if len(words) not in (2, 3):
+        raise typer.BadParameter("--explain needs RUN TOPIC, or RUN TOPIC RUN")
+    idle = [name for name, value in others.items() if value]
+    if idle:
+        raise typer.BadParameter(f"--explain shows the lists of one topic; {', '.join(idle)} does not apply")
 
 
 def _put_scores(found: "workflow.Evaluation", format: str) -> None:
@@ -169,7 +173,6 @@ def _put_lists(found: "explaining.Explanation", format: str) -> None:
     for table in tables[:-1]:
         console.put_table(table, format)
     console.put_table(tables[-1].with_notes(carried), format)
-    for remark in found.remarks if format == "table" else ():
-        console.say(remark)
+    console.say(*(found.remarks if format == "table" else ()))
     if not elsewhere:
         console.say(found.made_with)

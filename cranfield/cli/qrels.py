@@ -76,8 +76,7 @@ def export(
         made = stage.export(which, format=to, binary=binary, binary_from=binary_from, selection=selection)
     with console.binary_output(output, replace=replace) as stream:
         made.write(stream)
-    for remark in made.remarks:
-        console.say(remark)
+    console.say(*made.remarks)
 
 
 @app.command()
@@ -114,8 +113,7 @@ def import_(
     """Release the qrels of a file (cranfield judge import turns them into judgments)."""
     with console.collection(collection) as store:
         made = qrels.Qrels(store).import_(file, name, format=from_, note=note)
-    for remark in made.remarks:
-        console.say(remark)
+    console.say(*made.remarks)
 
 
 @app.command("list")

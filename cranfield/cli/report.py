@@ -10,6 +10,7 @@ from cranfield.base.registry import deferred
 from cranfield.base.text import counted
 from cranfield.cli import console
 from cranfield.cli.console import COLLECTION, Collection
+from cranfield.cli.reuse import Layers, QrelsWord
 
 with deferred:
     from cranfield.workflows.report import material
@@ -23,10 +24,6 @@ Measures = Annotated[
     list[str] | None,
     typer.Option("-m", "--measure", help="A measure; repeatable. [default: nDCG@10, AP, P@10]"),
 ]
-QrelsWord = Annotated[
-    str | None, typer.Option("--qrels", help="A qrels file, a release, or now (the current judgments).")
-]
-Layers = Annotated[list[str] | None, typer.Option("--layer", help="A layer of judgments; repeatable.")]
 Public = Annotated[bool, typer.Option("--public", help="Omit the names of assessors and the titles of documents.")]
 Tables = Annotated[Path | None, typer.Option(help="Also write every table to this folder.")]
 TableFormat = Annotated[

@@ -97,12 +97,10 @@ def reuse(
             further=further,
             thresholds=values,
         )
-        for note in found.narration():
-            console.say(note)
+        console.say(*found.narration())
         is_data = format in DATA_FORMATS
         if not is_data and table is None:
-            for sentence in found.about_collection():
-                console.say(sentence)
+            console.say(*found.about_collection())
         for one in [found.table(table or "runs")] if is_data else found.tables(table):
             console.put_table(one, format, wide=True)
         for sentence in found.about_runs() if describe else ():

@@ -11,6 +11,7 @@ from cranfield.base.registry import deferred
 from cranfield.base.text import visible_line
 from cranfield.cli import console
 from cranfield.cli.console import COLLECTION, Collection, Format, Replace
+from cranfield.cli.corpus import From
 
 with deferred:
     from cranfield.workflows.runs import runs as stage
@@ -20,9 +21,6 @@ app = typer.Typer(name="runs", help="Ranked runs of systems.", no_args_is_help=T
 
 Files = Annotated[
     list[Path], typer.Argument(help="Run files (also compressed), or a runs.toml that describes several.")
-]
-From = Annotated[
-    str | None, typer.Option("--from", help="The format, if it is not recognised (see cranfield formats).")
 ]
 Order = Annotated[
     Literal["score", "rank", "file"] | None,
@@ -61,8 +59,7 @@ def check(
         console.put("".join(f"{visible_line(line)}\n" for line in result.summaries()))
     else:
         console.put_table(result.table(), format)
-    for remark in result.remarks:
-        console.say(remark)
+    console.say(*result.remarks)
     if any(outcome.errors_left for outcome in result.outcomes):
         raise typer.Exit(1)
 
@@ -143,8 +140,7 @@ def export(
     """Export a run as an equivalent file."""
     with console.collection(collection) as store, console.binary_output(output, replace=replace) as stream:
         notes = stage.Runs(store).export(name, stream, format=to)
-    for note in notes:
-        console.say(note)
+    console.say(*notes)
 
 
 @app.command(options_metavar="--because TEXT [OPTIONS]")
@@ -194,5 +190,4 @@ def make(
         made = runs.make(system, tag=tag, fields=tuple(field or ["title"]), depth=depth, options=options)  # type: ignore[arg-type]
         with console.binary_output(target, replace=replace) as stream:
             lines = made.write(stream)
-    for note in made.notes(target, lines, partial(console.hint, collection=collection)):
-        console.say(note)
+    console.say(*made.notes(target, lines, partial(console.hint, collection=collection)))

@@ -161,15 +161,9 @@ class Releases(Result):
     manifests: tuple[Manifest, ...]
     remarks: Sequence[str]
 
-    def table(self) -> Table:
-        """Give one row for each release."""
-        return self._table(None, None)
-
-    def tables(self) -> list[Table]:
-        """Give the same, with the beginning of each hash and the day."""
-        return [self._table(HASH_SHOWN, 10)]
-
-    def _table(self, digits: int | None, day: int | None) -> Table:
+    def table(self, *, short: bool = False) -> Table:
+        """One row for each release; the `short` one has the beginning of each hash, and the day."""
+        digits, day = (HASH_SHOWN, 10) if short else (None, None)
         rows = [
             (
                 one.name,
@@ -184,3 +178,7 @@ class Releases(Result):
         ]
         source, created = Column("made_from", "source"), Column("made", "created")
         return table_of(["release", "topics", "judged", "unjudged", "content_hash", source, created], rows)
+
+    def tables(self) -> list[Table]:
+        """What fits on a screen."""
+        return [self.table(short=True)]

@@ -175,11 +175,6 @@ class Comparison(Result):
             *(note for one in self.compared for note in one.power_notes()),
         ]
 
-    def attributes(self) -> dict[str, Any]:
-        """Give what all rows were made with."""
-        scores = self.evaluation.scores
-        return {"qrels": scores.qrels_hash, "reference": scores.order, **self.compared[0].options.record()}
-
     def table(self) -> Table:
         """Give one row per measure and pair, or per measure, pair and topic, with what all were made with."""
         rows = [
@@ -195,7 +190,8 @@ class Comparison(Result):
 
     def frame(self) -> pd.DataFrame:
         """Give the rows as a pandas frame; its attributes carry what all were made with, and all notes."""
-        frame, made = self.table().frame(), self.attributes()
+        frame, scores = self.table().frame(), self.evaluation.scores
+        made = {"qrels": scores.qrels_hash, "reference": scores.order, **self.compared[0].options.record()}
         frame = frame.drop(columns=[name for name in made if name in frame])
         frame.attrs.update(made, notes=[*self.notes, *self.remarks_on()])
         return frame

@@ -274,12 +274,13 @@ class Inputs:
     def facts(self) -> dict[str, Value]:
         """What is in the collection."""
         known = status.status(self.collection("this"))
-        judged = f"{known.judged:,} of {known.pooled:,} pooled" if known.pooled else f"{known.judged:,}"
+        counts = known.counts
+        judged = f"{counts.judged:,} of {counts.pooled:,} pooled" if counts.pooled else f"{counts.judged:,}"
         return {
             "collection": known.name,
             "file": known.path,
-            "documents": known.documents,
-            "topics": known.topics,
+            "documents": counts.documents,
+            "topics": counts.topics,
             "runs": listed([run.name for run in known.runs]),
             "pools": ", ".join(pool.name for pool in known.pools) or "none",
             "judged": judged,

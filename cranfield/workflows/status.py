@@ -30,19 +30,12 @@ class Status(Result):
     settings: dict[str, Any]
     scale: GradeScale
     guidelines_version: int
-    documents: int
-    topics: int
-    duplicate_clusters: int
+    counts: judging.Counts
     runs: tuple[stored_runs.RunFacts, ...]
     withdrawn: int
     pools: tuple[PoolFacts, ...]
-    pooled: int
-    judged: int
-    unjudged: int
     assessors: int
-    assigned_topics: int
     refused_topics: tuple[str, ...]
-    releases: int
     troubles: tuple[str, ...]
     unpooled: tuple[str, ...] = ()
     older: int = 0
@@ -64,14 +57,14 @@ class Status(Result):
     def next_step(self) -> tuple[str, str]:
         """The next thing to do, and the command for it."""
         if self.packet_for:
-            if not self.unjudged:
+            if not self.counts.unjudged:
                 send = "everything is judged; send the file back to the organiser, who merges it with"
                 return send, "judge merge FILE"
-            judged = f"{self.judged:,} of {counted(self.pooled, 'document')} judged"
+            judged = f"{self.counts.judged:,} of {counted(self.counts.pooled, 'document')} judged"
             return f"judge: {judged}; then send the file back", "judge"
-        if not self.documents:
+        if not self.counts.documents:
             return "add documents", "corpus add FILE…"
-        if not self.topics:
+        if not self.counts.topics:
             return "add topics", "corpus topics FILE"
         if not self.runs:
             return "submit runs (or make some with cranfield runs make)", "runs submit FILE…"
@@ -79,14 +72,14 @@ class Status(Result):
             return "no run contributes to a pool yet; submit one", "runs submit --contributing FILE…"
         if not self.pools:
             return "build a pool", "pool build 'depth 10'"
-        if not self.judged and not self.assigned_topics:
+        if not self.counts.judged and not self.counts.assigned_topics:
             return "judge; with several assessors, assign topics first (cranfield judge assign)", "judge"
-        if self.unjudged:
-            return f"judge: {counted(self.unjudged, 'unjudged pooled document')}", "judge"
+        if self.counts.unjudged:
+            return f"judge: {counted(self.counts.unjudged, 'unjudged pooled document')}", "judge"
         if self.unfinished:
             more = f"continue judging: {counted(self.unfinished, 'topic')} of a live pool will get more documents"
             return more, "judge"
-        if not self.releases:
+        if not self.counts.releases:
             return "everything is judged; release the qrels under a name", "qrels release NAME"
         return "score the runs (then cranfield reuse and cranfield report)", "evaluate"
 
@@ -97,19 +90,19 @@ class Status(Result):
             "name": self.name,
             "scale": f"{scale} (relevant from {self.scale.relevant_from})",
             "guidelines": f"version {self.guidelines_version}" if self.guidelines_version else "none",
-            "documents": self.documents,
-            "duplicate clusters": self.duplicate_clusters,
-            "topics": self.topics,
+            "documents": self.counts.documents,
+            "duplicate clusters": self.counts.clusters,
+            "topics": self.counts.topics,
             "runs": len(self.runs),
             "contributing runs": self.contributing,
             "groups": self.groups,
             "withdrawn runs": self.withdrawn,
             "pools": len(self.pools),
-            "pooled documents": self.pooled,
-            "judged documents": self.judged,
-            "pooled, not judged": self.unjudged,
+            "pooled documents": self.counts.pooled,
+            "judged documents": self.counts.judged,
+            "pooled, not judged": self.counts.unjudged,
             "assessors": self.assessors,
-            "releases": self.releases,
+            "releases": self.counts.releases,
         }
         if self.older:
             facts["judged under an older scale or guidelines"] = self.older
@@ -143,33 +136,25 @@ def status(store: Store, *, hint: Callable[[str], str] = "cranfield {}".format) 
         settings, packet = store.settings(), judging.packet_facts(store)
         people = [name for name, kind in events.assessors(store).items() if kind == "person"]
         layer = MAIN if packet is None else packet.layer
-        counts = judging.counts(store, layer)
         now = Status(
             path=str(store.path),
             name=settings.get("name", ""),
             settings=settings,
             scale=store.scale(),
             guidelines_version=store.versions()[1],
-            documents=counts.documents,
-            topics=counts.topics,
-            duplicate_clusters=counts.clusters,
+            counts=judging.counts(store, layer),
             runs=standing,
             withdrawn=len(everything) - len(standing),
             pools=tuple(pools.pool_facts(store)),
-            pooled=counts.pooled,
-            judged=counts.judged,
-            unjudged=counts.unjudged,
             assessors=len(people),
-            assigned_topics=counts.assigned_topics,
             refused_topics=tuple(judging.refused_topics(store)),
-            releases=counts.releases,
             # What is risky only where several write at once is told where several judge.
             troubles=tuple(known_troubles(store.path, shared=len(people) > 1)),
             unpooled=tuple(unpooled_runs(store, standing)),
             older=judging.older_than(store, layer=layer),
             hint=hint,
         )
-        if not now.unjudged:
+        if not now.counts.unjudged:
             # Reading plans takes long; it is asked only where all that is pooled so far is judged.
             live = [facts.name for facts in now.pools if plan.parse_stored(facts.plan_in_full).adaptive]
             unfinished = 0
@@ -180,7 +165,8 @@ def status(store: Store, *, hint: Callable[[str], str] = "cranfield {}".format) 
         if packet is None:
             return now
         [(queued, judged)] = judging.answered_in_packet(store, packet.layer, packet.assessor)
-        return replace(now, pooled=queued, judged=judged, unjudged=queued - judged, packet_for=packet.assessor)
+        counts = now.counts._replace(pooled=queued, judged=judged, unjudged=queued - judged)
+        return replace(now, counts=counts, packet_for=packet.assessor)
 
 
 def unpooled_runs(store: Store, runs: Sequence[stored_runs.RunFacts]) -> list[str]:

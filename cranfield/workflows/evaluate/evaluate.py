@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -273,13 +273,9 @@ def evaluate(
     if foreign:
         found = _score_with_foreign(request, measures, store, progress)
     else:
-        if request.duplicates == "novelty" and request.ties != "trec":
-            raise UsageError(
-                "--duplicates novelty cannot be combined with --ties: the tie order decides which copy comes first"
-            )
-        clusters = corpus.clusters_for(request.clusters, store) if request.duplicates == "novelty" else None
-        known = reading.read_aligned(request, store, progress) if read is None else read()
-        found = _score(request, measures, known, clusters)
+        read = read or partial(reading.read_aligned, request, store, progress)
+        by_novelty = request.duplicates == "novelty"
+        found = _score_by_novelty(request, measures, read, store) if by_novelty else _score(request, measures, read())
     facts = [*found.facts, *_grade_notes(measures, store)]
     if foreign and field is not None:
         facts.append("no verdicts: the effect of unjudged documents on measures of ir_measures is not known")
@@ -287,21 +283,27 @@ def evaluate(
     return replace(found, letters=letters, facts=tuple(facts))
 
 
-def _score(
-    request: Request,
-    measures: list[measuring.AnyMeasure],
-    read: Read,
-    clusters: Mapping[str, Hashable] | None,
+def _score_by_novelty(
+    request: Request, measures: list[measuring.AnyMeasure], read: Callable[[], Read], store: Store | None
 ) -> Evaluation:
-    """Score by our own measures, with ties as asked for, or by novelty."""
-    aligned, rounding, facts = read.aligned, request.like or "exact", [*_tag_notes(read.runs)]
-    if clusters is not None:
-        novel = scoring.by_novelty(aligned, read.qrels, read.runs, clusters)
-        found, plain = (scoring.score(one, measures, rounding=rounding) for one in (novel, aligned))
-        lost = counted(int(((aligned.lists.grades > 0) & (novel.lists.grades == 0)).sum()), "retrieved document")
-        facts.append(f"novelty: {lost} with a grade above 0 counted as not relevant (near-duplicates)")
-        changes = tuple(scoring.rank_changes(found, plain))
-        return Evaluation(scores=found, plain=plain, changes=changes, facts=tuple(facts))
+    """Score with near-duplicates of a document above counted as not relevant, and as the lists stand."""
+    if request.ties != "trec":
+        raise UsageError(
+            "--duplicates novelty cannot be combined with --ties: the tie order decides which copy comes first"
+        )
+    clusters, known = corpus.clusters_for(request.clusters, store), read()
+    novel = scoring.by_novelty(known.aligned, known.qrels, known.runs, clusters)
+    rounding = request.like or "exact"
+    found, plain = (scoring.score(one, measures, rounding=rounding) for one in (novel, known.aligned))
+    lost = counted(int(((known.aligned.lists.grades > 0) & (novel.lists.grades == 0)).sum()), "retrieved document")
+    fact = f"novelty: {lost} with a grade above 0 counted as not relevant (near-duplicates)"
+    changes = tuple(scoring.rank_changes(found, plain))
+    return Evaluation(scores=found, plain=plain, changes=changes, facts=(*_tag_notes(known.runs), fact))
+
+
+def _score(request: Request, measures: list[measuring.AnyMeasure], read: Read) -> Evaluation:
+    """Score by our own measures, with ties as asked for."""
+    aligned, facts = read.aligned, [*_tag_notes(read.runs)]
     if read.qrels.strata is not None:
         drawn, many = int((read.qrels.grades >= 0).sum()), len(read.qrels)
         said = "use xinfAP, infNDCG, statAP and statP; other measures count the rest as not relevant"
@@ -309,7 +311,7 @@ def _score(
         if empty := aligned.lists.sample.strata_without_draws():
             facts.append(f"{counted(empty, 'stratum', 'strata')} without a sampled document")
     moved: tuple[tie_orders.Moved, ...] = ()
-    found = scoring.score(aligned, measures, rounding=rounding)
+    found = scoring.score(aligned, measures, rounding=request.like or "exact")
     if request.ties == "trec":
         if aligned.tied.any():
             moved = tuple(tie_orders.moved_by_ties(aligned, found))

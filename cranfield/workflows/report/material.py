@@ -192,7 +192,7 @@ def _topics(store: Store, material: Material) -> Iterator[TopicPart]:
         runs_and_rank = {(name, document): (runs, rank) for name, document, runs, rank in pooled}
     titles: dict[str, str] = {}
     if not material.request.public:  # titles are text of documents
-        judged_only = " AND id IN (SELECT document FROM judgments)" if material.status.judged else ""
+        judged_only = " AND id IN (SELECT document FROM judgments)" if material.status.counts.judged else ""
         titles = dict(store.rows(f"SELECT id, title FROM documents WHERE title <> ''{judged_only}"))  # noqa: S608
     going_on = set(material.bias.not_exhausted) if material.bias is not None else set()
     known = documents.topics(store)

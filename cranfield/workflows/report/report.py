@@ -24,6 +24,7 @@ from cranfield.reuse.collection import CollectionReport
 from cranfield.store import documents, pools
 from cranfield.store.store import Store
 from cranfield.workflows import qrels as qrels_workflow
+from cranfield.workflows.pool.show import PoolView
 from cranfield.workflows.report import material as materials
 from cranfield.workflows.report import sections
 from cranfield.workflows.report.figures import draw_all
@@ -107,23 +108,17 @@ def collection_card(material: Material) -> dict[str, Any]:
         "counts": _counts(material),
         "scale": {
             "relevant_from": status.scale.relevant_from,
-            "grades": [
-                {"grade": one.grade, "label": one.label, "gain": one.gain, "text": one.text}
-                for one in status.scale.grades
-            ],
+            "grades": [_picked(one, "grade", "label", "gain", "text") for one in status.scale.grades],
         },
         "guidelines": {"version": status.guidelines_version},
-        "pools": _pools_in_card(material),
+        "pools": [] if material.pool is None else [_pool_in_card(material.pool)],
         "runs": [
             {"name": row["run"], **{key: row[key] for key in _RUNS if key not in ("run", "file_sha256")}}
             for row in (dict(zip(_RUNS, run, strict=True)) for run in _runs(material))
         ],
         "groups": [dict(zip(group_names, row, strict=True)) for row in groups],
         "qrels": _qrels_in_card(material),
-        "agreement": [
-            {"coefficient": one.coefficient, "value": one.value, "low": one.low, "high": one.high, "items": one.items}
-            for one in estimates
-        ],
+        "agreement": [_picked(one, "coefficient", "value", "low", "high", "items") for one in estimates],
         "reusability": {
             "collection": None if material.bias is None else _fairness(material.bias),
             "card": None if reuse is None else reuse_cards.encoded(reuse, reuse_cards.KEYS),
@@ -157,14 +152,14 @@ def card_json(card: dict[str, Any]) -> str:
 def _counts(material: Material) -> dict[str, int]:
     status = material.status
     counts = {
-        "documents": status.documents,
-        "topics": status.topics,
+        "documents": status.counts.documents,
+        "topics": status.counts.topics,
         "runs": len(status.runs),
         "groups": status.groups,
         "contributing_runs": status.contributing,
-        "pooled": status.pooled,
+        "pooled": status.counts.pooled,
         "assessors": status.assessors,
-        "duplicate_clusters": status.duplicate_clusters,
+        "duplicate_clusters": status.counts.clusters,
     }
     if material.qrels is not None:
         grades = material.qrels.grades
@@ -173,24 +168,16 @@ def _counts(material: Material) -> dict[str, int]:
     return counts
 
 
-def _pools_in_card(material: Material) -> list[dict[str, Any]]:
-    if material.pool is None:
-        return []
-    facts = material.pool.facts
-    pool = {
-        "name": facts.name,
-        "plan": facts.plan,
-        "plan_in_full": facts.plan_in_full,
-        "seed": facts.seed,
-        "judging_order": facts.judging_order,
-        "one_per_cluster": bool(facts.one_per_cluster),
-        "content_hash": facts.content_hash,
-        "made": facts.made,
-        "made_by": facts.made_by,
-        "documents": material.pool.documents,
-        "judged": material.pool.judged,
-    }
-    return [pool]
+def _picked(thing: object, *names: str) -> dict[str, Any]:
+    """Some of what a thing has, under names that a card has it by too."""
+    return {name: getattr(thing, name) for name in names}
+
+
+def _pool_in_card(pool: PoolView) -> dict[str, Any]:
+    of_plan = "name", "plan", "plan_in_full", "seed", "judging_order", "one_per_cluster"
+    facts = _picked(pool.facts, *of_plan, "content_hash", "made", "made_by")
+    facts["one_per_cluster"] = bool(facts["one_per_cluster"])
+    return {**facts, "documents": pool.documents, "judged": pool.judged}
 
 
 def _runs(material: Material) -> list[tuple[Value, ...]]:

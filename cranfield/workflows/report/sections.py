@@ -61,8 +61,8 @@ def collection_page(material: Material, drawings: Sequence[Drawing], *, missing:
     if curves := drawn("curves"):
         lead = "Precision of each run at eleven levels of recall."
         sections.append(Section("Precision and recall", curves, lead))
-    size = f"{counted(status.documents, 'document')}, {counted(len(topics), 'topic')}"
-    facts = {"documents": status.documents, "topics": len(topics)}
+    size = f"{counted(status.counts.documents, 'document')}, {counted(len(topics), 'topic')}"
+    facts = {"documents": status.counts.documents, "topics": len(topics)}
     facts |= {} if scores is None else {"runs": len(scores.run_names)}
     facts |= {"judged": sum(topic.judged for topic in topics), "relevant": sum(topic.relevant for topic in topics)}
     headline = [(name, f"{count:,}") for name, count in facts.items()]
@@ -92,15 +92,15 @@ def overview(material: Material, missing: Sequence[str]) -> Section:
     table = table_of(columns, rows, caption="Relevance scale")
     is_explained = any(step.text for step in scale.grades)
     blocks.append(TableBlock("scale", table if is_explained else table.select(range(4))))
-    if status.duplicate_clusters:
-        blocks.append(Prose(f"{counted(status.duplicate_clusters, 'cluster')} of near-duplicate documents found."))
+    if status.counts.clusters:
+        blocks.append(Prose(f"{counted(status.counts.clusters, 'cluster')} of near-duplicate documents found."))
     if material.guidelines:
         text = Literal(material.guidelines, "the guidelines")
         version = f"version {status.guidelines_version}"
         blocks.append(Fold("Guidelines for assessors", (text,), version))
     else:
         blocks.append(Prose("This collection has no written guidelines."))
-    size = f"{counted(status.documents, 'document')} and {counted(len(material.topics), 'topic')}"
+    size = f"{counted(status.counts.documents, 'document')} and {counted(len(material.topics), 'topic')}"
     return Section("Overview", tuple(blocks), f"{status.name or 'This collection'} has {size}.")
 
 
