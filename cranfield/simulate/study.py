@@ -38,15 +38,6 @@ Rows = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """Some of the ranked runs: their places in the alignment, their lists, and the row of the qrels at each rank."""
-
-    runs: Counts
-    lists: Lists
-    rows: Numbers
-
-
-@dataclass(frozen=True, eq=False)
 class Known:
     """Judgments that play the assessor, and the runs.
 
@@ -87,7 +78,7 @@ class Known:
     def reachable(self) -> int:
         """How many known relevant documents some contributing run has: no plan finds more."""
         contributing = np.flatnonzero(np.isin(self.alignment.run_names, self.pooled.names))
-        rows = self.part(contributing).rows
+        _, rows = self.part(contributing)
         return int(self.relevant[np.unique(rows[rows >= 0])].sum())
 
     @cached_property
@@ -95,33 +86,34 @@ class Known:
         """The contributing runs with their groups; a run without a group is one of its own."""
         return tuple(Contributor(run.name, run.team, run.family) for run in self.pooled.runs)
 
-    def part(self, runs: Counts) -> Part:
-        """Give some of the runs, by their places in the alignment."""
+    def part(self, runs: Counts) -> tuple[Lists, Numbers]:
+        """The lists of some runs, by their places in the alignment, and the row of the qrels at each rank."""
         lists, topics = self.alignment.lists, len(self.alignment.topic_ids)
         cells = (runs[:, np.newaxis] * topics + np.arange(topics)).ravel()
         places, _ = first_of_cells(lists, cells, lists.length[cells])
-        return Part(runs, lists.chosen(cells), self.qrels_row[places])
+        return lists.chosen(cells), self.qrels_row[places]
 
-    def scores(self, kept: Rows, measures: Sequence[Measure], part: Part | None = None) -> Scores:
-        """Score runs by some of the judgments alone, as if nothing else had been judged; all runs without a part."""
-        some = part or Part(np.arange(len(self.runs)), self.alignment.lists, self.qrels_row)
+    def scores(self, kept: Rows, measures: Sequence[Measure], runs: Counts | None = None) -> Scores:
+        """Score runs (default: all) by some of the judgments alone, as if nothing else had been judged."""
+        lists, rows = (self.alignment.lists, self.qrels_row) if runs is None else self.part(runs)
+        runs = np.arange(len(self.runs)) if runs is None else runs
         judged = np.flatnonzero(kept & self.judged)
-        topics, levels = some.lists.level_counts.shape
-        level = np.searchsorted(some.lists.levels, self.qrels.grades[judged])
+        topics, levels = lists.level_counts.shape
+        level = np.searchsorted(lists.levels, self.qrels.grades[judged])
         cells = self.qrels.topic_of_row[judged].astype(np.int64) * levels + level
         lists = replace(
-            some.lists,
-            grades=np.where(np.append(kept, False)[some.rows], some.lists.grades, NOT_POOLED),
+            lists,
+            grades=np.where(np.append(kept, False)[rows], lists.grades, NOT_POOLED),
             level_counts=np.bincount(cells, minlength=topics * levels).reshape(topics, levels),
             highest_grade=int(self.qrels.grades[judged].max(initial=0)),
             pooled_count=np.bincount(self.qrels.topic_of_row[kept], minlength=topics),
             stratified=None,
             _relevant={},
         )
-        shape = (len(measures), len(some.runs), len(self.alignment.topic_ids))
+        shape = (len(measures), len(runs), len(self.alignment.topic_ids))
         values = np.array([measure.values(lists) for measure in measures]).reshape(shape)
-        names = tuple(self.alignment.run_names[run] for run in some.runs.tolist())
-        return Scores(tuple(measures), names, self.alignment.topic_ids, values, self.alignment.scored[some.runs])
+        names = tuple(self.alignment.run_names[run] for run in runs.tolist())
+        return Scores(tuple(measures), names, self.alignment.topic_ids, values, self.alignment.scored[runs])
 
 
 def known_of(
@@ -332,7 +324,7 @@ def own_hold_out(known: Known, full: Scores, held: Sequence[Rows]) -> OwnHoldOut
     values = full.values.copy()
     for number, rows in enumerate(held):
         runs = np.flatnonzero(group_of_run == number)
-        values[:, runs] = known.scores(rows, own_measures(full.measures), known.part(runs)).values
+        values[:, runs] = known.scores(rows, own_measures(full.measures), runs).values
     return OwnHoldOut.of("group", groups, group_of_run, full, values[:, contributing])
 
 

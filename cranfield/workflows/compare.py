@@ -121,12 +121,10 @@ def _claims(
         for result in claimed_pairs(one) if one.measure in by_name else ():
             measure, first, second = by_name[one.measure], place[result.a], place[result.b]
             pair = settle.open_score(trust.field, read, measure, first, second, store=store)
-            p, corrected = float(result.adjusted_p), result.adjusted_p != result.p
-            known = trust.of(measure)
-            claim = settle.claim_of(pair, known, first, second, p=p, name_documents=False, corrected=corrected)
-            claim = (
-                replace(claim, reason=f"{claim.reason} (pool inferred)") if trust.field.knowledge.inferred else claim
-            )
+            tested: Any = {"p": float(result.adjusted_p), "corrected": result.adjusted_p != result.p}
+            claim = settle.claim_of(pair, trust.of(measure), first, second, name_documents=False, **tested)
+            if trust.field.knowledge.inferred:
+                claim = replace(claim, reason=f"{claim.reason} (pool inferred)")
             claims[one.measure, result.a, result.b] = claim
         progress("comparing pairs", done, len(compared))
     return claims if any(one.unjudged for one in claims.values()) else {}
@@ -213,9 +211,8 @@ class Comparison(Result):
             row |= {**power, **one.options.record(), **self._made()}
             if self.claims:
                 claim = self.claims.get((one.measure, result.a, result.b))
-                row["claim"] = None if claim is None else claim.level
-                row["claim_depth"] = None if claim is None else claim.down_to
-                row["claim_reason"] = None if claim is None else claim.reason
+                said = (None, None, None) if claim is None else (claim.level, claim.down_to, claim.reason)
+                row["claim"], row["claim_depth"], row["claim_reason"] = said
             if self.verdicts:
                 row |= {f"verdict_{side}": self._verdict(one, row[side]) or None for side in ("a", "b")}
             yield row
@@ -250,14 +247,8 @@ class Comparison(Result):
             yield self._standing_table(one, behind)
             drawn = f"95% intervals by {one.options.interval_draws:,} draws, seed {one.options.seed}"
             claims = [claim for (measure, _, _), claim in (self.claims or {}).items() if measure == one.measure]
-            behind = [
-                made,
-                *([drawn] if one.topics > 1 else []),
-                *all_notes([one]),
-                *one.power_notes(),
-                *_about(claims),
-            ]
-            yield self._pairs_table(one, listed, behind if alone else [])
+            behind = [made, *([drawn] if one.topics > 1 else []), *all_notes([one]), *one.power_notes()]
+            yield self._pairs_table(one, listed, [*behind, *_about(claims)] if alone else [])
 
     def _standing_table(self, one: MeasureComparison, behind: Sequence[str]) -> Table:
         """Give the entries from best to worst, with what they beat or share; of seeds also how far they differ."""

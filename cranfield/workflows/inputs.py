@@ -113,7 +113,7 @@ class Inputs:
         reproduce. `best_first` sorts runs by the first measure. The frame's `attrs` hold the hash of the qrels, the
         tie order, and in `notes` what the command line prints.
         """
-        options = dict[str, Any](like=like, ties=ties, duplicates=duplicates, letters=letters)
+        options: Any = {"like": like, "ties": ties, "duplicates": duplicates, "letters": letters}
         request = self.request(measures, runs, topics=topics, clusters=clusters, **options)
         with self.progress() as progress:
             result = self.evaluated(request, verdicts=verdicts, progress=progress)
@@ -152,7 +152,7 @@ class Inputs:
         settings: Any = {"like": like, "duplicates": duplicates}
         request = self.request(measures, runs or None, topics=topics, clusters=clusters, **settings)
         options = by_measure.Options(
-            baselines=(baselines,) if isinstance(baselines, str) else tuple(baselines),
+            baselines=words_of(baselines),
             test=test,
             correction=correction or "",
             alpha=alpha,
