@@ -115,7 +115,7 @@ class Options:
         return DRAWS if self.draws is None else self.draws
 
     def test_draws(self, pairs: int) -> int:
-        """Give how often the test draws, for so many pairs; 0 where it draws nothing."""
+        """How often the test draws, for so many pairs; 0 where it draws nothing."""
         if self.test == TUKEY:
             return self.interval_draws
         if "draws" not in signature(tests.get(self.test)).parameters:
@@ -125,7 +125,7 @@ class Options:
         return DRAWS if self.correction == "none" else enough_draws(pairs, alpha=self.alpha)
 
     def record(self) -> dict[str, Any]:
-        """Give how pairs were compared, by the names of columns; `draws` are those of the intervals."""
+        """How pairs were compared, by the names of columns; `draws` are those of the intervals."""
         return {
             "test": BESIDE_TUKEY if self.test == TUKEY else self.test,
             "correction": self.correction,
@@ -136,7 +136,7 @@ class Options:
         }
 
     def with_names(self, words: Sequence[object], names: Sequence[str]) -> Options:
-        """Give the same with runs by their names, where baselines and seeds are given as the files that were typed.
+        """The same with runs by their names, where baselines and seeds are given as the files that were typed.
 
         `words` are the runs as they were asked for, `names` what they are called, in the same order. A file may be
         typed in two ways, `b.run` and `./b.run`.
@@ -154,7 +154,7 @@ class Options:
         return replace(self, baselines=tuple(map(named, self.baselines)), systems=seeds or self.systems)
 
     def entries(self, runs: Sequence[str]) -> list[str]:
-        """Give the entry each run belongs to: itself, or its system."""
+        """The entry each run belongs to: itself, or its system."""
         belongs: dict[str, str] = {}
         for system, members in (self.systems or {}).items():
             for member in members:
@@ -177,7 +177,7 @@ def _check_number(name: str, value: object, highest: float) -> None:
 
 
 def parse_systems(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Give the runs of each system that is written as `NAME=RUN,RUN,…`."""
+    """The runs of each system that is written as `NAME=RUN,RUN,…`."""
     systems: dict[str, tuple[str, ...]] = {}
     for word in words:
         name, equals, runs = word.partition("=")
@@ -304,7 +304,7 @@ def detectable_difference(topics: int, *, deviation: float, power: float = 0.8, 
 
 
 def _power_at(topics: int, shift: float, alpha: float) -> float:
-    """Give the chance that |T| reaches the critical value, for a noncentrality `shift` ≥ 0.
+    """The chance that |T| reaches the critical value, for a noncentrality `shift` ≥ 0.
 
     T² is noncentral F with 1 and n − 1 degrees of freedom, which takes both tails in one; scipy's noncentral t gives
     NaN for a tail that is far out. A noncentrality 40 times the critical value is found with certainty.
@@ -451,7 +451,7 @@ def _title(test: str) -> str:
 
 
 def all_notes(compared: Sequence[MeasureComparison], *, by_topic: bool = False) -> list[str]:
-    """Give what is said of comparisons, each sentence once; topic by topic there are no intervals to speak of."""
+    """What is said of comparisons, each sentence once; topic by topic there are no intervals to speak of."""
     notes = (
         note for one in compared for note in (*one.notes, *one.pair_notes, *(() if by_topic else one.interval_notes))
     )
@@ -512,7 +512,7 @@ def _compare_values(measure: AnyMeasure, values: Values, runs: Sequence[str], op
 
 
 def _comparable(measure: AnyMeasure, values: Values) -> tuple[dict[str, Any], Values]:
-    """Give what is compared of a measure, and its values topic by topic.
+    """What is compared of a measure, and its values topic by topic.
 
     Geometric means are compared by logarithms: the difference of their means is the logarithm of a ratio of geometric
     means. What is added up is compared by its means. A median, or an end, is no sum of what topics have.

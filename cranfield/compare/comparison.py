@@ -131,12 +131,12 @@ class PairedScores:
         return np.asarray(self.values.mean(axis=1))
 
     def of(self, label: str) -> Values:
-        """Give the scores of one entry."""
+        """The scores of one entry."""
         return np.asarray(self.values[self.labels.index(label)])
 
 
 def paired_scores(labels: Sequence[str], values: ArrayLike, *, systems: Sequence[str] | None = None) -> PairedScores:
-    """Give scores that can be compared, one row per label.
+    """Scores that can be compared, one row per label.
 
     With `systems`, one name per row, rows of the same system are its seeds: they become one entry that carries the
     name of the system, stands where its first row stood, and has the mean over seeds on each topic. Testing the seeds
@@ -161,7 +161,7 @@ def paired_scores(labels: Sequence[str], values: ArrayLike, *, systems: Sequence
 
 
 def pairs(entries: int, *, baselines: Sequence[int] | None = None) -> tuple[Indices, Indices]:
-    """Give the rows that meet, as (row, other row), each pair once.
+    """The rows that meet, as (row, other row), each pair once.
 
     Without baselines all pairs, the earlier row first. With baselines each row against each baseline, the baseline as
     the other one; two baselines meet once, the earlier as the baseline, since a pair that is tested twice would be
@@ -270,7 +270,7 @@ class PairResult:
         return self.adjusted_p, self.p, 0.0 if math.isnan(size) else -size
 
     def other(self, entry: str) -> str:
-        """Give whom an entry stands against."""
+        """Whom an entry stands against."""
         return self.b if self.a == entry else self.a
 
 
@@ -350,7 +350,7 @@ ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 
 
 def letters(different: ArrayLike, *, order: ArrayLike | None = None) -> tuple[tuple[str, ...], ...]:
-    """Give the compact letter display: two runs share a letter if, and only if, they do not differ significantly.
+    """The compact letter display: two runs share a letter if, and only if, they do not differ significantly.
 
     `different` is a symmetric matrix of yes and no; `order` lists the runs from best to worst, so that the best gets
     `a`; without it they stand in this order already. After z comes a2, so that joined letters can still be told
@@ -373,7 +373,7 @@ def letters(different: ArrayLike, *, order: ArrayLike | None = None) -> tuple[tu
 
 
 def letter(number: int) -> str:
-    """Give the letter with a number from 0: a to z, then a2 to z2, a3 and so on."""
+    """The letter with a number from 0: a to z, then a2 to z2, a3 and so on."""
     times, place = divmod(number, len(ALPHABET))
     return f"{ALPHABET[place]}{times + 1 if times else ''}"
 
@@ -414,7 +414,7 @@ def _groups(same: Flags) -> list[Indices]:
 def letters_of(
     results: Sequence[PairResult], labels: Sequence[str], *, alpha: float = 0.05
 ) -> dict[str, tuple[str, ...]]:
-    """Give the letters of each label, best mean first getting `a`, from the corrected p-values of all pairs."""
+    """The letters of each label, best mean first getting `a`, from the corrected p-values of all pairs."""
     place = {label: row for row, label in enumerate(labels)}
     different = np.zeros((len(place), len(place)), dtype=bool)
     tested = np.eye(len(place), dtype=bool)
@@ -434,7 +434,7 @@ def letters_of(
 
 
 def beaten(results: Sequence[PairResult], *, alpha: float = 0.05) -> dict[str, tuple[str, ...]]:
-    """Give for each system the others that it beats significantly, by corrected p, in the order of the results."""
+    """For each system the others that it beats significantly, by corrected p, in the order of the results."""
     wins: dict[str, list[str]] = {label: [] for result in results for label in (result.a, result.b)}
     for result in results:
         if result.difference and significant(result.adjusted_p, alpha=alpha):
@@ -460,7 +460,7 @@ def letters_of_scores(
     draws: int = DRAWS,
     rng: np.random.Generator,
 ) -> dict[str, str]:
-    """Give the letters of each label: two share one if, and only if, they do not differ significantly.
+    """The letters of each label: two share one if, and only if, they do not differ significantly.
 
     `scores` has one row per label and one column per topic. `tukey` is Tukey's test by randomisation over all of
     them; `t` is the paired t-test of all pairs, corrected after Holm. The best mean gets `a`.

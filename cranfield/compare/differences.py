@@ -129,7 +129,7 @@ class Differences:
     def result(
         self, statistic: Values, p: Values, *, exact: Flags | None = None, degenerate: Flags | None = None
     ) -> TestResult:
-        """Give a test's outcome in the shape the caller asked in."""
+        """A test's outcome in the shape the caller asked in."""
         none = np.zeros(len(self.values), dtype=bool)
         return TestResult(
             statistic=np.reshape(np.asarray(statistic, dtype=np.float64), self.shape),
@@ -140,7 +140,7 @@ class Differences:
 
 
 def paired_differences(a: ArrayLike, b: ArrayLike) -> Differences:
-    """Give a − b, topic by topic, with what is only noise of arithmetic set to 0.
+    """The differences a − b, topic by topic, with what is only noise of arithmetic set to 0.
 
     `a` and `b` are single rows of scores or matrices with one row per pair. No topics, NaN or infinity are errors.
     """
@@ -155,7 +155,7 @@ def paired_differences(a: ArrayLike, b: ArrayLike) -> Differences:
 
 
 def as_scores(values: ArrayLike) -> Values:
-    """Give scores as doubles, topics last, or say why they cannot be compared."""
+    """Scores as doubles, topics last; refused where they cannot be compared."""
     scores: NDArray[np.float64] = np.asarray(values, dtype=np.float64)
     if scores.ndim not in (1, 2):
         raise UsageError(
@@ -170,7 +170,7 @@ def as_scores(values: ArrayLike) -> Values:
 
 
 def noise_of(scores: Values) -> Values:
-    """Give for each row the distance up to which two of its numbers are the same."""
+    """For each row the distance up to which two of its numbers are the same."""
     return np.asarray(np.maximum(np.abs(scores).max(axis=-1) * RELATIVE_NOISE, SMALLEST))
 
 
@@ -188,7 +188,7 @@ MOST_WORK = 2**28
 
 
 def seeded(seed: int) -> np.random.Generator:
-    """Give the generator of a seed.
+    """The generator of a seed.
 
     Whoever draws by a seed takes this one: the same test on the same scores then is the same wherever one asks.
     """
@@ -232,14 +232,14 @@ def enough_draws(pairs: int, *, alpha: float = 0.05) -> int:
 
 
 def repeated(rng: np.random.Generator) -> Iterator[np.random.Generator]:
-    """Give generators that all draw the same, independent of what `rng` draws later."""
+    """Generators that all draw the same, independent of what `rng` draws later."""
     child = rng.spawn(1)[0]
     while True:
         yield deepcopy(child)
 
 
 def resampled_sums(values: Values, *, draws: int, rng: np.random.Generator) -> Iterator[Values]:
-    """Give the sums of each row over topics drawn with replacement, in blocks (draws × rows)."""
+    """The sums of each row over topics drawn with replacement, in blocks (draws × rows)."""
     rows, topics = values.shape
     for part in blocks(draws, width=max(rows, topics)):
         size = part.stop - part.start
@@ -439,7 +439,7 @@ def table_fits(weights: int, total: float) -> bool:
 
 
 def on_lattice(nonzero: Values, *, noise: float) -> Counts | None:
-    """Give the differences as multiples of one step, or None where there is no step large enough to be useful."""
+    """The differences as multiples of one step, or None where there is no step large enough to be useful."""
     sizes = np.unique(np.abs(nonzero))
     total = float(np.abs(nonzero).sum())
     smallest_step = total * len(nonzero) / LARGEST_TABLE

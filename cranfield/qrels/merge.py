@@ -106,7 +106,7 @@ def _opinions(words: Sequence[Coded], numbers: Sequence[Places]) -> Opinions:
 
 
 def row_of(event: Event) -> OpinionRow:
-    """Give a standing event that has a grade as a row."""
+    """A standing event that has a grade as a row."""
     if event.grade is None:
         raise ValueError(f"event {event.uuid} has no grade")
     decided, propagated = event.kind == "adjudicated", event.kind == "propagated"
@@ -158,7 +158,7 @@ def merged(
 
 
 def binary_by_scale(opinions: Opinions, chosen: Merged, relevant_from: Mapping[int, int]) -> Qrels:
-    """Give 1 for relevant and 0 for not, each grade by the scale it was given on; `relevant_from` is by version."""
+    """1 for relevant and 0 for not, each grade by the scale it was given on; `relevant_from` is by version."""
     thresholds = np.array([relevant_from.get(version, 1) for version in range(max(relevant_from, default=0) + 1)])
     grades = opinions.grades[chosen.rows] >= thresholds[opinions.scales[chosen.rows]]
     return _qrels(opinions, chosen.rows, grades.astype(np.int32))
@@ -182,7 +182,7 @@ def _first_of_pairs(opinions: Opinions, parts: Sequence[Rows]) -> Rows:
 
 
 def _choose(word: str, opinions: Opinions, rows: Rows, primary: Primary) -> Rows:
-    """Give what a word of a rule chooses among some rows, as `RULE_WORDS` says: at most one for each pair."""
+    """What a word of a rule chooses among some rows, as `RULE_WORDS` says: at most one for each pair."""
     decided = opinions.decided[rows]
     if word == "adjudicated":
         return _last(opinions, rows[decided], opinions.events)
@@ -219,7 +219,7 @@ def _choose(word: str, opinions: Opinions, rows: Rows, primary: Primary) -> Rows
 
 
 def _last(opinions: Opinions, rows: Rows, key: NDArray[np.int64] | NDArray[np.int32]) -> Rows:
-    """Give the row with the highest key of each pair; of equal ones the one recorded last."""
+    """The row with the highest key of each pair; of equal ones the one recorded last."""
     order = rows[np.lexsort((opinions.events[rows], key[rows], opinions.pairs[rows]))]
     pairs = opinions.pairs[order]
     ends: Rows = order[np.append(pairs[1:] != pairs[:-1], len(pairs) > 0)] if len(order) else order

@@ -85,7 +85,7 @@ class Qrels:
         return digest.hexdigest()
 
     def __iter__(self) -> Iterator[tuple[str, str, int]]:
-        """Give (topic, document, grade), sorted."""
+        """(topic, document, grade), sorted."""
         topics = taken(self.topic_ids, self.topic_of_row).to_pylist()
         documents = taken(self.document_ids, self.documents).to_pylist()
         return zip(topics, documents, self.grades.tolist(), strict=True)
@@ -113,7 +113,7 @@ def sorted_qrels(
     stratum_names: tuple[str, ...] = (),
     name: str = "",
 ) -> Qrels:
-    """Give qrels of columns in any order; topics and documents come as (distinct ids, code of each row).
+    """Qrels of columns in any order; topics and documents come as (distinct ids, code of each row).
 
     No pair may stand twice: whoever reads foreign rows looks for that first.
     """
@@ -134,18 +134,18 @@ def sorted_qrels(
 
 
 def qrels_of(rows: Sequence[tuple[str, str, int]], *, name: str = "") -> Qrels:
-    """Give qrels of (topic, document, grade) in any order."""
+    """Qrels of (topic, document, grade) in any order."""
     topics, documents, grades = zip(*rows, strict=True) if rows else ((), (), ())
     return sorted_qrels(encoded(topics), encoded(documents), np.array(grades, dtype=np.int32), name=name)
 
 
 def pair_keys(topics: Codes, documents: Codes) -> Places:
-    """Give one number per pair of a topic and a document, in the order of topics and then documents."""
+    """One number per pair of a topic and a document, in the order of topics and then documents."""
     return (topics.astype(np.int64) << 32) | documents
 
 
 def in_byte_order(ids: pa.Array, codes: Codes) -> tuple[pa.Array, Codes]:
-    """Give distinct ids sorted by their bytes, and the codes of the rows among them."""
+    """Distinct ids sorted by their bytes, and the codes of the rows among them."""
     order = byte_order(ids)
     if np.array_equal(order, np.arange(len(order))):
         return ids, codes
@@ -164,13 +164,13 @@ BESIDE = "beside"
 
 
 def binary(qrels: Qrels, *, relevant_from: int) -> Qrels:
-    """Give 1 for grades from `relevant_from` up and 0 for those below; what is not judged stays so."""
+    """1 for grades from `relevant_from` up and 0 for those below; what is not judged stays so."""
     grades = np.where(qrels.grades < 0, qrels.grades, (qrels.grades >= relevant_from).astype(np.int32))
     return replace(qrels, grades=grades.astype(np.int32))
 
 
 def judged_only(qrels: Qrels) -> Qrels:
-    """Give the qrels without the rows of what was pooled but not judged."""
+    """The qrels without the rows of what was pooled but not judged."""
     kept = qrels.grades >= 0
     if kept.all():
         return qrels
@@ -205,7 +205,7 @@ def with_unjudged(qrels: Qrels, pooled: Sequence[tuple[str, str]]) -> Qrels:
 def with_strata(
     qrels: Qrels, chosen: Mapping[tuple[str, str], str], passed_over: Mapping[tuple[str, str], str]
 ) -> Qrels:
-    """Give each row its stratum, by (topic, document): of those a plan chose, and of those a sample passed over.
+    """Qrels with the stratum of each row: of those a plan chose, and of those that a sample passed over.
 
     What was passed over and judged all the same was not drawn: somebody went for it. It leaves its stratum and
     stands, like all that no plan chose, for itself alone.
@@ -256,7 +256,7 @@ class Difference(Result):
     remarks: Sequence[str] = ()
 
     def table(self) -> Table:
-        """Give one row for each change, topic, or pair of grades."""
+        """One row for each change, topic, or pair of grades."""
         grades = [Column("before", kind="number"), Column("after", kind="number")]
         if self.by == "topic":
             kinds = ("added", "removed", "changed", "same")

@@ -85,7 +85,7 @@ class Manifest:
     version: int = 1
 
     def json(self) -> str:
-        """Give it as JSON text, the same for the same content."""
+        """JSON text, the same for the same content."""
         content = dict(zip(_KEYS, astuple(self), strict=True))
         return json.dumps(content, ensure_ascii=False, sort_keys=True, indent=1)
 
@@ -121,7 +121,7 @@ class Release(Result):
     new: bool = True
 
     def table(self) -> Table:
-        """Give the facts of the manifest."""
+        """The facts of the manifest."""
         one = self.manifest
         facts: dict[str, Value] = {
             "release": one.name,
@@ -145,7 +145,7 @@ class Release(Result):
         return facts_table(facts)
 
     def tables(self) -> list[Table]:
-        """Give the facts that say something."""
+        """The facts that say something."""
         table = self.table()
         return [replace(table, rows=tuple(row for row in table.rows if row[1] not in ("", None)))]
 

@@ -170,7 +170,7 @@ def precision_recall(curves: Mapping[str, Values], *, on: On = None) -> Axes:
 
 
 def kind_of(path: Path) -> str:
-    """Give the kind of figure that a file name means, or refuse it."""
+    """The kind of figure that a file name means; others are refused."""
     kind = path.suffix.lower()
     if kind not in KINDS:
         raise UsageError(
@@ -221,7 +221,7 @@ def _letters_lacking() -> Iterator[list[str]]:
 
 
 def as_svg(figure: Figure) -> str:
-    """Give a figure as SVG text without a background, to stand inside a page."""
+    """A figure as SVG text without a background, to stand inside a page."""
     import io
 
     import matplotlib as mpl
@@ -233,7 +233,7 @@ def as_svg(figure: Figure) -> str:
 
 
 def axes_on(on: On, *, width: float = 6.5, height: float = 3.6) -> Axes:
-    """Give the axes to draw on; the size counts where they are made now."""
+    """The axes to draw on; the size counts where they are made now."""
     if on is None:
         return own_axes(width, height)
     return on(width, height) if callable(on) else on
@@ -264,12 +264,12 @@ shown_axes: Canvas = partial(own_axes, shown=True)
 
 
 def figure_of(axes: Axes) -> Figure:
-    """Give the figure that axes are in."""
+    """The figure that axes are in."""
     return cast("Figure", axes.figure)
 
 
 def label(text: str, *, longest: int = _LONGEST) -> str:
-    """Give foreign text as a label: visible, short, and with no dollar sign that would start a formula.
+    """Foreign text as a label: visible, short, and with no dollar sign that would start a formula.
 
     Long names are cut in the middle: those of one group often begin alike.
     """
@@ -277,14 +277,14 @@ def label(text: str, *, longest: int = _LONGEST) -> str:
 
 
 def measure_label(measure: str) -> str:
-    """Give a measure as a label: of a long one the name and the cutoff stay, and the parameters go."""
+    """A measure as a label: of a long one the name and the cutoff stay, and the parameters go."""
     name, _, rest = measure.partition("(")
     _, _, cutoff = rest.rpartition(")")
     return label(measure) if cell_width(measure) <= _LONGEST else label(f"{name}(…){cutoff}")
 
 
 def label_in_full(text: str) -> str:
-    """Give foreign text as a label, however long."""
+    """Foreign text as a label, however long."""
     return visible_line(text).replace("$", r"\$")
 
 
@@ -428,7 +428,7 @@ def _of(drawn: NDArray[np.intp], total: int, noun: str) -> str:
 
 
 def _named(names: Sequence[str]) -> tuple[list[int], list[str]]:
-    """Give the places and labels of an axis; where there are too many names, only every n-th is written."""
+    """The places and labels of an axis; where there are too many names, only every n-th is written."""
     every = -(-len(names) // _NAMED) if len(names) > 2 * _NAMED else 1
     places = list(range(0, len(names), every))
     return places, [label(names[place]) for place in places]

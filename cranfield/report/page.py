@@ -102,7 +102,7 @@ class Page:
 
 
 def blocks_of(page: Page) -> Iterator[Block]:
-    """Give all blocks of a page, those behind folds too, in order."""
+    """All blocks of a page, those behind folds too, in order."""
     waiting = [block for section in reversed(page.sections) for block in reversed(section.blocks)]
     while waiting:
         block = waiting.pop()
@@ -111,7 +111,7 @@ def blocks_of(page: Page) -> Iterator[Block]:
 
 
 def tables_of(page: Page) -> dict[str, Table]:
-    """Give the named tables of a page, those behind figures too."""
+    """The named tables of a page, those behind figures too."""
     tables: dict[str, Table] = {}
     for block in blocks_of(page):
         if isinstance(block, TableBlock):
@@ -270,7 +270,7 @@ def _slug(text: str, letters: str) -> str:
 
 
 def render_page_markdown(page: Page) -> str:
-    """Give the page as Markdown; figures are told in words and as tables."""
+    """The page as Markdown; figures are told in words and as tables."""
     lines = [f"# {escaped(page.title)}", ""]
     lines += [escaped(page.subtitle), ""] if page.subtitle else []
     lines += [*(f"- {escaped(name)}: **{escaped(value)}**" for name, value in page.facts), ""]

@@ -175,12 +175,12 @@ class Play:
         return rows
 
     def found(self, known: Known) -> Counts:
-        """Give how many known relevant documents are found with the first 0, 1, 2 … documents."""
+        """How many known relevant documents are found with the first 0, 1, 2 … documents."""
         relevant = np.append(known.relevant, False)[self.row]
         return np.concatenate([[0], np.cumsum(relevant)])
 
     def first(self, sizes: Counts, *, plan: str) -> Play:
-        """Give the first documents of each topic alone, in the same order."""
+        """The first documents of each topic alone, in the same order."""
         in_turn = np.argsort(self.topic, kind="stable")
         place = np.empty(len(self.topic), dtype=np.int64)
         starts = np.cumsum(self.sizes) - self.sizes
@@ -212,7 +212,7 @@ def play(known: Known, plan: Plan, *, seed: int = 0, runs: PooledRuns | None = N
 
 
 def open_ended(plan: Plan) -> Plan:
-    """Give the plan with its last step going on for ever, to be played at budgets.
+    """The plan with its last step going on for ever, to be played at budgets.
 
     A last step by depth becomes `take`, which goes as deep as a budget allows, and in part into the next rank.
     """
@@ -227,14 +227,14 @@ def open_ended(plan: Plan) -> Plan:
 
 
 def with_budget(plan: Plan, budget: int) -> Plan:
-    """Give the plan with its last step going on until all topics together have `budget` documents."""
+    """The plan with its last step going on until all topics together have `budget` documents."""
     *before, last = open_ended(plan).steps
     step = replace(last, amount=Amount("budget", budget)) if isinstance(last, Selection) else last
     return parse(str(Plan((*before, step))))  # which refuses what no plan may say
 
 
 def least_budget(known: Known, plan: Plan) -> Counts:
-    """Give the documents that each topic has before the last step: no budget can be smaller than these together."""
+    """The documents that each topic has before the last step: no budget can be smaller than these together."""
     before = plan.steps[:-1]
     if not before:
         return np.zeros(len(known.topics), dtype=np.int64)
@@ -292,7 +292,7 @@ def without_each(
     without: Without,
     report: Callable[[], None],
 ) -> HeldOut | None:
-    """Give the judgments of each play of a plan without each group; None where that is not wanted.
+    """The judgments of each play of a plan without each group; None where that is not wanted.
 
     `kept` are the judgments of each play with all groups, in the order of the budgets; one where there are none.
     """
@@ -391,7 +391,7 @@ class Outcome:
         return self.play.plan
 
     def loss(self, measure: Measure) -> Spread | None:
-        """Give how much of its score a run loses when its own group is not there; None where it was not played."""
+        """How much of its score a run loses when its own group is not there; None where it was not played."""
         return None if self.held_out is None else self.held_out.relative_spread(measure)
 
 

@@ -58,7 +58,7 @@ NEEDED = [
 
 
 def outcome_rows(outcomes: Sequence[Outcome], needed: Needed | None, *, seconds: float) -> list[Row]:
-    """Give one row for each plan and measure with everything that is known of it."""
+    """One row for each plan and measure with everything that is known of it."""
     rows = []
     for place, one in enumerate(outcomes):
         cost = one.cost
@@ -104,12 +104,12 @@ def outcome_rows(outcomes: Sequence[Outcome], needed: Needed | None, *, seconds:
 def outcome_table(
     columns: Sequence[Column], rows: Sequence[Row], *, caption: str, notes: Sequence[str] = ()
 ) -> Table:
-    """Give some columns of some rows, under their headings."""
+    """Some columns of some rows, under their headings."""
     return table_of(columns, [[row[column.name] for column in columns] for row in rows], caption=caption, notes=notes)
 
 
 def forecast_table(forecast: Forecast, *, seconds: float) -> Table:
-    """Give pools of rising depth: documents, relevant ones found or foreseen, and what the last step brought."""
+    """Pools of rising depth: documents, relevant ones found or foreseen, and what the last step brought."""
     rows: list[tuple[Value, ...]] = []
     documents, relevant = 0, 0.0
     for one in forecast.at:

@@ -53,7 +53,7 @@ class Soundness(Result):
         return [*said, last] if self.wrong else said
 
     def table(self) -> Table:
-        """Give one row for each thing that was checked."""
+        """One row for each thing that was checked."""
         rows = [
             (one.what, one.checked, "WRONG" if one.wrong else "sound", "; ".join(one.wrong)) for one in self.findings
         ]

@@ -25,12 +25,12 @@ LONGEST_LICENCE = 2000
 
 
 def licence_of(store: Store) -> str:
-    """Give under which terms a collection may be used; its report and its card repeat it."""
+    """Under which terms a collection may be used; its report and its card repeat it."""
     return str(store.setting(LICENCE_SETTING, ""))
 
 
 def one_line(licence: str) -> str:
-    """Give the name of a licence, or a sentence about the terms, as one line; refuse a whole licence."""
+    """The name of a licence, or a sentence about the terms, as one line; a whole licence is refused."""
     folded = " ".join(licence.split())
     if len(folded) > LONGEST_LICENCE:
         raise UsageError(f"the licence has {len(folded):,} characters: give its name, or where its text can be read")
@@ -56,7 +56,7 @@ def init_collection(
 
 
 def read_text(path: Path) -> str:
-    """Give a text file from outside, decoded."""
+    """A text file from outside, decoded."""
     return "\n".join(line for _, line in Source(path).lines()) + "\n"
 
 
@@ -78,7 +78,7 @@ _STEP = re.compile(r"\s*(-?\d+)\s*=\s*([^=,]+?)\s*")
 
 
 def parse_scale(words: str, *, relevant_from: int | None = None) -> GradeScale:
-    """Give the scale that `words` mean: a known name, a TOML file, or a line like `0=no, 1=partly, 2=fully`."""
+    """The scale that `words` mean: a known name, a TOML file, or a line like `0=no, 1=partly, 2=fully`."""
     if words in NAMED:
         scale = NAMED[words]
         return scale if relevant_from is None else GradeScale(scale.grades, relevant_from)
@@ -101,7 +101,7 @@ def parse_scale(words: str, *, relevant_from: int | None = None) -> GradeScale:
 
 
 def _scale_from(content: Mapping[str, Any], *, file: str, relevant_from: int | None) -> GradeScale:
-    """Give the scale that a TOML file describes: `relevant_from` and a list of `[[grade]]` tables."""
+    """The scale that a TOML file describes: `relevant_from` and a list of `[[grade]]` tables."""
     unknown = [name for name in content if name not in ("grade", "relevant_from")]
     if unknown:
         raise InputError(f"{file}: unknown entry {quoted(unknown[0])} (known: relevant_from, [[grade]])")
@@ -179,7 +179,7 @@ def change_scale(store: Store, scale: GradeScale) -> Changed:
 
 
 def shipped_collection(name: str) -> Path:
-    """Give the folder of a shipped collection, relative to here where that is shorter."""
+    """The folder of a shipped collection, relative to here where that is shorter."""
     package = Path(__file__).parents[1]
     places = [package / "_collections", package.parent / "collections"]
     for place in places:

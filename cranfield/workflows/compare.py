@@ -131,7 +131,7 @@ def _claims(
 
 
 def claimed_pairs(one: MeasureComparison) -> list[PairResult]:
-    """Give the pairs that claims are worked out for: those that are shown, and then the clearest."""
+    """The pairs that claims are worked out for: those that are shown, and then the clearest."""
     chosen = [*shown_pairs(one).pairs, *sorted(one.results, key=lambda result: result.clearness)]
     return list({(result.a, result.b): result for result in chosen}.values())[:MOST_PAIRS]
 
@@ -174,7 +174,7 @@ class Comparison(Result):
         ]
 
     def table(self) -> Table:
-        """Give one row per measure and pair, or per measure, pair and topic, with what all were made with."""
+        """One row per measure and pair, or per measure, pair and topic, with what all were made with."""
         rows = [
             row
             for one in self.compared
@@ -187,7 +187,7 @@ class Comparison(Result):
         return table_of(list(rows[0]), [tuple(row.values()) for row in rows])
 
     def frame(self) -> pd.DataFrame:
-        """Give the rows as a pandas frame; its attributes carry what all were made with, and all notes."""
+        """The rows as a pandas frame; its attributes carry what all were made with, and all notes."""
         frame, scores = self.table().frame(), self.evaluation.scores
         made = {"qrels": scores.qrels_hash, "reference": scores.order, **self.compared[0].options.record()}
         frame = frame.drop(columns=[name for name in made if name in frame])
@@ -199,7 +199,7 @@ class Comparison(Result):
         return {"qrels": short_hash(scores.qrels_hash), "reference": scores.order}
 
     def _pairs(self, one: MeasureComparison) -> Iterator[dict[str, Any]]:
-        """Give the rows of a measure; claims on the pair and verdicts on either score where any were worked out."""
+        """The rows of a measure; claims on the pair and verdicts on either score where any were worked out."""
         power, seeds = one.power_record(), one.scores.seeds
         for result in one.results:
             row = {"measure": one.measure, **dict(zip(_PAIR, astuple(result), strict=True))}
@@ -218,21 +218,21 @@ class Comparison(Result):
             yield row
 
     def _topics(self, one: MeasureComparison, result: PairResult) -> Iterator[dict[str, Any]]:
-        """Give both scores and their difference as they were compared: of a geometric mean these are logarithms."""
+        """Both scores and their difference as they were compared: of a geometric mean these are logarithms."""
         scores = (one.scores.of(result.a).tolist(), one.scores.of(result.b).tolist())
         for topic, first, second in zip(self.evaluation.scores.topic_ids, *scores, strict=True):
             names = {"measure": one.measure, "a": result.a, "b": result.b, "topic": topic}
             yield {**names, "score_a": first, "score_b": second, "difference": first - second, **self._made()}
 
     def _verdict(self, one: MeasureComparison, entry: str) -> str:
-        """Give the verdict of a run, or the worst one of the seeds of a system; nothing where there is none."""
+        """The verdict of a run, or the worst one of the seeds of a system; nothing where there is none."""
         seeds = (one.options.systems or {}).get(entry, (entry,))
         verdicts = self.verdicts or {}
         levels = [verdicts[one.title, run] for run in seeds if (one.title, run) in verdicts]
         return min(levels, key=WORST_FIRST.index, default="")
 
     def tables(self, carried: Carried = "nothing") -> Iterator[Table]:
-        """Give how the runs stand and their pairs, or the pairs topic by topic.
+        """How the runs stand and their pairs, or the pairs topic by topic.
 
         A table carries what stands behind it where it goes without the sentences that a terminal has beside it: the
         qrels into a file, everything where it is pasted into a text.
@@ -251,7 +251,7 @@ class Comparison(Result):
             yield self._pairs_table(one, listed, [*behind, *_about(claims)] if alone else [])
 
     def _standing_table(self, one: MeasureComparison, behind: Sequence[str]) -> Table:
-        """Give the entries from best to worst, with what they beat or share; of seeds also how far they differ."""
+        """The entries from best to worst, with what they beat or share; of seeds also how far they differ."""
         last, cells, meaning = _last_column(one)
         seeded, verdicts = bool(one.options.systems), any(name == one.title for name, _ in self.verdicts or ())
         columns = [Column("run"), Column(one.title, one.title, "number")]
@@ -303,7 +303,7 @@ class Comparison(Result):
 
 
 def between_seeds(one: MeasureComparison, place: int) -> float | None:
-    """Give the standard deviation of the means of an entry's seeds; nothing where there is only one."""
+    """The standard deviation of the means of an entry's seeds; nothing where there is only one."""
     return float(one.scores.seed_deviation[place]) if one.scores.seeds[place] > 1 else None
 
 
@@ -341,7 +341,7 @@ def shown_pairs(one: MeasureComparison) -> ShownPairs:
 
 
 def _last_column(one: MeasureComparison) -> tuple[Column, dict[str, str], str]:
-    """Give what stands behind each entry, what it is above, its letters, or whether it is level with the best."""
+    """What stands behind each entry, what it is above, its letters, or whether it is level with the best."""
     labels = one.scores.labels
     if one.options.baselines:
         cells = {name: few(one.beaten.get(name, ()), NAMES_SHOWN) for name in labels}
@@ -361,7 +361,7 @@ def _last_column(one: MeasureComparison) -> tuple[Column, dict[str, str], str]:
 
 
 def level_with_the_best(one: MeasureComparison) -> frozenset[str] | None:
-    """Give the entries that do not differ significantly from the highest; None where letters are few enough."""
+    """The entries that do not differ significantly from the highest; None where letters are few enough."""
     if max(map(len, one.letters.values()), default=0) <= MOST_LETTERS:
         return None
     best = one.standing[0][0]

@@ -80,7 +80,7 @@ class Added(Result):
         return not any(isinstance(one, CranfieldError) or one.bad for one in self.outcomes)
 
     def table(self) -> Table:
-        """Give one row per file that was loaded."""
+        """One row per file that was loaded."""
         loaded = [one for one in self.outcomes if isinstance(one, Loaded)]
         rows = [(one.name, one.new, one.same, one.updated, one.bad) for one in loaded]
         return table_of(["file", "added", "there_already", "replaced", "errors"], rows)
@@ -93,12 +93,12 @@ class Topics(Result):
     topics: tuple[Topic, ...]
 
     def table(self) -> Table:
-        """Give all fields of each topic."""
+        """All fields of each topic."""
         rows = [(one.id, one.title, one.description, one.narrative, _as_json(one.metadata)) for one in self.topics]
         return table_of(["topic", "title", "description", "narrative", "metadata"], rows)
 
     def tables(self) -> Sequence[Table]:
-        """Give what fits on a screen."""
+        """What fits on a screen."""
         rows = [(one.id, shortened(one.title, 60), shortened(one.description, 100)) for one in self.topics]
         return [table_of(["topic", "title", "description"], rows)]
 
@@ -110,12 +110,12 @@ class Documents(Result):
     documents: tuple[Document, ...]
 
     def table(self) -> Table:
-        """Give all of each document, and its hash."""
+        """All of each document, and its hash."""
         rows = [(one.id, one.title, one.text, _as_json(one.metadata), one.content_hash) for one in self.documents]
         return table_of(["document", "title", "text", "metadata", "content_hash"], rows)
 
     def tables(self) -> Sequence[Table]:
-        """Give what fits on a screen."""
+        """What fits on a screen."""
         rows = [(one.id, shortened(one.title, 50), shortened(one.text, 80)) for one in self.documents]
         return [table_of(["document", "title", "text"], rows)]
 
@@ -127,7 +127,7 @@ class Hits(Result):
     hits: tuple[stored.Hit, ...]
 
     def table(self) -> Table:
-        """Give the hits, their snippets without marks."""
+        """The hits, their snippets without marks."""
         columns = ["document", "score", "title", "snippet"]
         plain = [hit.snippet.replace(HIT_START, "").replace(HIT_END, "") for hit in self.hits]
         rows = [(hit.document, hit.score, hit.title, text) for hit, text in zip(self.hits, plain, strict=True)]
@@ -147,7 +147,7 @@ class Duplicates(Result):
     clusters: Mapping[int, Sequence[tuple[str, str, float, bool]]]
 
     def table(self) -> Table:
-        """Give one row per document of a cluster."""
+        """One row per document of a cluster."""
         similarity = Column("similarity", kind="number", digits=2)
         rows = [(cluster, *member) for cluster, members in self.clusters.items() for member in members]
         return table_of(["cluster", "document", "kind", similarity, "representative"], rows)
@@ -199,7 +199,7 @@ class Corpus:
         return self._load_all("topic", files, format, encoding, **options)
 
     def show(self, document: str = "", *, count: int = 10) -> Documents:
-        """Give one document, or say which ids are spelled alike; without an id, the first documents that came."""
+        """One document, or the first that came; an unknown id is answered with those spelled alike."""
         if not document:
             return Documents(tuple(document for document, _ in islice(stored.each(self._store), count)))
         found = stored.fetch(self._store, document)
@@ -300,7 +300,7 @@ class Corpus:
 
 
 def _batches(records: Iterator[Any], loaded: Loaded) -> Iterator[list[tuple[int, Any]]]:
-    """Give the good records in batches, each with its number in the file, noting the bad ones, which count too."""
+    """The good records in batches, each with its number in the file, noting the bad ones, which count too."""
     is_whole = True
     while is_whole:
         batch: list[Any] = []
@@ -323,7 +323,7 @@ def _batches(records: Iterator[Any], loaded: Loaded) -> Iterator[list[tuple[int,
 
 
 def stored_scan(store: Store) -> stored.Scan:
-    """Give the settings of the latest search, or say that there was none, or that documents came after it."""
+    """The settings of the latest search; refused where there was none, or documents came after it."""
     scan = stored.latest_scan(store)
     if scan is None:
         raise InputError("duplicates have not been searched for yet; run: cranfield corpus duplicates")
@@ -341,7 +341,7 @@ def refuse_stale(store: Store) -> None:
 
 
 def clusters_for(given: Path | Mapping[str, Hashable] | None, store: Store | None) -> Mapping[str, Hashable]:
-    """Give document -> cluster: as it is given, from the file where one is given, else from the collection."""
+    """Document -> cluster: as it is given, from the file where one is given, else from the collection."""
     if isinstance(given, Mapping):
         return given
     if given is not None:

@@ -69,7 +69,7 @@ class Selection:
     unjudged: bool = False
 
     def event(self, store: Store) -> int | None:
-        """Give the number of the last event that counts; None where all of them do."""
+        """The number of the last event that counts; None where all of them do."""
         if self.as_of:
             return events.last_event(store, recorded_by=stored_moment(self.as_of, end_of_day=True))[0]
         return self.up_to_event
@@ -79,7 +79,7 @@ ALL = Selection()
 
 
 def qrels_for(store: Store | None, word: str | None = None, selection: Selection = ALL) -> columns.Qrels:
-    """Give the qrels that `word` means: `now`, the name of a release, or a file.
+    """The qrels that `word` means: `now`, the name of a release, or a file.
 
     Without a word: what is judged now; where nothing is judged, the only release. The selection is for `now`; a
     release and a file are what they are.
@@ -103,7 +103,7 @@ def qrels_for(store: Store | None, word: str | None = None, selection: Selection
 
 
 def meant_by(store: Store, word: str | None, *, layers: Sequence[str] = (MAIN,)) -> str:
-    """Give the word that says which qrels are meant, where none was given too: `now`, a release, or a file."""
+    """The word that says which qrels are meant, where none was given too: `now`, a release, or a file."""
     if word is not None:
         return word
     if any(events.has_grades(store, layer) for layer in layers):
@@ -122,7 +122,7 @@ def with_pooled(store: Store, qrels: columns.Qrels) -> columns.Qrels:
 
 
 def _with_strata(store: Store, qrels: columns.Qrels) -> columns.Qrels:
-    """Give qrels that tell what was not drawn with their strata; as they are where no pool is a sample."""
+    """Qrels that tell what was not drawn with their strata; as they are where no pool is a sample."""
     known = pools.sampled_strata(store)
     return qrels if known is None else columns.with_strata(qrels, *known)
 
@@ -130,7 +130,7 @@ def _with_strata(store: Store, qrels: columns.Qrels) -> columns.Qrels:
 def merged_now(
     store: Store, selection: Selection = ALL, *, primary: merge.Primary | None = None
 ) -> tuple[merge.Opinions, merge.Merged]:
-    """Give what stands, or stood at an event, and what the rule makes of it; with the primary assessors of now."""
+    """What stands, or stood at an event, and what the rule makes of it; with the primary assessors of now."""
     layers, up_to = selection.layers, selection.event(store)
     if up_to is not None:
         stood = fold(events.events(store, up_to=up_to, layers=layers)).values()
@@ -144,7 +144,7 @@ def merged_now(
 
 
 def released_qrels(store: Store, name: str) -> columns.Qrels:
-    """Give the qrels of a release, and make sure that they are what was released.
+    """The qrels of a release, which are checked to be what was released.
 
     Where they tell what was not judged, and the pools are those it was made from, each row has its stratum too.
     """
@@ -162,7 +162,7 @@ def released_qrels(store: Store, name: str) -> columns.Qrels:
 
 
 def collection_rule(store: Store) -> Rule:
-    """Give the rule by which this collection merges opinions."""
+    """The rule by which this collection merges opinions."""
     return tuple(store.setting(RULE_SETTING, DEFAULT_RULE))
 
 
@@ -204,7 +204,7 @@ def scoring_warnings(store: Store, word: str | None, layers: Sequence[str], qrel
 
 
 def list_releases(store: Store) -> list[Manifest]:
-    """Give the manifests of all releases in the order they were made."""
+    """The manifests of all releases in the order they were made."""
     return [manifest_from(facts.manifest) for facts in releases.known(store).values()]
 
 
@@ -240,7 +240,7 @@ class Export(Result):
     remarks: Sequence[str]
 
     def table(self) -> Table:
-        """Give one row for each topic and document."""
+        """One row for each topic and document."""
         return table_of(["topic", "document", "grade"], list(self.qrels))
 
     def write(self, stream: BinaryIO) -> None:
@@ -263,7 +263,7 @@ class Qrels:
         binary_from: int | None = None,
         selection: Selection = ALL,
     ) -> Export:
-        """Give qrels to be written as a file; `binary` by the scale each grade was given on, or from a grade up."""
+        """Qrels to be written as a file; `binary` by the scale each grade was given on, or from a grade up."""
         store = self.store
         if selection != ALL:
             if which not in (None, NOW):
@@ -377,7 +377,7 @@ class Qrels:
         return diff(self.store, before, after, **options)
 
     def licence(self, text: str | None = None) -> str:
-        """Give under which terms the collection may be used, or say it; an empty text takes it back."""
+        """The terms under which the collection may be used; `text` sets them, an empty one takes them back."""
         if text is not None:
             licence = collections.one_line(text)
             with self.store.write():
@@ -385,7 +385,7 @@ class Qrels:
         return collections.licence_of(self.store)
 
     def rule(self, words: str = "") -> Rule:
-        """Give the rule by which this collection merges opinions, or choose it; releases stay as they are."""
+        """The rule by which this collection merges opinions; `words` choose another. Releases stay as they are."""
         if words:
             rule = parse_rule(words)
             with self.store.write():
@@ -421,7 +421,7 @@ def diff(
 
 
 def binary_qrels(store: Store, word: str | None, selection: Selection) -> columns.Qrels:
-    """Give the qrels that `word` means with 1 for relevant and 0 for not, by the scale each grade was given on.
+    """The qrels that `word` means with 1 for relevant and 0 for not, by the scale each grade was given on.
 
     Of the judgments and of a release made from them it is known by which version of the scale each grade was given;
     a file, and a release of a file, are read by the scale in force.

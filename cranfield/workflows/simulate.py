@@ -152,11 +152,11 @@ class Simulated(Result):
         return tables.outcome_rows(self.outcomes, self.needed, seconds=self.speed.seconds)
 
     def table(self) -> Table:
-        """Give one row for each plan and measure with everything that is known of it."""
+        """One row for each plan and measure with everything that is known of it."""
         return table_of(list(self._rows[0]), [tuple(row.values()) for row in self._rows])
 
     def tables(self) -> Iterator[Table]:
-        """Give costs, then for each measure the ranking and the topics needed."""
+        """Costs, then for each measure the ranking and the topics needed."""
         measures, losses = self.measures, any(one.held_out is not None for one in self.outcomes)
         yield tables.outcome_table(
             tables.COSTS,
@@ -206,7 +206,7 @@ class Foreseen(Result):
     wide = True
 
     def table(self) -> Table:
-        """Give one row for each depth."""
+        """One row for each depth."""
         return tables.forecast_table(self.forecast, seconds=self.speed.seconds)
 
 
@@ -306,7 +306,7 @@ def _field(request: Request, options: SimulateOptions, store: Store | None) -> F
 def _contributing(
     runs: Sequence[run_module.Run], members: Sequence[run_reading.Member] | None, store: Store | None
 ) -> candidates.PooledRuns:
-    """Give the runs that feed the plans.
+    """The runs that feed the plans.
 
     Those that the groups call pooled; else those that were submitted to the collection as contributing; else all.
     """
@@ -325,7 +325,7 @@ def _contributing(
 
 
 def _pool_depth(known: study.Known, store: Store | None) -> tuple[int | None, str]:
-    """Give the depth of the known pool: as the collection says, else guessed; None and why where neither is there."""
+    """The depth of the known pool: as the collection says, else guessed; None and why where neither is there."""
     pool = None if store is None else inputs.known_pool(store)
     if pool is not None and pool.depth is not None:
         return pool.depth, f"pool depth {pool.depth}, that of the pool {quoted(pool.name)}"

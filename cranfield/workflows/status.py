@@ -84,7 +84,7 @@ class Status(Result):
         return "score the runs (then cranfield reuse and cranfield report)", "evaluate"
 
     def table(self) -> Table:
-        """Give the facts."""
+        """The facts."""
         scale = ", ".join(f"{step.grade} {step.label}" for step in self.scale.grades)
         facts: dict[str, str | int | float | bool | tuple[int, ...] | None] = {
             "name": self.name,
@@ -170,7 +170,7 @@ def status(store: Store, *, hint: Callable[[str], str] = "cranfield {}".format) 
 
 
 def unpooled_runs(store: Store, runs: Sequence[stored_runs.RunFacts]) -> list[str]:
-    """Give those of the runs that may contribute to a pool and are in none; nothing where there is no pool."""
+    """Those of the runs that may contribute to a pool and are in none; nothing where there is no pool."""
     known = pools.pool_facts(store)
     pooled = {run.content_hash for pool in known for run in pools.pooled_runs(store, pool.name)}
     waiting = [run.name for run in runs if run.role == "contributing" and run.content_hash not in pooled]

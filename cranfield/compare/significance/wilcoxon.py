@@ -52,7 +52,7 @@ def wilcoxon(a: ArrayLike, b: ArrayLike, *, rng: np.random.Generator) -> TestRes
 
 
 def signed_ranks(differences: Differences) -> Values:
-    """Give the rank of each |d| among the non-zero ones of its row, with the sign of d; zeros have rank 0."""
+    """The rank of each |d| among the non-zero ones of its row, with the sign of d; zeros have rank 0."""
     values = differences.values
     sizes = np.abs(values)
     order = np.argsort(sizes, axis=1, kind="stable")

@@ -30,7 +30,7 @@ def _object(table: Table) -> dict[str, Value]:
 
 
 def _finite(record: dict[str, Value]) -> dict[str, Value]:
-    """Give the record with null for what is infinite or no number: JSON has no word for it."""
+    """The record with null for what is infinite or no number: JSON has no word for it."""
     return {
         name: None if isinstance(value, float) and not isfinite(value) else value for name, value in record.items()
     }

@@ -25,7 +25,7 @@ def render_markdown(table: Table) -> str:
 
 
 def escaped(text: str) -> str:
-    """Give foreign text as one line of Markdown in which nothing is markup."""
+    """Foreign text as one line of Markdown in which nothing is markup."""
     shown = visible_line(text)
     for letter in "\\|*_`<>[]~$":
         shown = shown.replace(letter, f"\\{letter}")

@@ -178,7 +178,7 @@ def _scores(
 
 
 def _topics(store: Store, material: Material) -> Iterator[TopicPart]:
-    """Give what is judged for each topic, what is relevant, and who found it."""
+    """What is judged for each topic, what is relevant, and who found it."""
     grades: dict[str, dict[str, int]] = {}
     for name, document, grade in material.qrels if material.qrels is not None else ():
         if grade >= 0:

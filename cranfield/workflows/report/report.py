@@ -93,7 +93,7 @@ VERSION = 1
 
 
 def collection_card(material: Material) -> dict[str, Any]:
-    """Give the card as what JSON can hold. It names no assessor; a licence is there where the collection has one."""
+    """The card as what JSON can hold. It names no assessor; a licence is there where the collection has one."""
     status, reuse = material.status, reuse_card(material)
     estimates = () if material.agreement is None else material.agreement.overall.estimates
     group_names = ("group", "runs", "documents", "only_this_group")
@@ -139,7 +139,7 @@ def reuse_card(material: Material) -> reuse_cards.Card | None:
 
 
 def card_json(card: dict[str, Any]) -> str:
-    """Give a card as text; what is not a number is null."""
+    """A card as text; what is not a number is null."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, dict):

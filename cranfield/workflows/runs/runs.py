@@ -40,7 +40,7 @@ class RunChecks(Result):
         return [problem for outcome in self.outcomes for problem in outcome.problems]
 
     def table(self) -> Table:
-        """Give one row per problem."""
+        """One row per problem."""
         columns = ("file", "severity", "code", "message", "count", "lines", "topic", "remedy", "repairable")
         return table_of(columns, [tuple(getattr(one, name) for name in columns) for one in self.problems])
 
@@ -77,7 +77,7 @@ class Submission(Result):
         return [warning for outcome in self.outcomes for warning in outcome.warnings]
 
     def table(self) -> Table:
-        """Give one row per run."""
+        """One row per run."""
         columns = ["run", "group", "role", "topics", "rows", "warnings", "result"]
         rows = [
             (run.name, run.group_name, run.role, run.topics, run.rows, len(one.warnings), one.what)
@@ -120,7 +120,7 @@ class RunList(Result):
         return table_of(columns, rows)
 
     def tables(self) -> Sequence[Table]:
-        """Give what fits on a screen."""
+        """What fits on a screen."""
         return [self.table(short=True)]
 
 
@@ -132,7 +132,7 @@ class ShownRun(Result):
     warnings: tuple[Problem, ...]
 
     def table(self) -> Table:
-        """Give the facts."""
+        """The facts."""
         names = [
             *("run", "tag", "group", "family", "role", "priority", "description", "ordered by", "topics", "rows"),
             *("content hash", "file", "file SHA-256", "submitted"),
@@ -164,7 +164,7 @@ class StoredCorpus:
     progress: Progress = silent
 
     def documents(self) -> Iterator[Document]:
-        """Give all documents in stored order."""
+        """All documents in stored order."""
         total = documents.count(self.store)
         for done, (document, _) in enumerate(documents.each(self.store), start=1):
             if done % 500 == 0:
@@ -352,7 +352,7 @@ _CHOICES = {"role": ("contributing", "new"), "order": get_args(Order), "names": 
 
 
 def requests_for(files: Sequence[Path], **given: Any) -> list[Request]:
-    """Give one request per run file; a TOML file stands for the runs it describes. What is given overrides both."""
+    """One request per run file; a TOML file stands for the runs it describes. What is given overrides both."""
     told = {name: value for name, value in given.items() if value is not None}
     return [
         replace(request, **told)
@@ -362,7 +362,7 @@ def requests_for(files: Sequence[Path], **given: Any) -> list[Request]:
 
 
 def read_requests(path: Path) -> list[Request]:
-    """Give one request per `[[run]]` table; `file` is relative to the TOML file. Everything wrong is listed at once.
+    """One request per `[[run]]` table; `file` is relative to the TOML file. Everything wrong is listed at once.
 
     Values that stand outside the tables (`group`, `family`, `order` …) hold for all of them.
     """

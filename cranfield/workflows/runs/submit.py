@@ -70,7 +70,7 @@ class Examined:
     file_sha256: str = ""
 
     def of_severity(self, severity: str) -> list[Problem]:
-        """Give the errors, which keep the run out, or the warnings, which are stored with it."""
+        """The errors, which keep the run out, or the warnings, which are stored with it."""
         return [problem for problem in self.problems if problem.severity == severity]
 
 
@@ -145,7 +145,7 @@ def expectations_of(store: Store | None, **limits: Any) -> check.Expectations:
 
 
 def _known_documents(store: Store) -> Callable[[pa.Array], np.ndarray]:
-    """Give a function that says of each id whether it is a document; safe to call from several threads."""
+    """A function that says of each id whether it is a document; safe to call from several threads."""
     lock = Lock()
     loaded: list[pa.Array] = []
 
@@ -201,7 +201,7 @@ def code_runs(store: Store | None, examined: Sequence[Examined], *, progress: Pr
 
 
 def _coded(known: pa.Array, lists: Sequence[pa.Array]) -> tuple[list[Codes], pa.Array]:
-    """Give the codes of the ids of each list, and all ids that are new, in the order of their codes.
+    """The codes of the ids of each list, and all ids that are new, in the order of their codes.
 
     Two threads code half of the lists each, the first together with the known ids, which so keep their codes;
     then the distinct ids of the second half are looked up among those of the first.
@@ -227,7 +227,7 @@ def _coded(known: pa.Array, lists: Sequence[pa.Array]) -> tuple[list[Codes], pa.
 
 
 def likeness_warnings(store: Store | None, new: CodedRuns) -> dict[str, list[Problem]]:
-    """Give for each new run the runs, stored or new before it, that it is (nearly) the same as."""
+    """For each new run the runs, stored or new before it, that it is (nearly) the same as."""
 
     def top_of(run: CodedRun) -> check.Top:
         return check.top(run.topics, run.offsets, run.documents)
@@ -298,7 +298,7 @@ def _refuse(examined: Sequence[Examined], further: Sequence[Problem]) -> None:
 
 
 def _name_problems(examined: Sequence[Examined], standing: dict[str, str]) -> list[Problem]:
-    """Give the runs whose name is taken: by another content in the collection, or by another file of the command."""
+    """The runs whose name is taken: by another content in the collection, or by another file of the command."""
     contents: dict[str, set[str]] = {}
     for one in examined:
         contents.setdefault(one.name, set()).add(one.content_hash)
@@ -389,7 +389,7 @@ def check_runs(
 
 
 def _copies(requests: Sequence[Request], folder: Path) -> list[Path]:
-    """Give the file each corrected copy would be, or refuse where one would take the place of another file."""
+    """The file each corrected copy would be; refused where one would take the place of another file."""
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file: pass a folder to --repair")
     copies, suffixes = [], reading.run_formats.get("trec").suffixes
