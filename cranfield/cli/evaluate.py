@@ -113,16 +113,8 @@ def evaluate(
         if explain:
             _put_lists(files.explain(words[1], *(named or ()), depth=depth, measures=measures, **chosen), format)
             return
-        found = files.evaluate(
-            measures,
-            runs=named,
-            by_topic=by_topic,
-            best_first=best_first,
-            topics=topics,
-            letters=letters,
-            verdicts=not no_verdict,
-            **chosen,
-        )
+        chosen |= {"by_topic": by_topic, "best_first": best_first, "topics": topics, "letters": letters}
+        found = files.evaluate(measures, runs=named, verdicts=not no_verdict, **chosen)
     _put_scores(found, format)
     if plot:
         console.say(f"plotted {evaluate_figures.plot_evaluation(found, plot)} to {plot}")
