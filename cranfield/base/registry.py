@@ -17,9 +17,23 @@ from functools import partial
 from importlib import import_module
 from threading import RLock
 from types import ModuleType
-from typing import Annotated, Any, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Generic,
+    Literal,
+    TypeVar,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from cranfield.base.errors import UnknownName, UsageError, quoted
+
+if TYPE_CHECKING:
+    from cranfield.base.files import Source
 
 # Modules that are loaded when they are first used: the one way to put off an import.
 #
@@ -176,6 +190,18 @@ class Registry(Generic[Part]):
             if fits(self._parts[name]):
                 return self._parts[name]
         return next((part for name, part in self.items() if name not in ours and fits(part)), None)
+
+    def recognised(self, source: Source, name: str | None) -> Part | None:
+        """The format with this name, or the one that recognises the file, or None.
+
+        A file with nothing in it is read as TREC, and found empty there.
+        """
+        if name is not None:
+            return self.get(name)
+        head = source.head()
+        if not head.strip():
+            return self.get("trec")
+        return self.first(lambda format: bool(cast("Any", format).sniff(head, source.name)))
 
     def aliases(self, name: str) -> list[str]:
         """The other words that mean the part called `name`."""

@@ -19,7 +19,6 @@ from cranfield.base.tables import Fault, Findings, Schema, read_table
 from cranfield.base.text import counted
 from cranfield.qrels.qrels import Grades, Qrels, pair_keys, qrels_of, sorted_qrels
 from cranfield.runs.columns import TEXT, Codes, Mask, encoded, joined_lines, matching, numbers_in
-from cranfield.runs.reading import recognised
 from cranfield.runs.run import LineNumbers
 
 
@@ -60,7 +59,7 @@ def read_qrels(source: Source, *, format: str | None = None) -> Qrels:
 
 def format_of(source: Source, *, format: str | None = None) -> QrelsFormat:
     """Give the named format, or the one that recognises the file. An empty file is read as TREC and refused there."""
-    known: QrelsFormat | None = recognised(qrels_formats, source, format)
+    known = qrels_formats.recognised(source, format)
     if known is not None:
         return known
     columns = len(source.head().strip().split(b"\n", 1)[0].split())

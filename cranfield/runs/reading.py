@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, BinaryIO, ClassVar, Protocol
+from typing import BinaryIO, ClassVar, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -63,25 +63,12 @@ def read_rows(source: Source, *, format: str | None = None) -> Rows:
 
 def format_of(source: Source, *, format: str | None = None) -> type[RunFormat]:
     """The named format, or the one that recognises the file."""
-    known: type[RunFormat] | None = recognised(run_formats, source, format)
+    known = run_formats.recognised(source, format)
     if known is not None:
         return known
     expected = "; ".join(f"{name}: {known.summary}" for name, known in run_formats.items())
     unknown = problem("unknown-format", f"the format was not recognised; expected one of: {expected}").at(source.name)
     raise ProblemsFound("this is not a run file of a known format", [unknown])
-
-
-def recognised(formats: Registry[Any], source: Source, name: str | None) -> Any:
-    """The named format, or the one that recognises the file, or None.
-
-    A file with nothing in it is read as TREC, and found empty there.
-    """
-    if name is not None:
-        return formats.get(name)
-    head = source.head()
-    if not head.strip():
-        return formats.get("trec")
-    return formats.first(lambda format: bool(format.sniff(head, source.name)))
 
 
 SPELLINGS: dict[str, tuple[str, ...]] = {

@@ -17,17 +17,24 @@ from cranfield.base.registry import deferred
 from cranfield.base.tables import Findings
 from cranfield.qrels.qrels import Grades, Qrels
 from cranfield.qrels.reading import QRELS, QrelsRows, columns_of, grades_of, qrels_formats
-from cranfield.runs.columns import encoded, joined_lines, used_only
-from cranfield.runs.formats.trec import blocks, parsed_words, regularised, surveyed
+from cranfield.runs.columns import (
+    CODED,
+    WORD,
+    blocks,
+    encoded,
+    joined_lines,
+    parsed_words,
+    regularised,
+    surveyed,
+    used_only,
+)
 from cranfield.runs.run import LineNumbers
 
 with deferred:
     import pyarrow.compute as pc
 
 _HEADINGS = (b"query-id", b"query_id", b"topic", b"qid")
-_WORD = pa.string()
-_CODED = pa.dictionary(pa.int32(), pa.string())
-_FIVE = {"topic": _CODED, "iteration": _CODED, "document": _WORD, "stratum": _CODED, "grade": pa.int64()}
+_FIVE = {"topic": CODED, "iteration": CODED, "document": WORD, "stratum": CODED, "grade": pa.int64()}
 _FOUR = {name: kind for name, kind in _FIVE.items() if name != "stratum"}
 _COMMENT = re.compile(rb"^#.*", re.MULTILINE)
 _LONGEST_GRADE = 10**9
@@ -143,7 +150,7 @@ def _exact(block: bytes, types: dict[str, pa.DataType], findings: Findings, befo
         part = None if len(many) else _clean(regular.text, " ", regular.text.count(b"\n"), types)
     if part is not None:
         return replace(part, line_count=regular.line_count, skipped=regular.skipped)
-    table = parsed_words(regular.text, " ", {**types, "grade": _WORD})
+    table = parsed_words(regular.text, " ", {**types, "grade": WORD})
     if table is None:
         raise AssertionError("regular text is always parsed")
     lines = LineNumbers(regular.skipped + 1).of(np.arange(table.num_rows))
