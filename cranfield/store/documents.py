@@ -52,7 +52,12 @@ def add(store: Store, records: Sequence[Document | Topic], *, source: int, updat
     columns, connection = _WRITTEN[table], store.connection
     values = attrgetter(*columns[:-3])
     rows = [
-        (*values(one), json.dumps(dict(one.metadata), ensure_ascii=False), one.content_hash, source)
+        (
+            *values(one),
+            json.dumps(dict(one.metadata), ensure_ascii=False) if one.metadata else "{}",
+            one.content_hash,
+            source,
+        )
         for one in records
     ]
     insert = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks(columns)})"
@@ -270,16 +275,21 @@ def match_expression(query: str, *, every_word: bool = False) -> str:
     return (" AND " if every_word else " OR ").join(quoted)
 
 
-def search(
-    store: Store, query: str, *, limit: int = 10, every_word: bool = False, snippets: bool = True
-) -> list[Hit]:
-    """The best documents, best first; ties by document id descending. A baseline run needs no snippets."""
+_BEST = """FROM documents_fts JOIN documents ON documents.number = documents_fts.rowid
+           WHERE documents_fts MATCH ? ORDER BY 2 DESC, 1 DESC LIMIT ?"""
+
+
+def search(store: Store, query: str, *, limit: int = 10, every_word: bool = False) -> list[Hit]:
+    """The best documents with a snippet each, best first; ties by document id descending."""
     expression = match_expression(query, every_word=every_word)
-    if not expression:
-        return []
-    snippet = f"snippet(documents_fts, 1, '{HIT_START}', '{HIT_END}', '…', {_SNIPPET_WORDS})" if snippets else "''"
-    found = f"""SELECT documents.id, -bm25(documents_fts), documents.title, {snippet}
-                FROM documents_fts JOIN documents ON documents.number = documents_fts.rowid
-                WHERE documents_fts MATCH ? ORDER BY 2 DESC, 1 DESC LIMIT ?"""
-    rows = store.rows(found, expression, limit)
+    snippet = f"snippet(documents_fts, 1, '{HIT_START}', '{HIT_END}', '…', {_SNIPPET_WORDS})"
+    columns = f"documents.id, -bm25(documents_fts), documents.title, {snippet}"
+    rows = store.rows(f"SELECT {columns} {_BEST}", expression, limit) if expression else []
     return [Hit(document, score, title, " ".join(snippet.split())) for document, score, title, snippet in rows]
+
+
+def rank(store: Store, query: str, *, limit: int) -> list[tuple[str, float]]:
+    """(document, score) of the best documents, without snippets: what a baseline run needs."""
+    expression = match_expression(query)
+    found = f"SELECT documents.id, -bm25(documents_fts) {_BEST}"
+    return store.rows(found, expression, limit) if expression else []

@@ -57,7 +57,7 @@ def append_events(store: Store, events: Sequence[Event], *, now: str) -> list[Ev
     store.connection.executemany(_INSERT, ([event.sequence, *_values(event)] for event in added))
     # What can change is the standing answer to a pair: of an undo, to that of what it undoes.
     meant = [(event_with_uuid(store, event.undoes) if event.kind == "undone" else None) or event for event in added]
-    subjects, fresh = dict.fromkeys(map(key_of, meant)), set[PairKey]()
+    subjects, fresh = dict.fromkeys(map(key_of, meant)), list[PairKey]()
     if len(added) > FEW:
         # Where there were events before, or one was taken back before it came (packets arrive in any order), the new
         # ones have to be folded in; everywhere else they are all there is.
@@ -69,9 +69,9 @@ def append_events(store: Store, events: Sequence[Event], *, now: str) -> list[Ev
         undone = {row[0] for row in store.among(query, [event.uuid for event in added])}
         before |= {(one.layer, one.topic, one.document, one.assessor) for one in added if one.uuid in undone}
         answers = fold(added)
-        fresh = {key for key in subjects if (key.layer, key.topic, key.document, key.assessor) not in before}
+        fresh = [key for key in subjects if (key.layer, key.topic, key.document, key.assessor) not in before]
         store.put("judgments", [_row(key, answers[key]) for key in fresh if key in answers])
-    for key in subjects.keys() - fresh:
+    for key in subjects.keys() - set(fresh):
         project(store, key)
     return added
 

@@ -59,7 +59,7 @@ def test_search_marks_the_hits_and_ranks_the_best_first(small: Store):
     assert [hit.document for hit in hits] == ["d2"]
     assert f"{stored_documents.HIT_START}burnt{stored_documents.HIT_END}" in hits[0].snippet
     assert hits[0].score > 0
-    assert [hit.document for hit in stored_documents.search(small, "soda cleaning", snippets=False)] == ["d3", "d2"]
+    assert [name for name, _ in stored_documents.rank(small, "soda cleaning", limit=10)] == ["d3", "d2"]
 
 
 def test_search_for_every_word(small: Store):

@@ -96,7 +96,7 @@ def begin_trial(store: Store, topic: str, *, author: str, seed: int = 0) -> Stor
     if known is not None and known.author != name:
         raise InputError(f"topic {quoted(topic)} can be tried only by its author, {quoted(known.author)}")
     if known is None:
-        hits = [hit.document for hit in documents.search(store, title, limit=rules.DEEPEST, snippets=False)]
+        hits = [document for document, _ in documents.rank(store, title, limit=rules.DEEPEST)]
         if not hits:
             raise InputError(f"no document matches the title of topic {quoted(topic)} ({quoted(title)})")
         with store.write():

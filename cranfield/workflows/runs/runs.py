@@ -173,8 +173,7 @@ class StoredCorpus:
 
     def search(self, query: str, limit: int) -> list[tuple[str, float]]:
         """Search the collection's own index."""
-        hits = documents.search(self.store, query, limit=limit, snippets=False)
-        return [(hit.document, hit.score) for hit in hits]
+        return documents.rank(self.store, query, limit=limit)
 
 
 class Runs:
