@@ -45,7 +45,10 @@ def check(
     min_depth: MinDepth = 1,
     repair: Annotated[
         Path | None,
-        typer.Option(help="Write corrected copies to this folder, where all errors can be fixed automatically."),
+        typer.Option(
+            help="Write corrected copies to this folder, where all errors can be fixed automatically, and files"
+            " without errors as they are."
+        ),
     ] = None,
     format: Format = "table",
 ) -> None:

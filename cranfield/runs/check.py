@@ -386,7 +386,7 @@ def repair(
     """The run as it should be, called `name`, and sentences that say what was done.
 
     Lines with too few columns are gone already, and surplus columns too: the reader leaves them out. Rows with a
-    field missing go. Of a repeated document the row that ranks best stays; after that, each topic keeps its best
+    field missing go, and rows whose score is NaN sink below all others of their topic. Of a repeated document the row that ranks best stays; after that, each topic keeps its best
     `max_depth` documents. Where something has to be mended by hand first, or no row would be left, there is no run,
     and the sentences say why.
     """
@@ -397,10 +397,16 @@ def repair(
         "too-few-columns": ("dropped", "line", "with too few columns"),
         "too-many-columns": ("dropped the extra columns of", "line", ""),
         "missing-field": ("dropped", "row", "with a missing field"),
+        "score-nan": ("sank", "row", "with a NaN score below all others of the topic, in the order of the file"),
     }
     told = [(mended[found.code], found.count) for found in problems if found.code in mended]
     done = [f"{what} {counted(count, noun)} {why}".rstrip() for (what, noun, why), count in told]
-    rows = rows.scored
+    codes = {found.code for found in problems}
+    if {"score-nan", "missing-field"} <= codes:  # both are NaN in the rows
+        return None, ["no corrected copy was written; fix by hand first: missing-field, as some scores are NaN"]
+    rows = _sunk(rows) if "score-nan" in codes else rows.scored
+    if not np.isfinite(rows.scores).all():
+        return None, ["no corrected copy was written: there is no score below the lowest of a topic"]
     best = _in_order(rows, order)
     firsts = np.unique(_keys(rows)[best], return_index=True)[1]
     if repeats := len(best) - len(firsts):
@@ -413,6 +419,24 @@ def repair(
     if not len(rows):
         return None, ["no corrected copy was written: it would have no rows"]
     return replace(ranked(rows, order=order), tag=name), [*done, *_rewritten(rows, problems, name, order)]
+
+
+def _sunk(rows: Rows) -> Rows:
+    """The rows with NaN replaced by scores below all others of the topic, which fall in the order of the file.
+
+    The steps are wide enough to be told apart as 32-bit floats too.
+    """
+    lost = np.flatnonzero(np.isnan(rows.scores))
+    lowest = np.full(len(rows.topic_ids), np.inf)
+    np.fmin.at(lowest, rows.topics, rows.scores)
+    lowest[np.isinf(lowest)] = 0.0
+    order = lost[np.argsort(rows.topics[lost], kind="stable")]
+    topics = rows.topics[order]
+    place = np.arange(1, len(order) + 1) - np.searchsorted(topics, topics)
+    scores = rows.scores.copy()
+    with np.errstate(over="ignore"):
+        scores[order] = lowest[topics] - place * np.maximum(1.0, np.abs(lowest[topics]) * 1e-6)
+    return replace(rows, scores=scores, problems=())
 
 
 def _rewritten(rows: Rows, problems: Sequence[Problem], name: str, order: Order) -> Iterator[str]:

@@ -120,7 +120,12 @@ CHECKS: tuple[Fault, ...] = (
         "use shorter ids; does this column contain text?",
     ),
     Fault("score-not-a-number", "a score is not a decimal number", "write scores like 12.5 or 1.25e1"),
-    Fault("score-nan", "a score is NaN", "give each document a number; NaN cannot be ranked"),
+    Fault(
+        "score-nan",
+        "a score is NaN",
+        "give each document a number; NaN cannot be ranked",
+        "ranks the row below all others of its topic, several in the order of the file",
+    ),
     Fault("score-infinite", "a score is infinite or too large for a double", "give a finite score"),
     Fault("unknown-topic", "a topic is not in the collection", "check the topic ids, or add the topics first"),
     _noted("missing-topic", "a topic of the collection has no rows", "a missing topic scores 0"),

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from command import call
 from kept import Kept
 
 from cranfield.base.errors import UsageError
@@ -37,7 +38,7 @@ def test_a_copy_is_written_where_no_error_is_left(tmp_path):
 
 
 def test_no_copy_is_written_where_an_error_is_left_and_the_others_are_mended_all_the_same(tmp_path, kept: Kept):
-    (tmp_path / "bad.run").write_text(MENDABLE + "1 Q0 c 3 nan t\n1 Q0 d 4 1 u\n")
+    (tmp_path / "bad.run").write_text(MENDABLE + "1 Q0 c 3 inf t\n1 Q0 d 4 1 u\n")
     (tmp_path / "good.run").write_text(MENDABLE)
     bad, good = repaired(tmp_path, "bad.run", "good.run")
     assert copies(tmp_path) == {"good.run": MENDED}
@@ -46,12 +47,21 @@ def test_no_copy_is_written_where_an_error_is_left_and_the_others_are_mended_all
     assert good.errors_left == 0
 
 
-def test_a_file_that_cannot_be_read_or_has_nothing_to_mend_gets_no_copy(tmp_path, kept: Kept):
-    (tmp_path / "clean.run").write_text(MENDED)
-    absent, clean = repaired(tmp_path, "absent.run", "clean.run")
+def test_the_folder_is_complete_files_without_errors_are_copied_as_they_are(tmp_path, kept: Kept):
+    clean = "1 Q0 a 7 3 u\r\n1\tQ0 b 2 2 u"
+    (tmp_path / "clean.run").write_text(clean, newline="")
+    (tmp_path / "bad.run").write_text(MENDABLE)
+    (tmp_path / "table.csv").write_text("topic,document,score\n1,a,1\n")
+    checked = call("runs", "check", "clean.run", "bad.run", "table.csv", "--repair", "mended", folder=tmp_path)
+    kept(checked.err)
+    assert (tmp_path / "mended" / "clean.run").read_bytes() == clean.encode()
+    assert copies(tmp_path).keys() == {"bad.run", "clean.run", "table.csv"}
+
+
+def test_a_file_that_cannot_be_read_gets_no_copy(tmp_path, kept: Kept):
+    (absent,) = repaired(tmp_path, "absent.run")
     assert not (tmp_path / "mended").exists()
     kept(absent.not_repaired)
-    assert (clean.not_repaired, clean.repairs, clean.errors_left) == ((), (), 0)
 
 
 def test_the_name_of_the_file_replaces_the_tags_only_if_that_was_asked_for(tmp_path, kept: Kept):

@@ -8,7 +8,7 @@ from kept import Kept
 from cranfield.base.files import Source
 from cranfield.runs.check import Expectations, by_hand_first, check, repair
 from cranfield.runs.reading import read_rows, run_formats
-from cranfield.runs.run import Order, Run, ranked
+from cranfield.runs.run import Order, Run, order_as_float32, ranked
 
 
 def repaired(
@@ -33,6 +33,26 @@ def repaired(
 def shown(run: Run | None) -> list[tuple[str, list[str], list[float]]]:
     assert run is not None
     return [(topic, documents, scores.tolist()) for topic, documents, scores in run]
+
+
+def test_rows_with_nan_scores_sink_below_all_others_of_their_topic_in_the_order_of_the_file(tmp_path, kept: Kept):
+    text = "1 Q0 z 1 nan t\n1 Q0 a 2 -5 t\n2 Q0 b 1 NaN t\n1 Q0 y 3 -nan t\n1 Q0 c 4 7 t\n2 Q0 d 2 nan t\n"
+    run, done = repaired(tmp_path, text)
+    assert shown(run) == [("1", ["c", "a", "z", "y"], [7.0, -5.0, -6.0, -7.0]), ("2", ["b", "d"], [-1.0, -2.0])]
+    kept(done)
+
+
+def test_rows_that_sink_are_told_apart_as_32_bit_floats_too(tmp_path):
+    run, _ = repaired(tmp_path, "1 Q0 a 1 1e20 t\n1 Q0 y 2 nan t\n1 Q0 z 3 nan t\n")
+    assert run is not None
+    assert (order_as_float32(run), [documents for _, documents, _ in run]) == (None, [["a", "y", "z"]])
+
+
+def test_nan_beside_missing_scores_or_below_the_lowest_number_is_left_to_a_person(tmp_path, kept: Kept):
+    (tmp_path / "x.csv").write_text("topic,document,score\n1,a,nan\n1,b,\n1,c,2\n")
+    rows = read_rows(Source(tmp_path / "x.csv"))
+    kept(repair(rows, check(rows, Expectations()), name="x")[1])
+    kept(repaired(tmp_path, "1 Q0 a 1 -1.7976931348623157e308 t\n1 Q0 b 2 nan t\n")[1])
 
 
 def test_surplus_columns_and_short_lines_are_dropped(tmp_path, kept: Kept):
@@ -95,7 +115,6 @@ def test_a_second_column_that_becomes_q0_is_told(tmp_path, kept: Kept):
 @pytest.mark.parametrize(
     "bad",
     [
-        "1 Q0 z 1 nan t",
         "1 Q0 z 1 inf t",
         "1 Q0 z 1 abc t",
         "1 Q0 z 1 1 other",

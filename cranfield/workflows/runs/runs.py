@@ -60,7 +60,10 @@ class RunChecks(Result):
         for outcome in self.outcomes:
             told += [f"repaired {outcome.file}: {sentence}" for sentence in outcome.repairs]
             told += [f"not repaired {outcome.file}: {sentence}" for sentence in outcome.not_repaired]
-            told += [f"wrote {outcome.repaired_file}"] if outcome.repaired_file else []
+            told += [f"wrote {outcome.repaired_file}"] if outcome.repairs else []
+        if copied := [one.repaired_file for one in self.outcomes if one.repaired_file and not one.repairs]:
+            whole = "as it is" if len(copied) == 1 else "as they are"
+            told.append(f"copied {counted(len(copied), 'file')} without errors to {Path(copied[0]).parent}, {whole}")
         return told
 
 

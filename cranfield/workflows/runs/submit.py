@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -88,7 +89,8 @@ class Submitted:
 class Checked:
     """What was found in one file, and what was mended.
 
-    `repairs` says what is other in `repaired_file`; `not_repaired` why there is none, though one was asked for.
+    `repairs` says what is other in `repaired_file`, which is the file as it is where there are none; `not_repaired`
+    why there is none, though one was asked for.
     """
 
     file: str
@@ -364,7 +366,8 @@ def check_runs(
 ) -> list[Checked]:
     """Check files against the collection (or, without one, by themselves); nothing is stored.
 
-    Corrected copies go into the folder `repair_into`. A name that is taken there is refused before anything is read.
+    Corrected copies go into the folder `repair_into`, and files without errors as they are, so that the folder is
+    complete but for what has to be fixed by hand. A name that is taken there is refused before anything is read.
     """
     copies = [None] * len(requests) if repair_into is None else _copies(requests, repair_into)
     expectations = expectations_of(store, **limits)
@@ -399,8 +402,9 @@ def _copies(requests: Sequence[Request], folder: Path) -> list[Path]:
         copies.append(folder / (source.bare_name if is_trec and not source.is_stdin else f"{source.stem}.run"))
     often = Counter(str(copy).casefold() for copy in copies)
     for request, copy in zip(requests, copies, strict=True):
-        if copy.exists():
-            raise UsageError(f"{copy} already exists: choose another folder with --repair")
+        there = next((path for path in (copy, copy.with_name(request.path.name)) if path.exists()), None)
+        if there is not None:
+            raise UsageError(f"{there} already exists: choose another folder with --repair")
         if often[str(copy).casefold()] > 1:
             same = "several corrected copies would have this name"
             raise UsageError(f"{request.path} cannot be written to {copy}: {same}; repair them one at a time")
@@ -408,14 +412,24 @@ def _copies(requests: Sequence[Request], folder: Path) -> list[Path]:
 
 
 def _repaired(one: Examined, checked: Checked, copy: Path, max_depth: int) -> Checked:
-    """Write a corrected copy as a TREC file where that leaves no error; else say what stands in the way."""
-    if one.rows is None or not any(problem.repairable for problem in one.problems):
+    """Write a corrected copy as a TREC file where that leaves no error; else say what stands in the way.
+
+    A file without errors is copied as it is; one that came through a pipe is gone, and written like the others.
+    """
+    if one.rows is None or (checked.errors_left and not any(problem.repairable for problem in one.problems)):
         return replace(checked, not_repaired=tuple(check.by_hand_first(one.problems)))
-    options: Any = {"name": one.name, "order": one.request.order, "max_depth": max_depth}
-    run, sentences = check.repair(one.rows, one.problems, **options)
+    run, sentences, as_it_is = one.run, list[str](), not checked.errors_left and one.request.path.is_file()
+    if checked.errors_left:
+        options: Any = {"name": one.name, "order": one.request.order, "max_depth": max_depth}
+        run, sentences = check.repair(one.rows, one.problems, **options)
     if run is None:
         return replace(checked, not_repaired=tuple(sentences))
+    copy = copy.with_name(one.request.path.name) if as_it_is else copy
     copy.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(copy) as unfinished, unfinished.open("wb") as stream:
-        reading.run_formats.get("trec").write(run, stream)
+    with whole_file(copy) as unfinished:
+        if as_it_is:
+            shutil.copyfile(one.request.path, unfinished)
+        else:
+            with unfinished.open("wb") as stream:
+                reading.run_formats.get("trec").write(run, stream)
     return replace(checked, repairs=tuple(sentences), repaired_file=str(copy), errors_left=0)
