@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, wraps
+from itertools import compress
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, Literal, ParamSpec, TypeVar, cast
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 
     from cranfield.evaluate.align import AnyRun
     from cranfield.qrels.qrels import Qrels
+    from cranfield.runs.run import Run
     from cranfield.store.store import Store
     from cranfield.workflows.inputs import Found, PathLike, Watch
     from cranfield.workflows.reading import As
@@ -78,7 +80,9 @@ class Files(Inputs):
     `given` are paths, or runs that are at hand; `called` are their names where those were given.
     """
 
-    def __init__(self, qrels: object, runs: object, pool: field.PoolOptions, progress: Watch) -> None:
+    def __init__(
+        self, qrels: object, runs: object, pool: field.PoolOptions, progress: Watch, *, skip_bad: bool = False
+    ) -> None:
         super().__init__(None, qrels_or_file(qrels), pool, progress)
         self.called, self.given = frames.named_runs(runs)
         files = [str(self.given_qrels)] if isinstance(self.given_qrels, Path) else []
@@ -86,6 +90,13 @@ class Files(Inputs):
         missing = [Problem("unreadable", "no such file", file=file) for file in files if _is_missing(file)]
         if missing:
             raise ProblemsFound("these files cannot be opened", missing)
+        if skip_bad:
+            everything = reading.Request(qrels=cast("Path | Qrels", self.given_qrels), runs=self.given)
+            with progress() as shown:
+                good = reading.without_bad(everything, None, shown)
+            kept = {id(one) for one in good.runs}
+            self.called = self.called and tuple(compress(self.called, [id(one) in kept for one in self.given]))
+            self.given, self.left_out = cast("tuple[str | Run, ...]", good.runs), good.notes
         # By the version of trec_eval whose order of ties they have; and with all their ids.
         self._runs: dict[str, tuple[Qrels, dict[str, AnyRun]]] = {}
         self._in_full: dict[str, AnyRun] = {}
@@ -100,7 +111,7 @@ class Files(Inputs):
         """Who the runs belong to; a run that is not here is refused."""
         groups = cast("tuple[runs_reading.Member, ...]", self.pool_options.groups or ())
         unknown = [one.run for one in groups if one.run not in self.names()]
-        if unknown:
+        if unknown and not self.left_out:  # whose tags are not known
             raise InputError(f"the groups name runs that are not among these: {', '.join(map(quoted, unknown))}")
         return groups
 
@@ -473,6 +484,7 @@ def open_files(
     groups: Grouped | None = None,
     pool_depth: int | None = None,
     card: PathLike | None = None,
+    skip_bad: bool = False,
     progress: bool = True,
 ) -> Opened:
     """Open qrels and runs without a collection.
@@ -481,11 +493,12 @@ def open_files(
     mapping of name -> file, frame, or topic -> document -> score. `groups` name the contributing runs: a file with
     run tag, group and `pooled` or `new` on each line, tab separated; a frame with run, group and role; or run ->
     group for the contributing runs. `pool_depth` is the depth of the pool; `card` is the file in which a published
-    collection describes its pool. `progress=False` shows no progress bars.
+    collection describes its pool. `skip_bad` leaves out run files that have errors; `attrs["notes"]` of each frame
+    name them. `progress=False` shows no progress bars.
     """
     options = pool_given(groups=groups, depth=pool_depth, card=card)
     watch = partial(display.shown_progress, wanted=progress)
-    return Opened(Files(qrels, runs, options, watch))
+    return Opened(Files(qrels, runs, options, watch, skip_bad=skip_bad))
 
 
 def qrels_or_file(value: object) -> Path | Qrels:

@@ -11,7 +11,7 @@ from cranfield.cli import console
 from cranfield.cli.console import COLLECTION, Collection, Format, removed
 from cranfield.cli.evaluate import Clusters, Duplicates, NoVerdict
 from cranfield.cli.listing import tests as tests
-from cranfield.cli.reuse import CardFile, Groups, Layers, PoolDepth, PoolName, QrelsWord
+from cranfield.cli.reuse import CardFile, Groups, Layers, PoolDepth, PoolName, QrelsWord, SkipBad
 
 with deferred:
     from cranfield.compare import by_measure
@@ -82,6 +82,7 @@ Power = Annotated[str | None, removed("--power", "power is 0.8; in Python, compa
 def compare(
     runs: Runs = None,
     qrels: QrelsWord = None,
+    skip_bad: SkipBad = False,
     measure: Measures = None,
     baseline: Baselines = None,
     test: Test = "t",
@@ -115,7 +116,7 @@ def compare(
         figures.kind_of(plot)  # refused before anything is computed
     systems = by_measure.parse_systems(system or [])
     told: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "card": card, "pool": pool}
-    with console.opened(collection, qrels=qrels, runs=runs, warn=console.say, **told) as files:
+    with console.opened(collection, qrels=qrels, runs=runs, skip_bad=skip_bad, warn=console.say, **told) as files:
         result = files.compare(
             *(runs or ()),
             measures=measure or ("AP", "nDCG@10"),

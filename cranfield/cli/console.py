@@ -279,6 +279,7 @@ def opened(
     card: Path | None = None,
     pool: str = "",
     warn: Callable[[str], None] | None = None,
+    skip_bad: bool = False,
 ) -> Iterator[inputs.Inputs]:
     """Open the collection of a command, or files, with the options that describe the pool.
 
@@ -303,7 +304,8 @@ def opened(
             for message, holds in wrong.items():
                 if holds:
                     raise typer.BadParameter(message)
-        yield inputs.Inputs(store, qrels, options, watch(), layers=layers or (), once=True, warn=warn)
+        settings: Any = {"layers": layers or (), "once": True, "warn": warn, "skip_bad": skip_bad}
+        yield inputs.Inputs(store, qrels, options, watch(), **settings)
 
 
 def _is_default() -> bool:

@@ -10,7 +10,7 @@ from cranfield.base.registry import deferred
 from cranfield.base.tables import DATA_FORMATS
 from cranfield.cli import console
 from cranfield.cli.console import COLLECTION, Collection, Format, removed
-from cranfield.cli.reuse import CardFile, Groups, Layers, PoolDepth, PoolName, QrelsWord
+from cranfield.cli.reuse import CardFile, Groups, Layers, PoolDepth, PoolName, QrelsWord, SkipBad
 
 with deferred:
     from cranfield.report import figures
@@ -74,6 +74,7 @@ Depth = Annotated[int, typer.Option(min=1, help="Number of ranks that --explain 
 def evaluate(
     runs: Runs = None,
     qrels: QrelsWord = None,
+    skip_bad: SkipBad = False,
     measure: Measures = None,
     by_topic: ByTopic = False,
     best_first: BestFirst = False,
@@ -109,7 +110,7 @@ def evaluate(
     named = [words[0], *words[2:]] if explain else runs
     chosen: dict[str, Any] = {"like": like, "ties": ties, **console.novelty(duplicates)}
     told: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "card": card, "pool": pool}
-    with console.opened(collection, qrels=qrels, runs=named, warn=console.say, **told) as files:
+    with console.opened(collection, qrels=qrels, runs=named, skip_bad=skip_bad, warn=console.say, **told) as files:
         if explain:
             _put_lists(files.explain(words[1], *(named or ()), depth=depth, measures=measures, **chosen), format)
             return

@@ -23,6 +23,9 @@ Runs = Annotated[
 QrelsWord = Annotated[
     str | None, typer.Option("--qrels", help="A qrels file, a release, or now (the current judgments).")
 ]
+SkipBad = Annotated[
+    bool, typer.Option("--skip-bad", help="Go on without run files that have errors; they are named as warnings.")
+]
 Measures = Annotated[list[str] | None, typer.Option("-m", "--measure", help="A measure; repeatable.")]
 Groups = Annotated[Path | None, typer.Option(help="A file of run tag, group, and pooled or new, separated by tabs.")]
 PoolDepth = Annotated[int | None, typer.Option(min=1, help="The pool depth.")]
@@ -58,6 +61,7 @@ Describe = Annotated[bool, typer.Option("--describe", help="Describe every run i
 def reuse(
     runs: Runs = None,
     qrels: QrelsWord = None,
+    skip_bad: SkipBad = False,
     measure: Measures = None,
     groups: Groups = None,
     pool_depth: PoolDepth = None,
@@ -81,7 +85,7 @@ def reuse(
     """Show whether the pool is fair to non-contributing runs, and how reliable the score of each run is."""
     values = _threshold_values(threshold or ())
     told: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "card": card, "pool": pool}
-    with console.opened(collection, qrels=qrels, runs=runs, **told) as files:
+    with console.opened(collection, qrels=qrels, runs=runs, skip_bad=skip_bad, **told) as files:
         store = files.store
         if keep and store is None:
             raise typer.BadParameter("--keep needs a collection")

@@ -10,7 +10,7 @@ from cranfield.base.registry import deferred
 from cranfield.cli import console
 from cranfield.cli.console import COLLECTION, Collection, Format
 from cranfield.cli.pool import Seconds
-from cranfield.cli.reuse import Layers, Measures, PoolDepth, QrelsWord, Runs
+from cranfield.cli.reuse import Layers, Measures, PoolDepth, QrelsWord, Runs, SkipBad
 
 with deferred:
     from cranfield.report import figures
@@ -58,6 +58,7 @@ def simulate(
     plan: Plans = None,
     budgets: Budgets = "",
     qrels: QrelsWord = None,
+    skip_bad: SkipBad = False,
     measure: Measures = None,
     groups: Groups = None,
     outsiders: Outsiders = False,
@@ -93,7 +94,9 @@ def simulate(
         )
     if forecast is None and pool_depth is not None:
         raise typer.BadParameter("--pool-depth needs --forecast: a plan sets its own depth")
-    with console.opened(collection, qrels=qrels, runs=runs, layers=layer, warn=console.say) as files:
+    with console.opened(
+        collection, qrels=qrels, runs=runs, layers=layer, warn=console.say, skip_bad=skip_bad
+    ) as files:
         store, chosen = files.store, tuple(measure or workflow.DEFAULT_MEASURES)
         request = files.request(chosen, runs)
         if forecast is not None:

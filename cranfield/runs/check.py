@@ -386,9 +386,9 @@ def repair(
     """The run as it should be, called `name`, and sentences that say what was done.
 
     Lines with too few columns are gone already, and surplus columns too: the reader leaves them out. Rows with a
-    field missing go, and rows whose score is NaN sink below all others of their topic. Of a repeated document the row that ranks best stays; after that, each topic keeps its best
-    `max_depth` documents. Where something has to be mended by hand first, or no row would be left, there is no run,
-    and the sentences say why.
+    field missing go, and rows whose score is NaN sink below all others of their topic. Of a repeated document the row
+    that ranks best stays; after that, each topic keeps its best `max_depth` documents. Where something has to be
+    mended by hand first, or no row would be left, there is no run, and the sentences say why.
     """
     by_hand = by_hand_first(problems)
     if by_hand:

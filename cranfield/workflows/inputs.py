@@ -71,7 +71,8 @@ class Inputs:
     """Runs and qrels (as judged now, a release, or others), and what is made of them.
 
     `layers` are those whose judgments count. `once` says that nothing is asked twice, as on the command line, so that
-    nothing need be kept, and files are read with all else. `warn` takes what should be known about the qrels.
+    nothing need be kept, and files are read with all else. `warn` takes what should be known about the qrels. With
+    `skip_bad` run files that have errors are left out, and the notes of each result name them.
     """
 
     def __init__(
@@ -84,10 +85,12 @@ class Inputs:
         layers: Sequence[str] = (),
         once: bool = False,
         warn: Callable[[str], None] | None = None,
+        skip_bad: bool = False,
     ) -> None:
         self.store, self.given_qrels, self.pool_options, self.progress = store, qrels, pool, progress
         self.layers = tuple(layers) or (MAIN,)
         self.once, self.warn, self.is_closed = once, warn, False
+        self.skip_bad, self.left_out = skip_bad, tuple[str, ...]()
         self._kept: dict[str, tuple[Hashable, Any]] = {}
 
     def evaluate(
@@ -313,14 +316,16 @@ class Inputs:
         words, are_ids = words_of(measures), isinstance(topics, Sequence) and not isinstance(topics, str)
         with self.progress() as progress:
             qrels, chosen = self.find(runs, words, options.get("like") or "10", with_ids=with_ids, progress=progress)
-        return reading.Request(
-            qrels=qrels,
-            runs=chosen,
-            measures=words,
-            topics=tuple(map(str, cast("Sequence[str]", topics))) if are_ids else str(topics),
-            clusters=clusters if clusters is None or isinstance(clusters, Mapping) else Path(clusters),
-            **options,
-        )
+            request = reading.Request(
+                qrels=qrels,
+                runs=chosen,
+                measures=words,
+                topics=tuple(map(str, cast("Sequence[str]", topics))) if are_ids else str(topics),
+                clusters=clusters if clusters is None or isinstance(clusters, Mapping) else Path(clusters),
+                notes=self.left_out,
+                **options,
+            )
+            return reading.without_bad(request, self.store, progress) if self.skip_bad else request
 
     def own_measures(self, measures: str | Sequence[str]) -> list[measuring.Measure]:
         """Measures that take a verdict or might; the collection's scale says what is relevant."""

@@ -56,6 +56,7 @@ ALL = "all"
 """What stands for the topic in rows that sum up all topics."""
 
 WORKERS = 2
+_NAMES_SHOWN = 5
 Made = TypeVar("Made")
 
 log = logging.getLogger(__name__)
@@ -69,7 +70,7 @@ class Request:
     scores are compared as doubles and recall levels are exact. `topics` is qrels, common, run, or a file of ids, or
     the ids themselves. With novelty, near-duplicates of a document above count as not relevant; `clusters` says
     which those are, in a file or as document -> cluster. `letters` names the test behind significance letters, where
-    they are wanted.
+    they are wanted. `notes` are what every result should say about its runs: those that were left out.
     """
 
     qrels: Path | Qrels
@@ -81,6 +82,7 @@ class Request:
     duplicates: Duplicates = "plain"
     clusters: Path | Mapping[str, Hashable] | None = None
     letters: LetterTest | None = None
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse to take two things from one stream: the second would find nothing there."""
@@ -254,6 +256,50 @@ def without_pipes(request: Request) -> Request:
     return replace(request, qrels=qrels, runs=runs, topics=topics)
 
 
+def without_bad(request: Request, store: Store | None, progress: Progress = silent) -> Request:
+    """The same request without the run files that have errors, which its notes name; an error if none is left.
+
+    Every file is read for that, and once more by whoever evaluates it. What comes through a pipe can be read only
+    once, and so stays as it was read. A file that is not there is left to be refused: its name is a wrong one.
+    """
+    problems: list[Problem] = []
+    qrels = _collected(partial(read_qrels, request.qrels), problems)
+    in_full = qrels is None or any(map(_is_piped, request.runs))
+    found = _read_runs(request, store, None if in_full else lambda: qrels, problems, progress)
+    kept, left_out = list[str | AnyRun](), list[str]()
+    for word, run in zip(request.runs, found, strict=True):
+        if run is None and _is_file(word):
+            name = Source(Path(str(word))).name
+            wrong = [problem for problem in problems if problem.file == name and problem.severity == "error"]
+            named = [f"{one.code} (line {one.lines[0]})" if one.lines else one.code for one in wrong]
+            left_out.append(f"warning: {name} is left out (--skip-bad): {', '.join(dict.fromkeys(named))}")
+        else:
+            kept.append(run if run is not None and _is_piped(word) else word)
+    if qrels is None or not kept:
+        raise _refused(problems, request)
+    notes = (*request.notes, *dict.fromkeys(left_out))
+    return replace(request, qrels=qrels if _is_piped(request.qrels) else request.qrels, runs=tuple(kept), notes=notes)
+
+
+def _is_file(word: object) -> bool:
+    return isinstance(word, str) and not isinstance(word, StoredName) and (word == "-" or Path(word).exists())
+
+
+def _refused(problems: list[Problem], request: Request) -> ProblemsFound:
+    """Everything that is wrong with any of the files, and what can be done about it."""
+    bad = {problem.file: None for problem in problems if problem.file}
+    files = {Source(Path(str(word))).name for word in request.runs if _is_file(word)}
+    asked = {str(word) for word in request.runs if not isinstance(word, StoredName)}
+    hint = ""
+    if bad and bad.keys() <= files and len(asked) - len(bad) > 1:  # enough is left to go on with
+        named = [*map(quoted, bad)][:_NAMES_SHOWN]
+        more = f" and {len(bad) - len(named)} more" if len(bad) > len(named) else ""
+        hint = f"; --skip-bad goes on without {', '.join(named)}{more}"
+    if any(problem.repairable for problem in problems):
+        hint += "; cranfield runs check --repair FOLDER FILE… writes repaired copies"
+    return ProblemsFound(f"these files cannot be evaluated{hint}", problems)
+
+
 def _read(
     judged: Callable[[], Made],
     request: Request,
@@ -281,11 +327,8 @@ def _read(
     found = _read_runs(request, store, qrels_come, problems, progress)
     qrels = coming.result()
     if qrels is None or problems:
-        problems = [*qrels_problems, *problems]
-        mended = any(problem.repairable for problem in problems)
-        hint = "; cranfield runs check --repair FOLDER FILE… writes repaired copies" if mended else ""
-        raise ProblemsFound(f"these files cannot be evaluated{hint}", problems)
-    return qrels, _named_apart(found, request.runs)
+        raise _refused([*qrels_problems, *problems], request)
+    return qrels, _named_apart(cast("list[AnyRun]", found), request.runs)
 
 
 def _read_runs(
@@ -294,8 +337,8 @@ def _read_runs(
     qrels_come: Callable[[], Qrels | None] | None,
     problems: list[Problem],
     progress: Progress,
-) -> list[AnyRun]:
-    """Load stored runs and read files, two at a time; problems of files are added to `problems`.
+) -> list[AnyRun | None]:
+    """Load stored runs and read files, two at a time: one for each word, None where `problems` say what is wrong.
 
     Where qrels come, only what they say of each row is kept: stored runs are held against them by codes, and an
     ordinary file takes the short way. No file of another format is ordinary: the format is looked for only where the
@@ -331,7 +374,7 @@ def _read_runs(
             raise ProblemsFound(f"{rows.source_name} cannot be evaluated", errors)
         return runs_run.ranked(rows)
 
-    runs: list[AnyRun] = []
+    runs: list[AnyRun | None] = []
     with workers(max(WORKERS, sum(map(_is_piped, named)))) as threads:  # one process may fill all pipes
         coming = {
             word: threads.submit(stored.fetched(word) if word in stored else partial(read, Source(Path(word))))
@@ -342,8 +385,7 @@ def _read_runs(
             run = given if not isinstance(given, str) else None
             if isinstance(given, str) and given in coming:
                 run = _collected(coming[given].result, problems)
-            if run is not None:
-                runs.append(run)
+            runs.append(run)
             progress("reading runs", done, len(request.runs))
     return runs
 

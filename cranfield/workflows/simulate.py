@@ -251,7 +251,7 @@ def simulate_plans(
             for place, one in enumerate(outcomes)
             for effect in one.effects
         }
-    notes = (*about_known(field), *about_plans(field, outcomes, played, options.budgets))
+    notes = (*request.notes, *about_known(field), *about_plans(field, outcomes, played, options.budgets))
     return Simulated(known, tuple(own), outcomes, field.speed, notes, needed)
 
 
@@ -265,7 +265,7 @@ def foresee(
 ) -> Foreseen:
     """Tell what pools down to a depth cost, found, and would probably find below the depth that was judged."""
     field = _field(request, options, store)
-    depth, notes = pool_depth, list(about_known(field))
+    depth, notes = pool_depth, [*request.notes, *about_known(field)]
     if depth is None:
         depth, reason = _pool_depth(field.known, store)
         if depth is None:

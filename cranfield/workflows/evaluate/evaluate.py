@@ -276,7 +276,7 @@ def evaluate(
         read = read or partial(reading.read_aligned, request, store, progress)
         by_novelty = request.duplicates == "novelty"
         found = _score_by_novelty(request, measures, read, store) if by_novelty else _score(request, measures, read())
-    facts = [*found.facts, *_grade_notes(measures, store)]
+    facts = [*request.notes, *found.facts, *_grade_notes(measures, store)]
     if foreign and field is not None:
         facts.append("no verdicts: the effect of unjudged documents on measures of ir_measures is not known")
     letters = None if request.letters is None else letters_of(found.scores, request.letters)

@@ -120,7 +120,7 @@ def explain_lists(request: Request, topic: str, *, depth: int = 30, store: Store
     if clusters is not None:
         made_of = scoring.novelty_hash(qrels, scoring.cluster_codes(qrels, clusters))
     relevant = scoring.relevant_documents(qrels, topic, rel=rel) if clusters is None else {}
-    remarks = []
+    remarks = [*request.notes]
     for name, steps in whole:
         lower = [f"{one.document} (grade {one.state}, rank {one.rank})" for one in steps[depth:] if one.relevant]
         if lower:

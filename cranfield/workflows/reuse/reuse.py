@@ -68,7 +68,7 @@ def reuse(
         trust = fields.trusted(field, wanted, store=inputs.store, thresholds=values, closure=closure, further=further)
         progress("holding out runs and groups", 0, None)
         report = examine_collection(trust)
-    notes = list(trust.notes)
+    notes = [*trust.notes, *request.notes]
     for measure in wanted:
         if trust.of(measure) is None:
             sampled = measure.kind.unjudged == "sampled"
