@@ -16,7 +16,7 @@ from cranfield.base.errors import CollectionError, InputError, Problem, Problems
 from cranfield.base.text import counted
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Sample, strata_of
 from cranfield.qrels.qrels import Qrels
-from cranfield.runs.columns import Codes, Places, Scores, as_text, places_in, taken
+from cranfield.runs.columns import Codes, Places, as_text, places_in, taken
 from cranfield.runs.encoding import CodedOrder
 from cranfield.runs.run import Run, arranged, as_float32, matrix_of, order_as_float32, ties, worth_a_matrix
 
@@ -29,8 +29,7 @@ class KnownRun:
 
     Topics are in byte order, each from best to worst with ties as the reference breaks them, and no document stands
     twice: whoever makes one has seen to that. The tags are those of the first and the last line, and `other_tags`
-    those that were seen beside the first. `tied` says of each row whether it ties with the row above, in its topic;
-    without it the scores tell.
+    those that were seen beside the first. `tied` says of each row whether it ties with the row above, in its topic.
     """
 
     tag: str
@@ -38,8 +37,7 @@ class KnownRun:
     topic_ids: pa.Array
     offsets: Places
     judged: Codes
-    scores: Scores | None = None
-    tied: NDArray[np.bool_] | None = None
+    tied: NDArray[np.bool_]
     other_tags: tuple[str, ...] = ()
 
 
@@ -275,11 +273,11 @@ def _all_placed(qrels: Qrels, runs: Sequence[AnyRun], chosen: Places) -> list[_P
 
 def _tied(run: AnyRun, placed: _Placed, reference: Reference) -> NDArray[np.bool_]:
     """Of each kept row whether it ties with the row above; a run that means its own order has no ties."""
-    if isinstance(run, KnownRun) and run.tied is not None:
+    if isinstance(run, KnownRun):
         tied = run.tied
     else:
-        tied = np.zeros(int(run.offsets[-1]), dtype=bool)
-        if len(tied) and run.scores is not None and (isinstance(run, KnownRun) or run.order == "score"):
+        tied = np.zeros(run.row_count, dtype=bool)
+        if run.order == "score":
             tied[1:] = ties(as_float32(run.scores) if reference == "9" else run.scores, run.offsets)
     return tied if placed.kept is None else tied[placed.kept]
 
@@ -404,7 +402,7 @@ class CodedPairs:
         first += documents
         judged = self.rows.take(first, mode="clip")
         tied: NDArray[np.bool_] = ranking.tied if has_ties else np.zeros(len(documents), dtype=bool)
-        return KnownRun(name, name, topic_ids, ranking.offsets, judged, tied=tied)
+        return KnownRun(name, name, topic_ids, ranking.offsets, judged, tied)
 
 
 def coded_pairs(qrels: Qrels, topic_ids: pa.Array, document_ids: pa.Array) -> CodedPairs | None:

@@ -434,7 +434,7 @@ def _joined(parts: list[_Part], reference: Reference) -> KnownRun | None:
         places = np.repeat(starts[order] - offsets[:-1], counts) + np.arange(len(judged))
         ids, judged, tied = taken(ids, order), judged[places], tied[places]
     tag, *others = dict.fromkeys(tag for part in parts for tag in (part.first_tag, part.last_tag))
-    return KnownRun(tag, parts[-1].last_tag, ids, offsets, judged, tied=tied, other_tags=tuple(others))
+    return KnownRun(tag, parts[-1].last_tag, ids, offsets, judged, tied, other_tags=tuple(others))
 
 
 def _order_ties_by_id(judged: Codes, tied: NDArray[np.bool_], parts: list[_Part], first_rows: Places) -> None:

@@ -176,7 +176,7 @@ def test_documents_follow_the_order_of_trec_eval_9():
 def test_runs_without_ids_or_other_runs_are_refused(kept: Kept):
     run, other = ranking_from({"1": ["a"]}, tag="A"), ranking_from({"1": ["a", "b"]}, tag="B")
     aligned = align(qrels_from({"1": {"a": 1}}), [run])
-    known = KnownRun("A", "A", pa.array(["1"]), np.array([0, 1]), np.array([0], np.int32), np.array([1.0]))
+    known = KnownRun("A", "A", pa.array(["1"]), np.array([0, 1]), np.array([0], np.int32), np.array([False]))
     with kept.raises(UsageError):
         identities(aligned, [known])
     with kept.raises(UsageError):

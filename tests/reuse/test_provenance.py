@@ -63,7 +63,7 @@ def test_a_run_without_a_group_is_a_group_of_its_own():
 
 def test_runs_known_by_their_rows_alone_give_the_same():
     known = [
-        KnownRun(run.tag, run.tag, run.topic_ids, run.offsets, rows, run.scores)
+        KnownRun(run.tag, run.tag, run.topic_ids, run.offsets, rows, np.zeros(len(rows), dtype=bool))
         for run, rows in zip(
             RUNS, np.split(provenance_of(ALIGNED, QRELS, RUNS, GIVEN, depth=2).qrels_row, [4, 8]), strict=True
         )

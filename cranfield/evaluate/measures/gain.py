@@ -11,7 +11,6 @@ from cranfield.base.errors import UsageError
 from cranfield.evaluate.lists import (
     Found,
     Gain,
-    Gains,
     GradeGains,
     Lists,
     Values,
@@ -89,7 +88,11 @@ def ideal_discounted_cumulated_gain(
 
     Parameters as in DCG. It depends on the topic only. Source: trec_eval ideal_dcg.
     """
-    return ideal_dcg(lists, gain_function(gain, gains), cutoff, discount, base)
+    ideal = ideal_of(lists, gain_function(gain, gains))
+    worth = ideal.gain / discounts(ideal.rank, discount, base)
+    if cutoff is not None:
+        worth = np.where(ideal.rank <= cutoff, worth, 0.0)
+    return ideal.total(worth)[lists.topics]
 
 
 @measure("nDCG", "NDCG", additive=True, interval="normalized_gain")
@@ -108,10 +111,8 @@ def normalized_discounted_cumulated_gain(
     grade above 0 counts. 0 if no document of the topic has a gain. Source: Järvelin and Kekäläinen, TOIS 2002;
     trec_eval ndcg, ndcg_cut_k.
     """
-    found = _gaining(lists, gains).within(cutoff)
-    function = gain_function(gain, gains)
-    total = found.total(function(found.grade) / discounts(found.rank, discount, base))
-    return ratio(total, ideal_dcg(lists, function, cutoff, discount, base))
+    how: Any = {"cutoff": cutoff, "gain": gain, "discount": discount, "base": base, "gains": gains}
+    return ratio(discounted_cumulated_gain(lists, **how), ideal_discounted_cumulated_gain(lists, **how))
 
 
 @measure("nDCGRel", monotone=False)
@@ -226,15 +227,6 @@ def discounts(rank: NDArray[np.int64], discount: Discount, base: float) -> Value
     if discount == "log2":
         return log2_of_ranks(rank)
     return np.maximum(log2_of_ranks(rank, shift=0) / float(np.log2(base)), 1.0)
-
-
-def ideal_dcg(lists: Lists, gains: Gains, cutoff: int | None, discount: Discount, base: float) -> Values:
-    """The DCG of the ideal ranking of each cell's topic."""
-    ideal = ideal_of(lists, gains)
-    worth = ideal.gain / discounts(ideal.rank, discount, base)
-    if cutoff is not None:
-        worth = np.where(ideal.rank <= cutoff, worth, 0.0)
-    return ideal.total(worth)[lists.topics]
 
 
 def _cumulated(values: Values, starts: NDArray[np.int64]) -> Values:

@@ -22,7 +22,7 @@ from cranfield.evaluate.lists import (
     ratio,
 )
 from cranfield.evaluate.measure import measure
-from cranfield.evaluate.measures.gain import ideal_dcg
+from cranfield.evaluate.measures.gain import ideal_discounted_cumulated_gain
 
 _EPSILON = 0.00001
 
@@ -146,7 +146,7 @@ def inferred_ndcg(
     estimate = (np.bincount(group, minlength=size) * mean).reshape(len(lists), most).sum(axis=1)
     whole = np.floor(lists.sample.estimated_counts() + 0.5).astype(np.int64)
     counted = replace(lists, level_counts=whole, _relevant={})
-    return ratio(estimate, ideal_dcg(counted, function, cutoff, "log2", 2.0))
+    return ratio(estimate, ideal_discounted_cumulated_gain(counted, cutoff=cutoff, gain=gain, gains=gains))
 
 
 @measure("statP", bounds=None, monotone=False, unjudged="sampled")
