@@ -173,7 +173,7 @@ class Files(Inputs):
     def _read_all(self, like: As, progress: Progress = silent) -> tuple[Qrels, dict[str, AnyRun]]:
         if like not in self._runs:
             request = reading.Request(qrels=cast("Path | Qrels", self.given_qrels), runs=self.given, like=like)
-            qrels, found = reading.read_short(request, None, progress)
+            qrels, found = reading.read_short(request, None, progress, keep_keys=True)
             names = self.called or tuple(run.tag for run in found)
             named = {name: reading.renamed(run, name) for run, name in zip(found, names, strict=True)}
             self._runs[like] = qrels, named

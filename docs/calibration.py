@@ -109,7 +109,7 @@ def calibrations(
 ) -> list[Calibration]:
     """Leave each group out of the pool rebuilt at a depth."""
     qrels = repooled(runs, rows, depth)
-    alignment = align(qrels, runs)
+    alignment = align(qrels, runs, keep_rows=True)
     prefixes = prefixes_of(
         alignment, qrels, runs, [Contributor(run.tag, groups[run.tag]) for run in runs], depth=depth
     )
@@ -277,7 +277,9 @@ def _part(
     coverage = coverage_of(reduced, measure, pool_depth=others.depth, provenance=others)
     cache = ModelCache(reduced, others)
     model = scale_model(measure, cache.model(depth), cache, depth=depth, rng=rng)
-    loss = expected_loss(reduced, measure, model, depth=depth, rng=rng, runs=runs.tolist())
+    loss = expected_loss(
+        reduced, measure, model, depth=depth, rng=rng, runs=runs.tolist(), popularity=cache.popularity(depth)
+    )
     before, after = (measure.values(one.lists).reshape(full.shape)[runs] for one in (reduced, full))
     true = np.array(
         [(after - before)[place][full.scored[run]].mean() for place, run in enumerate(runs.tolist())], dtype=float

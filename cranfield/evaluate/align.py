@@ -16,7 +16,7 @@ from cranfield.base.errors import CollectionError, InputError, Problem, Problems
 from cranfield.base.text import counted
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Sample, strata_of
 from cranfield.qrels.qrels import Qrels
-from cranfield.runs.columns import Codes, Places, as_text, places_in, taken
+from cranfield.runs.columns import Codes, Keys, Places, as_text, keys_of, keys_of_pairs, places_in, taken
 from cranfield.runs.encoding import CodedOrder
 from cranfield.runs.run import Run, arranged, as_float32, matrix_of, order_as_float32, ties, worth_a_matrix
 
@@ -30,6 +30,7 @@ class KnownRun:
     Topics are in byte order, each from best to worst with ties as the reference breaks them, and no document stands
     twice: whoever makes one has seen to that. The tags are those of the first and the last line, and `other_tags`
     those that were seen beside the first. `tied` says of each row whether it ties with the row above, in its topic.
+    `keys` are those of the pairs of topic and document, where they are kept.
     """
 
     tag: str
@@ -38,6 +39,7 @@ class KnownRun:
     offsets: Places
     judged: Codes
     tied: NDArray[np.bool_]
+    keys: Keys | None = None
     other_tags: tuple[str, ...] = ()
 
 
@@ -77,7 +79,8 @@ class Alignment:
 
     `present` tells which runs answered which topics and `scored` which cells go into a mean, both as runs by topics.
     `tied` says of each row of the lists whether it has the same score as the row above, in the same list, and
-    `qrels_row` which row of the qrels it is, -1 for none; None where it was not asked for.
+    `qrels_row` which row of the qrels it is, -1 for none; None where it was not asked for. `pair_keys` are 64-bit
+    numbers for the pair of topic and document of each row, the same in all runs; None where not all runs have them.
     """
 
     run_names: tuple[str, ...]
@@ -90,6 +93,7 @@ class Alignment:
     qrels_hash: str = ""
     reference: Reference = "10"
     qrels_row: NDArray[np.int32] | None = None
+    pair_keys: Keys | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -141,6 +145,9 @@ def align(
     placed = _all_placed(qrels, runs, chosen)
     look_up = partial(at_each_rank, qrels=qrels, runs=runs, chosen=chosen, reference=reference, placed=placed)
     rows = look_up(None) if keep_rows else None
+    keys: list[Keys | None] = [None]
+    if keep_rows:
+        keys = [_pair_keys(run, of_run, reference) for run, of_run in zip(runs, placed, strict=True)]
     grades = look_up(qrels.grades) if rows is None else np.append(qrels.grades, NOT_POOLED)[rows]
     levels, counts = levels_of(qrels)
     lists = Lists(
@@ -178,7 +185,19 @@ def align(
         qrels_hash=qrels.content_hash,
         reference=reference,
         qrels_row=rows,
+        pair_keys=None if any(one is None for one in keys) else np.concatenate(keys),  # type: ignore[arg-type]
     )
+
+
+def _pair_keys(run: AnyRun, placed: _Placed, reference: Reference) -> Keys | None:
+    """The keys of the pairs of topic and document of each kept row; None where they are not known."""
+    if isinstance(run, KnownRun):
+        keys = run.keys
+    else:
+        documents = arranged(run.documents, order_as_float32(run)) if reference == "9" else run.documents
+        known = keys_of(as_text(run.document_ids))
+        keys = keys_of_pairs(run.topic_ids.to_pylist(), np.diff(run.offsets), known[documents])
+    return keys if keys is None or placed.kept is None else keys[placed.kept]
 
 
 def at_each_rank(
@@ -391,6 +410,7 @@ class CodedPairs:
     rows: Codes
     lines: Codes
     width: int
+    document_keys: Keys | None = None
 
     def known(self, ranking: CodedOrder, topic_ids: pa.Array, *, name: str, has_ties: bool) -> KnownRun:
         """What is known of a ranking; without ties it means its own order. A stored run repeats no document."""
@@ -402,10 +422,16 @@ class CodedPairs:
         first += documents
         judged = self.rows.take(first, mode="clip")
         tied: NDArray[np.bool_] = ranking.tied if has_ties else np.zeros(len(documents), dtype=bool)
-        return KnownRun(name, name, topic_ids, ranking.offsets, judged, tied)
+        keys = None
+        if self.document_keys is not None:
+            counts = np.diff(ranking.offsets)
+            keys = keys_of_pairs(topic_ids.to_pylist(), counts, self.document_keys.take(documents, mode="clip"))
+        return KnownRun(name, name, topic_ids, ranking.offsets, judged, tied, keys)
 
 
-def coded_pairs(qrels: Qrels, topic_ids: pa.Array, document_ids: pa.Array) -> CodedPairs | None:
+def coded_pairs(
+    qrels: Qrels, topic_ids: pa.Array, document_ids: pa.Array, *, keep_keys: bool = False
+) -> CodedPairs | None:
     """The pairs of qrels in codes: places in the ids of a collection. None where the table is too large."""
     topics, width = len(qrels.topic_ids), len(document_ids)
     if (topics + 1) * width > LARGEST_TABLE:
@@ -415,7 +441,8 @@ def coded_pairs(qrels: Qrels, topic_ids: pa.Array, document_ids: pa.Array) -> Co
     rows = np.full((topics + 1) * width, NONE, dtype=np.int32)
     there = np.flatnonzero(document >= 0)
     rows[qrels.topic_of_row[there].astype(np.int64) * width + document[there]] = there
-    return CodedPairs(rows, np.where(lines < 0, np.int32(topics), lines), width)
+    keys = keys_of(as_text(document_ids)) if keep_keys else None
+    return CodedPairs(rows, np.where(lines < 0, np.int32(topics), lines), width, keys)
 
 
 # The documents of one ranked list, by their ids.

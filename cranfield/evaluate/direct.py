@@ -12,7 +12,6 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from hashlib import blake2b
 from itertools import pairwise
 from typing import TypeVar
 
@@ -23,7 +22,21 @@ from numpy.typing import NDArray
 from cranfield.base.files import UTF8_BOM, Source
 from cranfield.evaluate.align import KnownRun, Reference, ties_of
 from cranfield.qrels.qrels import Qrels
-from cranfield.runs.columns import Codes, Places, Scores, as_numbers, as_text, byte_order, joined_text, taken
+from cranfield.runs.columns import (
+    Codes,
+    Keys,
+    KeyTable,
+    Mask,
+    Places,
+    Scores,
+    as_numbers,
+    as_text,
+    byte_order,
+    joined_text,
+    keys_of_pairs,
+    keys_of_words,
+    taken,
+)
 from cranfield.runs.run import as_float32
 
 # The columns of ordinary TREC lines, found with masks over bytes: no string is made.
@@ -155,12 +168,6 @@ def ids_at(letters: Letters, starts: Places, lengths: Places) -> Ids:
 
 Value = TypeVar("Value", np.int32, np.int64, np.uint64)
 
-_MULTIPLIER = 0x9E3779B97F4A7C15
-_MIXER = np.uint64(0xBF58476D1CE4E5B9)
-_HALF = np.uint64(32)
-_ROOM = 3
-"""The table has 2^3 to 2^4 slots for each pair, so that few pairs share one."""
-
 NONE = -1
 
 
@@ -171,53 +178,34 @@ class Pairs:
     `marks` join the topic with the length of the document id: two pairs are equal if marks and words are.
     """
 
-    keys: Words
+    keys: Keys
     marks: Places
     words: list[Words]
 
 
 @dataclass(frozen=True, eq=False)
 class JudgedPairs:
-    """The pairs of qrels by their keys: a table of slots, each with a row of the qrels, from which others may follow.
-
-    A key only says where to look: pairs are compared byte for byte.
-    """
+    """The pairs of qrels, and the table of their keys. A key only says where to look: pairs are compared in full."""
 
     topic_codes: dict[str, int]
     pairs: Pairs
-    head: Codes
-    following: Codes
+    table: KeyTable
 
     def rows(self, asked: Pairs) -> Codes:
         """The row of the qrels that each pair is, -1 where they lack it."""
-        rows = _at(self.head, _slots(asked.keys, len(self.head)))
-        places = np.flatnonzero(rows != NONE)
-        while len(places):
-            here = _at(rows, places)
-            other = _at(self.pairs.marks, here) != _at(asked.marks, places)
+
+        def differ(rows: Codes, places: Places) -> Mask:
+            other = _at(self.pairs.marks, rows) != _at(asked.marks, places)
             for mine, others in zip(self.pairs.words, asked.words, strict=False):  # no id of equal length has more
-                other |= _at(mine, here) != _at(others, places)
-            going_on = self.following[here[other]]
-            places = places[other]
-            rows[places] = going_on
-            places = places[going_on != NONE]
-        return rows
+                other |= _at(mine, rows) != _at(others, places)
+            return np.asarray(other)
+
+        return self.table.places(asked.keys, differ)
 
 
 def pairs_of(topic_names: list[str], codes: Codes, counts: Places, documents: Ids) -> Pairs:
     """The pairs of documents that stand topic by topic."""
-    hashes = [blake2b(name.encode(), digest_size=8).digest() for name in topic_names]
-    topics = np.array([int.from_bytes(one, "little") for one in hashes], dtype=np.uint64)
-    # A 64-bit number for each pair; equal pairs have equal ones, and unequal pairs very rarely do.
-    keys = documents.lengths.astype(np.uint64)
-    keys += np.repeat(topics, counts)
-    for number, word in enumerate(documents.words):
-        mixed = word * np.uint64(_MULTIPLIER + 2 * number)
-        mixed ^= mixed >> _HALF
-        mixed *= _MIXER
-        keys += mixed
-    keys ^= keys >> _HALF
-    keys *= _MIXER
+    keys = keys_of_pairs(topic_names, counts, keys_of_words(documents.lengths, documents.words))
     marks = np.repeat(codes.astype(np.int64) << 32, counts)
     marks |= documents.lengths
     return Pairs(keys, marks, documents.words)
@@ -236,25 +224,12 @@ def judged_pairs(qrels: Qrels) -> JudgedPairs | None:
     documents = ids_at(letters, ends[:-1] - ends[0], lengths)
     codes = np.arange(len(qrels.topic_ids), dtype=np.int32)
     pairs = pairs_of(qrels.topics, codes, np.diff(qrels.offsets), documents.take(qrels.documents))
-    head = np.full(1 << (len(qrels).bit_length() + _ROOM), NONE, dtype=np.int32)
-    order = np.argsort(pairs.keys).astype(np.int32)  # and so by slots, the first bits of the keys
-    slots = _slots(pairs.keys[order], len(head))
-    together = slots[1:] == slots[:-1]
-    following = np.full(len(order), NONE, dtype=np.int32)
-    following[order[:-1][together]] = order[1:][together]
-    first = np.concatenate([[True], ~together])
-    head[slots[first]] = order[first]
-    return JudgedPairs({topic: place for place, topic in enumerate(qrels.topics)}, pairs, head, following)
+    return JudgedPairs({topic: place for place, topic in enumerate(qrels.topics)}, pairs, KeyTable.of(pairs.keys))
 
 
 def _at(values: NDArray[Value], places: Places | Codes) -> NDArray[Value]:
     """Values at places that are all there: numpy need not look for that, and is much faster."""
     return values.take(places, mode="clip")
-
-
-def _slots(keys: Words, count: int) -> Places:
-    """The slot of each key among `count`, a power of two: its first bits."""
-    return (keys >> np.uint64(64 - (count.bit_length() - 1))).view(np.int64)
 
 
 _TOPIC, _DOCUMENT, _SCORE, _TAG = 0, 2, 4, 5
@@ -269,7 +244,7 @@ _MEMORY_KEPT = 1 << 24
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """The rows of one piece of a file, which may begin and end within a topic.
+    """The rows of one piece of a file, which may begin and end within a topic. `keys` are there if they are wanted.
 
     `first_keys` and `last_keys` are those of the first and the last topic. `tied` says of each row whether it has the
     score of the row above, in its topic. `sharing` are the rows of ties with a document of the qrels, and of those
@@ -280,8 +255,9 @@ class _Part:
     starts: Places
     judged: Codes
     tied: NDArray[np.bool_]
-    first_keys: Words
-    last_keys: Words
+    keys: Keys | None
+    first_keys: Keys
+    last_keys: Keys
     sharing: Places
     sharing_ids: Ids
     ends: Scores
@@ -289,7 +265,9 @@ class _Part:
     last_tag: str
 
 
-def read_direct(source: Source, judged: JudgedPairs, *, reference: Reference = "10") -> KnownRun | None:
+def read_direct(
+    source: Source, judged: JudgedPairs, *, reference: Reference = "10", keep_keys: bool = False
+) -> KnownRun | None:
     """Read an ordinary TREC run and give what the qrels say of it; None where the file is anything else."""
     # A large array made and dropped: from then on the C library keeps memory of this size, and the many arrays to
     # come are not mapped anew each time, which would take longer than filling them.
@@ -307,7 +285,7 @@ def read_direct(source: Source, judged: JudgedPairs, *, reference: Reference = "
             if piece is None:
                 return
             number, (letters, size) = piece
-            part = _part(letters, size, judged, reference)
+            part = _part(letters, size, judged, reference, keep_keys=keep_keys)
             if part is None:
                 ordinary = False
             else:
@@ -348,7 +326,7 @@ def _pieces(source: Source) -> Iterator[tuple[Letters, int]]:
             yield letters, size
 
 
-def _part(letters: Letters, size: int, judged: JudgedPairs, reference: Reference) -> _Part | None:
+def _part(letters: Letters, size: int, judged: JudgedPairs, reference: Reference, *, keep_keys: bool) -> _Part | None:
     """The rows of a piece; None where something in it is not ordinary."""
     lines = ordinary_lines(letters, size)
     if lines is None:
@@ -374,7 +352,7 @@ def _part(letters: Letters, size: int, judged: JudgedPairs, reference: Reference
     np.equal(compared[1:], compared[:-1], out=tied[1:])
     tied[starts] = False
     rows = judged.rows(pairs)
-    needed = rows != NONE
+    needed = np.ones(len(rows), dtype=bool) if keep_keys else rows != NONE
     needed[[0, -1]] = True  # they have neighbours elsewhere, with which they may share their scores
     places, _ = ties_of(tied, np.flatnonzero(needed))
     needed[1:-1] = False
@@ -385,6 +363,7 @@ def _part(letters: Letters, size: int, judged: JudgedPairs, reference: Reference
         starts=starts,
         judged=rows,
         tied=tied,
+        keys=pairs.keys if keep_keys else None,
         first_keys=pairs.keys[: counts[0]].copy(),
         last_keys=pairs.keys[starts[-1] :].copy(),
         sharing=sharing,
@@ -395,7 +374,7 @@ def _part(letters: Letters, size: int, judged: JudgedPairs, reference: Reference
     )
 
 
-def _has_repeats(keys: Words) -> bool:
+def _has_repeats(keys: Keys) -> bool:
     """Whether two rows may be the same document of one topic; equal keys of two documents are taken for it."""
     in_order = np.sort(keys)
     return bool((in_order[1:] == in_order[:-1]).any())
@@ -406,6 +385,8 @@ def _joined(parts: list[_Part], reference: Reference) -> KnownRun | None:
     first_rows = np.concatenate([[0], np.cumsum([len(part.judged) for part in parts])])
     judged = np.concatenate([part.judged for part in parts])
     tied = np.concatenate([part.tied for part in parts])
+    kept = [part.keys for part in parts if part.keys is not None]
+    pair_keys = np.concatenate(kept) if kept else None
     topics, begins, keys = list(parts[0].topics), [parts[0].starts], parts[0].last_keys
     for (before, part), row in zip(pairwise(parts), first_rows[1:].tolist(), strict=False):
         goes_on = part.topics[0] == before.topics[-1]
@@ -423,7 +404,7 @@ def _joined(parts: list[_Part], reference: Reference) -> KnownRun | None:
     if len(set(topics)) != len(topics):
         return None
     if tied.any():
-        _order_ties_by_id(judged, tied, parts, first_rows)
+        _order_ties_by_id(judged, pair_keys, tied, parts, first_rows)
     starts = np.concatenate(begins)
     offsets = np.append(starts, len(judged))
     ids = pa.array(topics, pa.large_string())
@@ -433,13 +414,16 @@ def _joined(parts: list[_Part], reference: Reference) -> KnownRun | None:
         offsets = np.concatenate([[0], np.cumsum(counts)])
         places = np.repeat(starts[order] - offsets[:-1], counts) + np.arange(len(judged))
         ids, judged, tied = taken(ids, order), judged[places], tied[places]
+        pair_keys = None if pair_keys is None else pair_keys[places]
     tag, *others = dict.fromkeys(tag for part in parts for tag in (part.first_tag, part.last_tag))
-    return KnownRun(tag, parts[-1].last_tag, ids, offsets, judged, tied, other_tags=tuple(others))
+    return KnownRun(tag, parts[-1].last_tag, ids, offsets, judged, tied, pair_keys, tuple(others))
 
 
-def _order_ties_by_id(judged: Codes, tied: NDArray[np.bool_], parts: list[_Part], first_rows: Places) -> None:
+def _order_ties_by_id(
+    judged: Codes, keys: Keys | None, tied: NDArray[np.bool_], parts: list[_Part], first_rows: Places
+) -> None:
     """Bring what is known of rows that tie with the row above into the order of their ids, from high to low."""
-    rows, group = ties_of(tied, np.flatnonzero(judged != NONE))
+    rows, group = ties_of(tied, np.flatnonzero(judged != NONE) if keys is None else np.arange(len(judged)))
     sharing = np.concatenate([part.sharing + first for part, first in zip(parts, first_rows, strict=False)])
     chosen = np.searchsorted(sharing, rows)
     falling = []
@@ -453,4 +437,7 @@ def _order_ties_by_id(judged: Codes, tied: NDArray[np.bool_], parts: list[_Part]
             for part in parts
         ]
         falling.append(~np.concatenate(words)[chosen].byteswap())
-    judged[rows] = judged[rows[np.lexsort((*reversed(falling), group))]]
+    in_turn = rows[np.lexsort((*reversed(falling), group))]
+    judged[rows] = judged[in_turn]
+    if keys is not None:
+        keys[rows] = keys[in_turn]

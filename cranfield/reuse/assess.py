@@ -14,12 +14,20 @@ from numpy.typing import ArrayLike, NDArray
 from cranfield.base.text import counted
 from cranfield.compare import differences
 from cranfield.evaluate.align import Alignment
-from cranfield.evaluate.lists import Counts, Lists, Values, ratio
+from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values, ratio
 from cranfield.evaluate.measure import AnyMeasure, Measure, aggregated_rows, own_measures
 from cranfield.evaluate.measures.gain import powers
 from cranfield.reuse.card import Card
+from cranfield.reuse.completions import unjudged_within
 from cranfield.reuse.expected_loss import Loss, ModelCache, expected_loss, scale_model
-from cranfield.reuse.intervals import Closure, Intervals, interval_depth, intervals_of_runs, takes_pool_depth
+from cranfield.reuse.intervals import (
+    Closure,
+    Intervals,
+    interval,
+    interval_depth,
+    intervals_of_runs,
+    takes_pool_depth,
+)
 from cranfield.reuse.provenance import Provenance, pooled_shares, prefix_of
 from cranfield.reuse.unjudged_model import UnjudgedModel, fit_model
 from cranfield.reuse.verdict import Evidence, Thresholds, Verdict, verdict_of
@@ -253,7 +261,8 @@ class Knowledge:
 
     `pool_depth` is one number per topic of the alignment. `families` names the kind of each run of the alignment
     ("" for unknown); `relevant_from` is the lowest grade that is relevant. `finished` is the share of the topics for
-    which a live plan has chosen everything. `inferred` says that contributors or pool depth were inferred.
+    which a live plan has chosen everything. `inferred` says that contributors or pool depth were inferred, and
+    `depth_known` is false where the pool depth is nothing but the length of the lists.
     """
 
     pool_depth: Counts
@@ -263,6 +272,7 @@ class Knowledge:
     relevant_from: int = 1
     finished: float = 1.0
     inferred: bool = False
+    depth_known: bool = True
 
 
 def assess_measures(
@@ -279,7 +289,12 @@ def assess_measures(
     chosen = [measure for measure in own_measures(measures) if measure.takes_verdict]
     depth = partial(interval_depth, pool_depth=knowledge.pool_depth)
     intervals = intervals_of_runs(alignment, chosen, depth=depth, closure=closure, further=further)
-    cache = None if knowledge.provenance is None else ModelCache(alignment, knowledge.provenance)
+    cache = None
+    if knowledge.provenance is not None:
+        depths = [measure_depths(measure, knowledge.pool_depth) for measure in chosen]
+        cache = ModelCache(
+            alignment, knowledge.provenance, reach=np.max([np.ones_like(knowledge.pool_depth), *depths], axis=0)
+        )
     assessments = tuple(
         assess_runs(
             alignment,
@@ -309,33 +324,31 @@ def assess_runs(
     cache: ModelCache | None = None,
     learn: Learn = "always",
 ) -> Assessment:
-    """Assess all runs by one measure. `low` and `high` are the exact intervals of the runs' scores.
+    """Assess all runs by one measure. `low` and `high` are the intervals of scores; `cache` serves all measures.
 
-    `cache` is that of the alignment and the provenance, if there are other measures too. Where no run has an unjudged
-    document nothing is lost: no model need be fitted then, unless the model itself is wanted.
+    Where no run has an unjudged document no model need be fitted, unless the model itself is wanted.
     """
     table, runs = thresholds or Thresholds(), alignment.shape[0]
     coverage = coverage_of(alignment, measure, pool_depth=knowledge.pool_depth, provenance=knowledge.provenance)
-    scaling, drawing = rng.spawn(2)
     model, by_family, untestable = None, FamilyModels(), ""
     models: list[UnjudgedModel | None] = [None] * runs
-    loss: Loss | None = Loss(measure, np.zeros(alignment.shape), np.zeros(runs), np.zeros(runs))
+    loss: Loss | None = Loss.none(measure, alignment.shape)
     if learn == "always" or coverage.count[coverage.counted].any():
+        if cache is None and knowledge.provenance is not None:
+            cache = ModelCache(alignment, knowledge.provenance)
+        scaling, drawing = rng.spawn(2)
         model, by_family, untestable = _fit(alignment, measure, knowledge, coverage.depth, table, scaling, cache)
-        known = dict(by_family)
-        models = [known.get(family, model) for family in knowledge.families] or [model] * runs
-        loss = _loss_by_model(alignment, measure, models, coverage.depth, drawing) if model is not None else None
+        models = [dict(by_family).get(family, model) for family in knowledge.families] or [model] * runs
+        loss = _loss_by_model(alignment, measure, models, coverage.depth, drawing, cache)
     values = measure.values(alignment.lists).reshape(alignment.shape)
     score = aggregated_rows(values, alignment.scored, measure.aggregate)
     low, high = (np.full(runs, np.nan) if ends is None else ends for ends in (low, high))
-    if loss is not None:  # nothing is expected that no grades could do
-        with np.errstate(invalid="ignore"):
-            possible = np.isfinite(low) & np.isfinite(high) & (low <= score) & (score <= high)
-        limits = np.where(possible, low - score, -np.inf), np.where(possible, high - score, np.inf)
-        loss = replace(loss, mean=np.clip(loss.mean, *limits), upper=np.clip(loss.upper, *limits))
-    pool = alignment.lists.pooled_count  # with the rows of the qrels that have no grade yet
-    pool_judged = 1.0 if pool is None or not pool.any() else float(alignment.lists.level_counts.sum() / pool.sum())
     is_finite, tolerance = np.isfinite(low) & np.isfinite(high), tolerance_of(measure, alignment.lists, table)
+    if loss is not None:
+        loss = loss.within(low - score, high - score)
+    pool_judged, topic_pool_judged = _judged_shares(alignment.lists)
+    pooled_unjudged = _open_by_pooled(alignment, measure, coverage.depth)
+    by_depth = takes_pool_depth(measure)
     evidence = tuple(
         replace(
             coverage.evidence(run, topic_judged=table.topic_judged),
@@ -343,21 +356,24 @@ def assess_runs(
             high=float(high[run]) if is_finite[run] else None,
             score=float(score[run]),
             pool_judged=pool_judged,
+            topic_pool_judged=topic_pool_judged,
+            pooled_unjudged=float(pooled_unjudged[run]),
             finished=knowledge.finished,
             loss=None if loss is None else float(loss.mean[run]),
             upper=None if loss is None else float(loss.upper[run]),
-            upper_is_maximum=of_run is not None and of_run.factor.is_maximum,
+            upper_blind=None if loss is None or not by_depth or knowledge.inferred else float(loss.upper_blind[run]),
+            depth_known=knowledge.depth_known or not by_depth,
+            upper_is_maximum=of_run is not None and of_run.blind.factor.is_maximum,
+            unlike=loss is not None and bool(loss.unlike[run]),
             groups=0 if of_run is None else of_run.groups,
             untestable=untestable,
             tolerance=tolerance,
             inferred=knowledge.inferred,
-            inferred_depth=knowledge.inferred and takes_pool_depth(measure),
+            inferred_depth=knowledge.inferred and by_depth,
         )
         for run, of_run in enumerate(models)
     )
     upper = score if loss is None else score + np.nan_to_num(np.maximum(loss.upper, 0.0))
-    lowest = np.where(np.isnan(low), score, np.minimum(low, score))
-    highest = np.where(np.isnan(high), score, np.maximum(high, score))
     return Assessment(
         measure=measure,
         run_names=alignment.run_names,
@@ -373,7 +389,7 @@ def assess_runs(
         evidence=evidence,
         verdicts=tuple(verdict_of(one, table) for one in evidence),
         rank=1 + (score[np.newaxis, :] > score[:, np.newaxis]).sum(axis=1),
-        ranks=rank_interval(lowest, highest),
+        ranks=rank_interval(np.fmin(low, score), np.fmax(high, score)),
         likely_ranks=rank_interval(score, upper),
     )
 
@@ -390,16 +406,15 @@ def _fit(
     """Fit a model to the contributing runs, else take that of the card; without a model, why there is none."""
     provenance, card = knowledge.provenance, knowledge.card
     if provenance is None and card is not None:
-        entry = card.entry(measure)
+        entry = card.entry(measure, depth)
         if entry is None:
             return None, (), "the card does not cover this measure"
         if entry.model is None:
             return None, (), f"according to the card, {entry.untestable}"
         return entry.model, entry.families, ""
     reason = why_untestable(alignment, provenance, table, relevant_from=knowledge.relevant_from)
-    if reason or provenance is None:
+    if reason or provenance is None or cache is None:
         return None, (), reason
-    cache = cache or ModelCache(alignment, provenance)
     model = cache.model(depth)
     if reason := why_untaught(model, table):
         return None, (), reason
@@ -411,7 +426,7 @@ def _fit(
         if len(np.unique(groups[runs])) >= table.fewest_groups:
             own = fit_model(cache.counts(depth), runs)
             if not why_untaught(own, table):
-                by_family.append((family, replace(own, scale=model.scale)))
+                by_family.append((family, _with_scales(own, model)))
     return model, tuple(by_family), ""
 
 
@@ -421,16 +436,60 @@ def _loss_by_model(
     models: Sequence[UnjudgedModel | None],
     depth: Counts,
     rng: np.random.Generator,
-) -> Loss:
-    """The expected loss of all runs, each by its own model; all models have the same draws."""
-    loss = Loss(measure, *(np.full(shape, np.nan) for shape in (alignment.shape, *[alignment.shape[:1]] * 2)))
+    cache: ModelCache | None,
+) -> Loss | None:
+    """The expected loss of all runs, each by its own model; None without any. All models have the same draws."""
+    loss = None
     distinct = {id(one): one for one in models if one is not None}.values()
+    popularity = None if cache is None or not distinct else cache.popularity(depth)
     for model, same in zip(distinct, differences.repeated(rng), strict=False):
         runs = [run for run, one in enumerate(models) if one is model]
-        part = expected_loss(alignment, measure, model, depth=depth, rng=same, runs=runs)
-        for whole, values in ((loss.by_topic, part.by_topic), (loss.mean, part.mean), (loss.upper, part.upper)):
+        part = expected_loss(alignment, measure, model, depth=depth, rng=same, runs=runs, popularity=popularity)
+        loss = loss or Loss.none(measure, alignment.shape)
+        for whole, values in zip(loss.columns, part.columns, strict=True):
             whole[runs] = values[runs]
     return loss
+
+
+def _with_scales(model: UnjudgedModel, scaled: UnjudgedModel) -> UnjudgedModel:
+    """A family's model with the scales of the measure, which take more runs to learn."""
+    popular = model.popular
+    if popular is not None and scaled.popular is not None:
+        popular = replace(popular, scale=scaled.popular.scale)
+    return replace(model, blind=replace(model.blind, scale=scaled.blind.scale), popular=popular)
+
+
+def _judged_shares(lists: Lists) -> tuple[float, float]:
+    """The share of the pool that is judged, and the smallest share of a topic's pool.
+
+    A sample leaves the rest of the pool unjudged for good: then all counts as judged.
+    """
+    pool = lists.pooled_count
+    if pool is None or not pool.any() or lists.stratified is not None:
+        return 1.0, 1.0
+    judged = lists.level_counts.sum(axis=1)
+    return float(judged.sum() / pool.sum()), float((judged[pool > 0] / pool[pool > 0]).min())
+
+
+def _open_by_pooled(alignment: Alignment, measure: Measure, depth: Counts) -> Values:
+    """By how much pooled but unjudged documents could change the score of each run; in a sample they never will."""
+    lists, topics, runs = alignment.lists, len(alignment.topic_ids), len(alignment.run_names)
+    most = np.zeros(runs)
+    if lists.stratified is not None or _judged_shares(lists)[0] == 1:
+        return most
+    found = unjudged_within(lists, depth)
+    here = np.unique(found.cell[found.grade != NOT_POOLED] // topics)
+    if len(here):
+        cells = (here[:, np.newaxis] * topics + np.arange(topics)).ravel()
+        chosen = lists.chosen(cells)
+        waiting = unjudged_within(chosen, depth)
+        ends = interval(measure, chosen, waiting.where(waiting.grade != NOT_POOLED))
+        low, now, high = (
+            aggregated_rows(one.reshape(-1, topics), alignment.scored[here], measure.aggregate)
+            for one in (ends.lower, ends.values, ends.upper)
+        )
+        most[here] = np.nan_to_num(np.maximum(high - now, now - low))
+    return most
 
 
 def tolerance_of(measure: Measure, lists: Lists, thresholds: Thresholds) -> float:

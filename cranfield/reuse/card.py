@@ -1,4 +1,7 @@
-"""The card of a collection: the model of unjudged documents fitted to its pool, for users without the runs."""
+"""The card of a collection: the models of unjudged documents fitted to its pool, for users without the runs.
+
+Nobody knows there how popular a document is among the contributors: the models are those without popularity.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,13 @@ from cranfield.base.errors import InputError, Problem, ProblemsFound, quoted
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import Counts
 from cranfield.evaluate.measure import Measure
-from cranfield.reuse.unjudged_model import Spread, Step, UnjudgedModel, Upper
+from cranfield.reuse.unjudged_model import Chain, Spread, Step, UnjudgedModel, Upper
 
-VERSION = 1
+VERSION = 2
+"""Cards of version 1 are read too: they have no models by depth, and no term for the coverage of a run."""
+
+DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+"""The depths k that a card has a model for, down to the pool depth: enough for any measure and cutoff."""
 
 KIND = "cranfield-reuse-card"
 
@@ -41,7 +48,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a pool taught: whose qrels, how deep, how many groups, and one entry per measure.
+    """What a pool taught: whose qrels, how deep, how many groups, models by the depth k, and one entry per measure.
 
     `pool_depth` is the depth of most topics, `topic_depths` that of the others.
     """
@@ -53,14 +60,20 @@ class Card:
     groups: int
     pool_depth: int
     topic_depths: tuple[tuple[str, int], ...]
+    models: tuple[tuple[int, UnjudgedModel], ...]
     entries: tuple[Entry, ...]
 
-    def entry(self, measure: Measure) -> Entry | None:
-        """Give what is known by a measure, None where nothing is."""
-        return next((one for one in self.entries if one.measure == str(measure)), None)
+    def entry(self, measure: Measure, depth: Counts) -> Entry | None:
+        """What is known by a measure: its own entry, else the model of the next depth k that the card has."""
+        known = next((one for one in self.entries if one.measure == str(measure)), None)
+        if known is None and self.models:
+            deepest = int(depth.max(initial=1))
+            models = [model for k, model in self.models if k >= deepest]
+            known = entry_of(measure, depth, model=models[0] if models else self.models[-1][1])
+        return known
 
     def depths(self, topic_ids: Sequence[str]) -> Counts:
-        """Give the pool depth of each topic."""
+        """The pool depth of each topic."""
         others = dict(self.topic_depths)
         return np.array([others.get(topic, self.pool_depth) for topic in topic_ids], dtype=np.int64)
 
@@ -74,19 +87,27 @@ class Card:
 
 
 KEYS = {
-    Card: "kind version qrels_hash levels groups pool_depth topic_depths entries",
+    Card: "kind version qrels_hash levels groups pool_depth topic_depths models entries",
     Entry: "measure k kappa untestable losses families",
     UnjudgedModel: (
-        "levels value by_grade by_group spread steps factor plain plain_factor growth groups holes relevant scale"
+        "levels value by_grade by_group spread blind popular unlike plain plain_factor growth groups holes relevant"
     ),
+    Chain: "steps shift factor scale",
     Spread: "runs mean median upper largest worst mean_absolute",
-    Step: "rate intercept run_slope topic_slope rank_slope octave lowest highest",
+    Step: "rate intercept run_slope topic_slope rank_slope octave lowest highest terms",
     Upper: "value n is_maximum",
 }
 """The keys of each part of a card in JSON, in the order of its fields."""
 
 
-def card_of(alignment: Alignment, *, pool_depth: Counts, groups: int, entries: Sequence[Entry]) -> Card:
+def card_of(
+    alignment: Alignment,
+    *,
+    pool_depth: Counts,
+    groups: int,
+    entries: Sequence[Entry],
+    models: Sequence[tuple[int, UnjudgedModel]] = (),
+) -> Card:
     """Make the card of the qrels of an alignment; `pool_depth` is one number per topic."""
     depths, counts = np.unique(pool_depth, return_counts=True)
     usual = int(depths[counts.argmax()])
@@ -99,6 +120,7 @@ def card_of(alignment: Alignment, *, pool_depth: Counts, groups: int, entries: S
         groups=groups,
         pool_depth=usual,
         topic_depths=tuple(pair for pair in others if pair[1] != usual),
+        models=tuple((k, _blind(model)) for k, model in models),
         entries=tuple(entries),
     )
 
@@ -114,11 +136,17 @@ def entry_of(
 ) -> Entry:
     """Make the entry of a measure; `depth` is the depth that matters for each topic."""
     k = (int(depth.min()), int(depth.max())) if len(depth) else (0, 0)
-    return Entry(str(measure), k, model, untestable, losses, tuple(families))
+    known = None if model is None else _blind(model)
+    return Entry(str(measure), k, known, untestable, losses, tuple((name, _blind(one)) for name, one in families))
+
+
+def _blind(model: UnjudgedModel) -> UnjudgedModel:
+    """The model as far as it can be used where the contributors' lists are not at hand."""
+    return dataclasses.replace(model, popular=None, unlike=0.0)
 
 
 def encoded(value: Any, keys: Mapping[type, str] | None = None) -> Any:
-    """Give a dataclass as what JSON can hold; a NaN becomes null."""
+    """A dataclass as what JSON can hold; a NaN becomes null."""
     if keys and type(value) in keys:
         pairs = zip(keys[type(value)].split(), dataclasses.fields(value), strict=True)
         return {key: encoded(getattr(value, one.name), keys) for key, one in pairs}
@@ -130,7 +158,7 @@ def encoded(value: Any, keys: Mapping[type, str] | None = None) -> Any:
 
 
 def card_text(card: Card) -> str:
-    """Give a card as JSON, the same bytes each time."""
+    """A card as JSON, the same bytes each time."""
     return json.dumps(encoded(card, KEYS), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
@@ -143,8 +171,10 @@ def read_card(text: str, *, file: str = "") -> Card:
     if not isinstance(content, dict) or content.get("kind") != KIND:
         raise _refused([f"not a card: 'kind' must be {KIND!r}"], file)
     version = content.get("version")
-    if version != VERSION:
+    if version not in (1, VERSION):
         raise _refused([f"the card has version {version!r}; this program reads version {VERSION}"], file)
+    if version == 1:
+        content = _from_version_1(content)
     problems: list[str] = []
     card = _decoded(Card, content, problems)
     if problems or not isinstance(card, Card):
@@ -153,6 +183,25 @@ def read_card(text: str, *, file: str = "") -> Card:
     if wrong:
         raise _refused(wrong, file)
     return card
+
+
+def _from_version_1(value: Any) -> Any:
+    """The same card as version 2 has it; what is wrong with it stays wrong."""
+    if isinstance(value, list):
+        return [_from_version_1(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    changed = {name: _from_version_1(one) for name, one in value.items()}
+    if "entries" in changed:
+        changed |= {"version": VERSION, "models": []}
+    elif "run_slope" in changed:
+        changed["terms"] = []
+    elif "steps" in changed:
+        names = [name for name in KEYS[Chain].split() if name in changed]
+        # The chances were kept as a new run has them, so that nothing is left to grow.
+        chain = {name: changed.pop(name) for name in names} | {"shift": []}
+        changed |= {"blind": chain, "popular": None, "unlike": 0.0, "growth": 1.0}
+    return changed
 
 
 _NAMES = {int: "an integer", str: "a string", bool: "true or false", float: "a number"}
@@ -212,17 +261,19 @@ def _impossible(card: Card) -> list[str]:
         wrong.append("a pool depth must be at least 1")
     named = [entry.measure for entry in card.entries]
     wrong += [f"{name}: two entries" for name in sorted({name for name in named if named.count(name) > 1})]
+    models = [(f"k = {k}", model) for k, model in card.models]
     for entry in card.entries:
-        for model in [*([entry.model] if entry.model else []), *(model for _, model in entry.families)]:
-            numbers = [model.ratio, *model.by_grade, model.factor.value, model.plain, model.growth, model.scale]
-            rates = [step.rate for step in model.steps]
-            if min(numbers, default=0.0) < 0 or not all(0 <= rate <= 1 for rate in rates) or model.groups < 0:
-                wrong.append(f"{entry.measure}: kappa has an impossible rate, factor or count")
-            if model.levels != card.levels or len(model.steps) != len(card.levels) - 1:
-                about = f"kappa covers the grades {model.levels}, the card {card.levels}"
-                contradictions.append(f"{entry.measure}: {about}")
+        models += [(entry.measure, one) for one in (entry.model, *(model for _, model in entry.families)) if one]
         if (entry.model is None) != bool(entry.untestable):
             contradictions.append(f"{entry.measure}: expected either kappa or untestable")
+    for where, model in models:
+        chain = model.blind
+        numbers = [model.ratio, *model.by_grade, chain.factor.value, model.plain, model.growth, chain.scale]
+        rates = [step.rate for step in chain.steps]
+        if min(numbers, default=0.0) < 0 or not all(0 <= rate <= 1 for rate in rates) or model.groups < 0:
+            wrong.append(f"{where}: kappa has an impossible rate, factor or count")
+        if model.levels != card.levels or len(chain.steps) != len(card.levels) - 1:
+            contradictions.append(f"{where}: kappa covers the grades {model.levels}, the card {card.levels}")
     return wrong + contradictions
 
 

@@ -19,25 +19,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError
+from cranfield.compare.differences import repeated
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import Counts, Lists, Values
 from cranfield.evaluate.measure import Measure, aggregated
 from cranfield.reuse.hold_out import NONE_HELD_OUT, lists_without
+from cranfield.reuse.intervals import takes_pool_depth
+from cranfield.reuse.labels import Documents, Labels, count_groups_of_rows, count_labels, octave_of, popularity_of
 from cranfield.reuse.provenance import Provenance, prefix_of
 from cranfield.reuse.unjudged_model import (
-    LabelCounts,
+    Chain,
+    Estimate,
     UnjudgedModel,
-    count_groups_of_rows,
-    count_labels,
+    expected_chances,
     fit_model,
-    level_chances,
-    octave_of,
+    is_unlike,
     upper_chances,
 )
 
@@ -63,14 +65,37 @@ class Loss:
     """What unjudged documents are probably worth: `by_topic` as runs by topics, `mean` in the run's score.
 
     `upper` is the run's loss if its unjudged documents differ from what is expected as those of the group at the
-    conformal 95% index do, by the model or by the plain ratio, whichever lies farther from 0, and the luck of single
-    labels is added. A run without unjudged documents loses nothing.
+    conformal 95% index do, and the luck of single labels is added. A run without unjudged documents loses nothing.
+    `unlike` says which runs retrieve what no contributor does, so that popularity teaches nothing about them: their
+    upper end is that of the model without popularity or of the plain ratio, whichever lies farther from 0.
+    `upper_blind` is that end for all runs, of a measure that looks at the whole list.
     """
 
     measure: Measure
     by_topic: Values
     mean: Values
     upper: Values
+    upper_blind: Values
+    unlike: NDArray[np.bool_]
+
+    @staticmethod
+    def none(measure: Measure, shape: tuple[int, int]) -> Loss:
+        """No loss of any run."""
+        mean, upper, blind = np.zeros((3, shape[0]))
+        return Loss(measure, np.zeros(shape), mean, upper, blind, np.zeros(shape[0], dtype=bool))
+
+    def within(self, low: Values, high: Values) -> Loss:
+        """Nothing is expected that no grades could do: the losses between these ends, where they hold 0."""
+        with np.errstate(invalid="ignore"):
+            possible = np.isfinite(low) & np.isfinite(high) & (low <= 0) & (high >= 0)
+        ends = np.where(possible, low, -np.inf), np.where(possible, high, np.inf)
+        mean, upper, blind = (np.clip(one, *ends) for one in (self.mean, self.upper, self.upper_blind))
+        return replace(self, mean=mean, upper=upper, upper_blind=blind)
+
+    @property
+    def columns(self) -> tuple[NDArray[Any], ...]:
+        """All that is known of each run."""
+        return self.by_topic, self.mean, self.upper, self.upper_blind, self.unlike
 
 
 def expected_loss(
@@ -82,12 +107,23 @@ def expected_loss(
     rng: np.random.Generator,
     runs: Sequence[int] | None = None,
     draws: int | None = None,
+    popularity: Values | None = None,
 ) -> Loss:
-    """Give the expected loss of all runs, or of some (the others have NaN), down to `depth`, one number per topic."""
+    """The expected loss of all runs, or of some (the others have NaN), down to `depth`, one number per topic.
+
+    `popularity` is parallel to the grades of the lists; None where the contributors' lists are not at hand.
+    """
     chosen = np.arange(alignment.shape[0]) if runs is None else np.unique(np.asarray(runs, dtype=np.int64))
     if draws is None:
         draws = DRAWS if depth.max(initial=0) <= DEEP else DEEP_DRAWS
-    gains = _gains(alignment, measure, model, depth, rng, chosen, draws, with_upper=True)
+    unjudged = _unjudged_of(alignment, measure, chosen, depth, popularity)
+    labels, documents = count_labels(alignment, depth), unjudged.documents
+    ends = upper_chances(model, labels, documents)
+    without = []
+    if takes_pool_depth(measure) and model.popular is not None and popularity is not None:
+        without = upper_chances(model, labels, replace(documents, popularity=None))
+    estimates = [expected_chances(model, labels, documents), *ends, *without]
+    gains = _gains(alignment, measure, model, rng, unjudged, draws, estimates)
     by_topic = np.full(alignment.shape, np.nan)
     by_topic[chosen] = gains[0].mean[chosen]
     whole, deviation = np.full((len(gains), len(by_topic)), np.nan), np.full(len(by_topic), np.nan)
@@ -105,10 +141,16 @@ def expected_loss(
             moved = [aggregated(expected + row, how) for row in np.diag(spread)]
             effects = np.array(moved) - aggregated(expected, how)
         deviation[run] = np.sqrt((effects**2).sum())  # labels of one topic do not depend on those of others
-    farthest = np.argmax(np.nan_to_num(np.abs(whole)), axis=0)
-    far = whole[farthest, np.arange(whole.shape[1])]
-    away = np.hypot(far - whole[0], NORMAL_95 * deviation)
-    return Loss(measure, by_topic, whole[0], whole[0] + np.where(far >= 0, away, -away))
+
+    def farthest(some: Values) -> Values:
+        """The end that lies farthest from 0, with the luck of single labels."""
+        far = some[np.argmax(np.nan_to_num(np.abs(some)), axis=0), np.arange(some.shape[1])]
+        away = np.hypot(far - whole[0], NORMAL_95 * deviation)
+        return np.asarray(whole[0] + np.where(far >= 0, away, -away))
+
+    upper = farthest(whole[: 1 + len(ends)])
+    blind = farthest(whole[1 + len(ends) :]) if without else upper
+    return Loss(measure, by_topic, whole[0], upper, blind, is_unlike(model, documents, len(by_topic)))
 
 
 class _Gain(NamedTuple):
@@ -122,40 +164,29 @@ def _gains(
     alignment: Alignment,
     measure: Measure,
     model: UnjudgedModel,
-    depth: Counts,
     rng: np.random.Generator,
-    chosen: Counts,
+    unjudged: _Unjudged,
     draws: int,
-    *,
-    with_upper: bool,
-    known: Lists | None = None,
+    estimates: Sequence[Estimate],
 ) -> list[_Gain]:
-    """Give the expected gains, and those at the upper ends, as runs by topics; 0 for runs that are not chosen.
-
-    `depth` has one number for each topic of the lists, which may be several copies of those of the alignment. `known`
-    are the same lists with more of their documents judged: what is unjudged there too is then left aside.
-    """
+    """The gains by each estimate, as runs by topics; 0 for runs that are not chosen."""
     levels = tuple(alignment.lists.levels.tolist())
     if levels != model.levels:
         raise InputError(f"the model of unjudged documents has the grades {model.levels}, the qrels have {levels}")
-    judged = count_labels(alignment, depth).judged
-    unjudged = _unjudged_of(alignment, measure, chosen, depth, known)
     numbers = _EvenNumbers(unjudged, len(alignment.topic_ids), rng, draws)
-    octaves = int(octave_of(depth).max(initial=0)) + 1
-    versions = [level_chances(model, judged, octaves)]
-    versions += upper_chances(model, judged, octaves) if with_upper else []
     is_sum = measure.kind.weight is not None and not measure.kind.best and not measure.judged_only
-    is_sum = is_sum and measure.gains(max((1, *levels))) is not None
+    worth = measure.gains(max((1, *levels))) if is_sum and (measure.rel is None or measure.rel > 0) else None
     gains = []
-    for version in versions:
+    for estimate in estimates:
         mean, variance = np.zeros(len(alignment.lists)), np.zeros(len(alignment.lists))
         if len(unjudged.place):
-            chance = version.reshape(-1, *version.shape[2:])[unjudged.cell_of_list]
-            exact = _exact(unjudged, measure, chance) if is_sum else _drawn(unjudged, measure, chance, numbers)
-            mean[unjudged.cell_of_list], variance[unjudged.cell_of_list] = exact
-        gains.append(
-            _Gain(model.scale * mean.reshape(alignment.shape), model.scale**2 * variance.reshape(alignment.shape))
-        )
+            if worth is None:
+                gain = _drawn(unjudged, measure, estimate.chances, numbers)
+            else:
+                gain = _exact(unjudged, measure, estimate.chances, worth)
+            mean[unjudged.cell_of_list], variance[unjudged.cell_of_list] = gain
+        scale = estimate.scale[:, np.newaxis]
+        gains.append(_Gain(scale * mean.reshape(alignment.shape), scale**2 * variance.reshape(alignment.shape)))
     return gains
 
 
@@ -163,8 +194,8 @@ def _gains(
 class _Unjudged:
     """The lists that have unjudged documents which count, each as a topic of its own, and where these are.
 
-    `cell_of_list` is the cell of the alignment; `place`, `list_of`, `ordinal` and `octave` tell for each document its
-    place among the grades, its list, its number there, from 0, and the octave of its rank.
+    `cell_of_list` is the cell of the alignment; `place`, `list_of`, `ordinal` and `rank` tell for each of the
+    `documents` its place among the grades, its list, its number there, from 0, and its rank.
     """
 
     lists: Lists
@@ -173,15 +204,11 @@ class _Unjudged:
     place: Counts
     list_of: Counts
     ordinal: Counts
-    octave: Counts
-
-    def only(self, kept: NDArray[np.bool_]) -> _Unjudged:
-        """Give the same lists with some of the documents; the others stay unjudged."""
-        names = ("place", "list_of", "ordinal", "octave")
-        return replace(self, **{name: getattr(self, name)[kept] for name in names})
+    rank: Counts
+    documents: Documents
 
     def filled(self, level: NDArray[np.intp]) -> Lists:
-        """Give the lists with each document judged, `level` being the place of its grade among the levels."""
+        """The lists with each document judged, `level` being the place of its grade among the levels."""
         levels = self.lists.levels
         grades = self.lists.grades.copy()
         grades[self.place] = levels[level]
@@ -191,15 +218,25 @@ class _Unjudged:
 
 
 def _unjudged_of(
-    alignment: Alignment, measure: Measure, chosen: Counts, depth: Counts, known: Lists | None
+    alignment: Alignment,
+    measure: Measure,
+    chosen: Counts,
+    depth: Counts,
+    popularity: Values | None,
+    known: Lists | None = None,
 ) -> _Unjudged:
+    """The unjudged documents of some runs. `known` are the same lists with more of their documents judged: what is
+    unjudged there too is then left aside.
+    """
     lists = alignment.lists
     found = prefix_of(lists, depth)[0].unjudged
     wanted = np.zeros(alignment.shape, dtype=bool)
     wanted[chosen] = alignment.scored[chosen]
     here = found.where(wanted.ravel()[found.cell])
+    at = lists.offsets[here.cell] + here.rank - 1
     if known is not None:
-        here = here.where(known.grades[lists.offsets[here.cell] + here.rank - 1] >= 0)
+        labelled = known.grades[at] >= 0
+        here, at = here.where(labelled), at[labelled]
     cells, list_of = np.unique(here.cell, return_inverse=True)
     mine, topic = lists.chosen(cells), lists.topics[cells]
     counts = lists.level_counts[topic]
@@ -215,8 +252,10 @@ def _unjudged_of(
         stratified=None,
         _relevant={},
     )
-    place = own.offsets[list_of] + here.rank - 1
-    return _Unjudged(own, cells, topic, place, list_of, here.ordinal - 1, octave_of(here.rank))
+    place, topics = own.offsets[list_of] + here.rank - 1, len(alignment.topic_ids)
+    popular = None if popularity is None else popularity[at]
+    documents = Documents(here.cell // topics, here.cell % topics, octave_of(here.rank), popular)
+    return _Unjudged(own, cells, topic, place, list_of, here.ordinal - 1, here.rank, documents)
 
 
 class _EvenNumbers:
@@ -236,31 +275,24 @@ class _EvenNumbers:
         return np.asarray((self._order[*self._at, draw] + self._shift[self._at]) / self.draws)
 
 
-def _exact(unjudged: _Unjudged, measure: Measure, chance: Values) -> _Gain:
-    """Give the gain of each list: documents of one octave have the same chances, so levels go in turn.
-
-    For the variance they count as equally heavy too.
-    """
-    share = chance - np.concatenate([chance[..., 1:], np.zeros((*chance.shape[:-1], 1))], axis=-1)
-    base = measure.values(unjudged.lists)
-    mean, variance = np.zeros(len(base)), np.zeros(len(base))
-    for octave in np.unique(unjudged.octave).tolist():
-        some = unjudged.only(unjudged.octave == octave)
-        levels = [np.full(len(some.place), level) for level in range(chance.shape[2])]
-        gains = np.stack([measure.values(some.filled(level)) - base for level in levels], axis=1)
-        here, squares = ((share[:, octave] * one).sum(axis=1) for one in (gains, gains**2))
-        count = np.bincount(some.list_of, minlength=len(base))
-        mean += here
-        variance += np.maximum(squares - here**2, 0.0) / np.maximum(count, 1)
-    return _Gain(mean, variance)
+def _exact(unjudged: _Unjudged, measure: Measure, chance: Values, worth: Values) -> _Gain:
+    """The gain of each list: every document adds what its grade is worth times the weight of its rank."""
+    share = chance - np.column_stack([chance[:, 1:], np.zeros(len(chance))])
+    worth, weight = worth[unjudged.lists.levels], np.asarray(measure.weight(unjudged.rank), dtype=np.float64)
+    mean, square = share @ worth, share @ worth**2
+    variance = weight**2 * np.maximum(square - mean**2, 0.0)
+    size = len(unjudged.lists)
+    return _Gain(
+        np.bincount(unjudged.list_of, weight * mean, minlength=size).astype(np.float64),
+        np.bincount(unjudged.list_of, variance, minlength=size).astype(np.float64),
+    )
 
 
 def _drawn(unjudged: _Unjudged, measure: Measure, chance: Values, numbers: _EvenNumbers) -> _Gain:
-    total, squares = np.zeros(len(chance)), np.zeros(len(chance))
     base = measure.values(unjudged.lists)
-    mine = chance[unjudged.list_of, unjudged.octave, 1:]
+    total, squares = np.zeros(len(base)), np.zeros(len(base))
     for draw in range(numbers.draws):
-        level = (numbers.of_draw(draw)[:, np.newaxis] < mine).sum(axis=1)
+        level = (numbers.of_draw(draw)[:, np.newaxis] < chance[:, 1:]).sum(axis=1)
         gain = measure.values(unjudged.filled(level)) - base
         total += gain
         squares += gain**2
@@ -271,19 +303,36 @@ def _drawn(unjudged: _Unjudged, measure: Measure, chance: Values, numbers: _Even
 class ModelCache:
     """What the contributors of one pool teach: counts and models by depth, made once and shared by measures."""
 
-    def __init__(self, alignment: Alignment, provenance: Provenance) -> None:
+    def __init__(self, alignment: Alignment, provenance: Provenance, *, reach: Counts | None = None) -> None:
+        """`reach` is the deepest that will be asked for, so that popularity is counted once."""
         self.alignment = alignment
         self.provenance = provenance
-        self._counts: dict[bytes, LabelCounts] = {}
+        self._reach = provenance.depth if reach is None else reach
+        self._counts: dict[bytes, Labels] = {}
         self._models: dict[bytes, UnjudgedModel] = {}
+        self._popular: Values | None = None
 
-    def counts(self, depth: Counts) -> LabelCounts:
-        """Give the counts down to `depth`, one number per topic."""
+    def counts(self, depth: Counts) -> Labels:
+        """The labels down to `depth`, one number per topic."""
         key = depth.tobytes()
         if key not in self._counts:
-            groups = self._groups_of_row
-            self._counts[key] = count_labels(self.alignment, depth, self.provenance, groups_of_row=groups)
+            self._counts[key] = count_labels(
+                self.alignment,
+                depth,
+                self.provenance,
+                popularity=self.popularity(depth),
+                groups_of_row=self._groups_of_row,
+            )
         return self._counts[key]
+
+    def popularity(self, depth: Counts) -> Values | None:
+        """The popularity of each document among the other groups, down to `depth` or deeper."""
+        if self.alignment.pair_keys is None:
+            return None
+        if self._popular is None or (depth > self._reach).any():
+            self._reach = np.maximum(depth, self._reach)
+            self._popular = popularity_of(self.alignment, self.provenance, self._reach)
+        return self._popular
 
     def model(self, depth: Counts) -> UnjudgedModel:
         """Give what all contributors teach about unjudged documents down to `depth`."""
@@ -309,7 +358,7 @@ class ModelCache:
 def scale_model(
     measure: Measure, model: UnjudgedModel, cache: ModelCache, *, depth: Counts, rng: np.random.Generator
 ) -> UnjudgedModel:
-    """Give the model with the scale of a measure: what contributors lost over what they were expected to lose.
+    """The model with the scale of a measure: what contributors lost over what they were expected to lose.
 
     The ratio of the mean losses is drawn a little towards 1.
     """
@@ -317,16 +366,27 @@ def scale_model(
     contributing = np.flatnonzero(cache.provenance.group_of_run >= 0)
     without = replace(alignment, lists=cache.without)
     copies = len(without.lists.level_counts) // max(len(depth), 1)
-    first = tuple(step.times(1 / model.growth) for step in model.steps[:1])
-    as_held_out = replace(model, steps=first + model.steps[1:], scale=1.0)
-    deep, known = np.tile(depth, copies), alignment.lists
-    (gain,) = _gains(
-        *(without, measure, as_held_out, deep, rng, contributing, SCALE_DRAWS), with_upper=False, known=known
-    )
-    lost = (measure.values(known) - measure.values(without.lists)).reshape(alignment.shape)
+
+    deep, lists = np.tile(depth, copies), alignment.lists
+    lost = (measure.values(lists) - measure.values(without.lists)).reshape(alignment.shape)[contributing]
     kept = alignment.scored[contributing]
-    true, expected = (
-        float(np.where(kept, one[contributing], 0.0).sum() / max(int(kept.sum()), 1)) for one in (lost, gain.mean)
-    )
-    little = TOO_SMALL if expected >= 0 else -TOO_SMALL
-    return replace(model, scale=float(np.clip((true + little) / (expected + little), LOWEST_SCALE, HIGHEST_SCALE)))
+
+    def scaled(chain: Chain, popularity: Values | None, rng: np.random.Generator) -> Chain:
+        """The chain with its scale."""
+        known = popularity is not None
+        alone = replace(model, blind=replace(chain, scale=1.0), popular=replace(chain, scale=1.0) if known else None)
+        unjudged = _unjudged_of(without, measure, contributing, deep, popularity, lists)
+        labels = count_labels(without, deep)
+        estimate = expected_chances(alone, labels, unjudged.documents, held_out=True)
+        (gain,) = _gains(without, measure, model, rng, unjudged, SCALE_DRAWS, [estimate])
+        true, expected = (
+            float(np.where(kept, one, 0.0).sum() / max(int(kept.sum()), 1)) for one in (lost, gain.mean[contributing])
+        )
+        little = TOO_SMALL if expected >= 0 else -TOO_SMALL
+        return replace(
+            chain, scale=float(np.clip((true + little) / (expected + little), LOWEST_SCALE, HIGHEST_SCALE))
+        )
+
+    same = repeated(rng)
+    popular = None if model.popular is None else scaled(model.popular, cache.popularity(depth), next(same))
+    return replace(model, blind=scaled(model.blind, None, next(same)), popular=popular)

@@ -116,7 +116,8 @@ class Provenance:
     """Who alone brought each row of the qrels.
 
     `groups` are the contributing groups (or runs, or families: `level` says which), sorted by their bytes, and
-    `group_of_run` gives for each run of the alignment its place there, -1 for none. `qrels_row`, parallel to
+    `group_of_run` gives for each run of the alignment its place there, -1 for one that did not contribute, and
+    `own_group` the same for a run that did not, but whose group contributed with another. `qrels_row`, parallel to
     the grades of the lists, is the row in the qrels, -1 for none. `owner` has one number per row of the qrels: the
     only group that brought it, MANY or NOBODY. `depth` is the pool depth of each topic of the alignment.
 
@@ -129,6 +130,7 @@ class Provenance:
 
     groups: tuple[str, ...]
     group_of_run: Numbers
+    own_group: Numbers
     qrels_row: Numbers
     owner: Numbers
     depth: Counts
@@ -243,6 +245,8 @@ class Prefixes:
     def by(self, level: Level) -> Provenance:
         """Give the provenance by run, group or family."""
         groups, group_of_run = groups_of(self.run_names, self.contributors, level)
+        place = {group: number for number, group in enumerate(groups)}
+        members = {one.run: one.member_of(level) for one in self.contributors}
         brought_by = group_of_run[self.brought_by]
         owner = np.full(len(self.topic_of_row), NOBODY, dtype=np.int32)
         owner[self.rows] = brought_by  # one of several is written, and then found out
@@ -250,6 +254,7 @@ class Prefixes:
         return Provenance(
             groups=groups,
             group_of_run=group_of_run,
+            own_group=np.array([place.get(members.get(run, ""), -1) for run in self.run_names], dtype=np.int32),
             qrels_row=self.qrels_row,
             owner=owner,
             depth=self.depth,

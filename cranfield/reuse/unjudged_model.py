@@ -1,8 +1,10 @@
 """How often an unjudged document is relevant, learned inside the pool by holding out groups, whose labels are known.
 
-The unjudged relevance ratio is the relevance rate of documents that only the held-out group brought over that of the
-other judged documents in the same first k. Beyond this one number the chance of an unjudged document depends on the
-run, the topic and the rank: those of good runs are relevant more often than in proportion.
+The unjudged relevance ratio is the relevance rate of documents that only the held-out group contributed over that of
+the other judged documents in the same top k. Beyond this one number the chance of an unjudged document depends on the
+run, the topic and the rank (those of good runs are relevant more often than in proportion), and most of all on its
+popularity: how many other groups retrieve it, and how high. A run unlike all contributors retrieves what nobody else
+does, and popularity would call all of it worthless: for such a run there is the model without it.
 
 How far a new group may lie above what is expected is taken from the groups: each in turn is predicted from the
 others, and the ratio of what was found to what was expected is put at the conformal 95% index over groups.
@@ -13,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cranfield.evaluate.align import Alignment
-from cranfield.evaluate.lists import Counts, Found, Values, ratio
-from cranfield.reuse.provenance import Provenance, prefix_of
+from cranfield.evaluate.lists import Counts, Values, ratio
+from cranfield.reuse.labels import Documents, Labels, logit
 
 USUAL = 0.35
 """The ratio that is believed before anything is seen: pools of many depths have between 0.15 and 0.5."""
@@ -33,12 +35,14 @@ ONE_MORE = 1.0
 COVERED = 0.95
 """The share of new groups that the upper end of a spread is meant for."""
 
-MOST_FLAGS = 50_000_000
-"""Up to so many pairs of a row and a group are counted with a flag for each; sorting them takes longer."""
+UNLIKE = 0.05
+"""A run is unlike the contributors if its unjudged documents are less popular than those of all but this share."""
 
-_SPREAD = np.array([1.0, 1.0, 0.5, 0.25])
+_SPREAD, _SPREAD_OF_TERMS = (1.0, 1.0, 0.5, 0.25), 1.0
 _LEAST = 1e-3
 _MOST_STEPS, _LONGEST_STEP, _CLOSE = 40, 2.0, 1e-9
+_CLOSE_ENOUGH = 1e-4
+"""How near the weights without one group are taken to their maximum: they only say how far groups differ."""
 
 # How drops are spread over runs: mean, median, largest, and what a new group would hardly exceed.
 
@@ -106,94 +110,6 @@ def spread_of(drops: Values, groups: NDArray[np.int32], names: Sequence[str]) ->
     )
 
 
-# How many documents of each grade a run has among its first k: judged anyway, or brought by its own group alone.
-
-
-@dataclass(frozen=True, eq=False)
-class LabelCounts:
-    """Counts of documents within k as runs by topics by grade levels, lowest first.
-
-    `judged` are those with a label that would be there without the run's group too; `own` those that only the group
-    brought: with the group held out they would be unjudged, and their labels are known. `shared` are those of the
-    first kind that one other group brought: without that group too they would be unjudged. `group_of_run` is -1 for a
-    run that did not contribute, which has only the first kind. `own` is told apart by octaves of ranks too: runs by
-    topics by octaves by levels.
-    """
-
-    levels: tuple[int, ...]
-    groups: tuple[str, ...]
-    group_of_run: NDArray[np.int32]
-    judged: Counts
-    own: Counts
-    shared: Counts
-
-
-def count_labels(
-    alignment: Alignment,
-    depth: Counts,
-    provenance: Provenance | None = None,
-    *,
-    groups_of_row: Counts | None = None,
-) -> LabelCounts:
-    """Count what all runs have within `depth`, one number per topic. Without provenance no run contributed.
-
-    Topics that do not count for a run are left out. `groups_of_row` is what `count_groups_of_rows` gives, if known.
-    """
-    lists, places = prefix_of(alignment.lists, depth)
-    judged = lists.judged
-    found = judged.where(alignment.scored.ravel()[judged.cell])
-    levels = alignment.lists.levels
-    groups: tuple[str, ...] = ()
-    group_of_run = np.full(len(alignment.run_names), -1, dtype=np.int32)
-    own = shared = np.zeros(len(found), dtype=bool)
-    if provenance is not None:
-        group_of_run, groups = provenance.group_of_run, provenance.groups
-        group = np.repeat(group_of_run, len(alignment.topic_ids))[found.cell]
-        rows = provenance.qrels_row[places[lists.offsets[found.cell] + found.rank - 1]]
-        own = provenance.is_removed(rows, group) & (group >= 0)  # -1 stands for no group, but also for many owners
-        if provenance.method == "deletion":
-            counts = count_groups_of_rows(alignment, provenance) if groups_of_row is None else groups_of_row
-            pooled = found.rank <= provenance.depth[alignment.lists.topics[found.cell]]
-            shared = pooled & (group >= 0) & (counts[rows] == 2)
-
-    def count(some: Found) -> Counts:
-        cells = some.cell * len(levels) + np.searchsorted(levels, some.grade)
-        shape = (*alignment.shape, len(levels))
-        return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
-
-    octave, octaves = octave_of(found.rank), int(octave_of(depth).max(initial=0)) + 1
-    by_octave = [count(found.where(own & (octave == one))) for one in range(octaves)]
-    return LabelCounts(
-        levels=tuple(levels.tolist()),
-        groups=groups,
-        group_of_run=group_of_run,
-        judged=count(found.where(~own)),
-        own=np.stack(by_octave, axis=2),
-        shared=count(found.where(shared)),
-    )
-
-
-def octave_of(rank: Counts) -> Counts:
-    """Give the octave of ranks: 0 for rank 1, 1 for 2, 2 for 3 and 4, 3 for 5 to 8, and so on."""
-    return np.ceil(np.log2(np.maximum(rank, 1))).astype(np.int64)
-
-
-def count_groups_of_rows(alignment: Alignment, provenance: Provenance) -> Counts:
-    """Count the groups that have each row of the qrels in a pooled prefix."""
-    lists, places = prefix_of(alignment.lists, provenance.depth)
-    group = np.repeat(np.repeat(provenance.group_of_run, len(alignment.topic_ids)), lists.length)
-    row = provenance.qrels_row[places]
-    brought = (row >= 0) & (group >= 0)
-    size, rows = max(len(provenance.groups), 1), len(provenance.owner)
-    pairs = row[brought].astype(np.int64) * size + group[brought]
-    if rows * size > MOST_FLAGS:
-        return np.bincount(np.unique(pairs) // size, minlength=rows)
-    flags = np.zeros(rows * size, dtype=bool)
-    flags[pairs] = True
-    counts: Counts = flags.reshape(rows, size).sum(axis=1)
-    return counts
-
-
 # Logistic regression on counts, drawn towards a prior and tempered by how much groups differ.
 
 
@@ -217,8 +133,10 @@ class Fit:
     def expected_from_others(self, group: int) -> float:
         """Give how many documents of a group should pass by a fit to the other groups."""
         mine = self.group == group
+        if not mine.any():
+            return 0.0
         rest = (self.columns[~mine], self.passed[~mine], self.tried[~mine])
-        weights = _climb(*rest, self.prior, self.precision, 1.0 / self.dispersion, self.weights)
+        weights = _climb(*rest, self.prior, self.precision, 1.0 / self.dispersion, self.weights, close=_CLOSE_ENOUGH)
         return float((self.tried[mine] * chances(self.columns[mine] @ weights)).sum())
 
 
@@ -244,7 +162,15 @@ def fit_chances(
 
 
 def _climb(
-    columns: Values, passed: Counts, tried: Counts, prior: Values, precision: Values, weight: float, start: Values
+    columns: Values,
+    passed: Counts,
+    tried: Counts,
+    prior: Values,
+    precision: Values,
+    weight: float,
+    start: Values,
+    *,
+    close: float = _CLOSE,
 ) -> Values:
     """Climb by Newton's method to the maximum of weight · log likelihood - Σ precision (w - prior)² / 2."""
     weights = start.copy()
@@ -254,7 +180,7 @@ def _climb(
         bend = weight * (columns.T * (tried * chance * (1.0 - chance))) @ columns + np.diag(precision)
         step = np.clip(np.linalg.solve(bend, slope), -_LONGEST_STEP, _LONGEST_STEP)
         weights = weights + step
-        if float(np.abs(step).max()) < _CLOSE:
+        if float(np.abs(step).max()) < close:
             break
     return weights
 
@@ -264,12 +190,6 @@ def chances(values: ArrayLike) -> Values:
     return np.asarray(1.0 / (1.0 + np.exp(-np.clip(values, -500.0, 500.0))), dtype=np.float64)
 
 
-def logit(share: ArrayLike) -> Values:
-    """Give ln(x / (1 - x)) of shares between 0 and 1."""
-    shares = np.asarray(share, dtype=np.float64)
-    return np.asarray(np.log(shares / (1.0 - shares)), dtype=np.float64)
-
-
 # The chance that an unjudged document reaches one grade more, given what else the run found.
 
 
@@ -277,6 +197,8 @@ def logit(share: ArrayLike) -> Values:
 class Step:
     """The model of one step: `rate` of all judged documents, the weights, the mean of the octaves of ranks, and the
     runs' lowest and highest rate as logits, counted from that of all.
+
+    `terms` are the slope and the mean of what else is known: the two numbers of popularity, or the run's coverage.
     """
 
     rate: float
@@ -287,101 +209,57 @@ class Step:
     octave: float
     lowest: float
     highest: float
+    terms: tuple[tuple[float, float], ...] = ()
 
-    def chance(self, passed: Counts, tried: Counts, octaves: int) -> Values:
-        """Give the chance for each run, topic and octave of ranks; the counts are of judged documents."""
+    def chance(self, passed: Counts, tried: Counts, documents: Documents, values: Values) -> Values:
+        """The chance of each document; counts are of judged documents, `values` what the terms are about."""
         run, topic = _standing(passed, tried, self.rate)
         inside = np.clip(run, self.lowest, self.highest)
         seen = self.intercept + self.run_slope * inside + min(self.run_slope, 1.0) * (run - inside)
-        by_topic = seen[:, np.newaxis] + self.topic_slope * topic
-        by_rank = self.rank_slope * (np.arange(octaves) - self.octave)
-        return chances(by_topic[:, :, np.newaxis] + by_rank)
+        total = seen[documents.run] + self.topic_slope * topic[documents.run, documents.topic]
+        total += self.rank_slope * (documents.octave - self.octave)
+        for (slope, mean), value in zip(self.terms, values.T, strict=False):
+            total += slope * (value - mean)
+        return chances(total)
 
     def times(self, factor: float) -> Step:
-        """Give the step with the chance of the usual document so many times what it was."""
+        """The step with the chance of the usual document so many times what it was."""
         return replace(self, intercept=float(logit(float(chances(self.intercept)) * factor)))
 
 
 def _standing(passed: Counts, tried: Counts, rate: float) -> tuple[Values, Values]:
-    """Give where each run stands from all, and each topic from its run, as logits."""
+    """Where each run stands from all, and each topic from its run, as logits."""
     run = np.clip((passed.sum(axis=1) + TO_ALL * rate) / (tried.sum(axis=1) + TO_ALL), _LEAST, 1 - _LEAST)
     topic = np.clip((passed + TO_RUN * run[:, np.newaxis]) / (tried + TO_RUN), _LEAST, 1 - _LEAST)
     return logit(run) - logit(rate), logit(topic) - logit(run)[:, np.newaxis]
 
 
-class _StepData:
-    """What there is to learn a step from: documents at the level below or higher (tried), and at this one (passed).
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The steps from the lowest grade to the highest, as those who were held out teach them.
 
-    By run and topic; those that only the own group brought by octave of their rank too.
+    `shift` is by how much the values of the terms change for a new run, which meets one group more; `factor` how many
+    times more relevant documents than expected a new group may have. `scale` is what the expected loss by one measure
+    is multiplied by.
     """
 
-    def __init__(self, counts: LabelCounts, step: int) -> None:
-        below = max(step - 1, 0)
-        self.passed, self.tried = (counts.judged[:, :, level:].sum(axis=2) for level in (step, below))
-        self.own_passed, self.own_tried = (counts.own[:, :, :, level:].sum(axis=3) for level in (step, below))
-        self.group = counts.group_of_run
-        self.rate = float((self.passed.sum() + 0.5) / (self.tried.sum() + 1.0))
-        by_octave = self.own_tried.sum(axis=(0, 1))
-        self.octave = float((by_octave * np.arange(len(by_octave))).sum() / max(int(by_octave.sum()), 1))
-
-    def fit(self) -> tuple[Fit, Step]:
-        """Fit the weights, and give the model with them."""
-        run, topic = _standing(self.passed, self.tried, self.rate)
-        here = np.nonzero(self.own_tried)
-        columns = [np.ones(len(here[0])), run[here[0]], topic[here[0], here[1]], here[2] - self.octave]
-        fit = fit_chances(
-            np.stack(columns, axis=1),
-            self.own_passed[here],
-            self.own_tried[here],
-            self.group[here[0]],
-            prior=np.array([float(logit(self.rate)) + np.log(USUAL), 1.0, 1.0, 0.0]),
-            spread=_SPREAD,
-        )
-        seen = run[self.own_tried.sum(axis=(1, 2)) > 0]
-        ends = (float(seen.min()), float(seen.max())) if len(seen) else (0.0, 0.0)
-        intercept, run_slope, topic_slope, rank_slope = fit.weights.tolist()
-        return fit, Step(self.rate, intercept, run_slope, topic_slope, rank_slope, self.octave, *ends)
-
-    def factors(self, fit: Fit) -> Values:
-        """Give for each group what was found over what the others let expect."""
-        groups = np.unique(self.group).tolist()
-        found = np.array([self.own_passed[self.group == group].sum() for group in groups])
-        known = set(np.unique(fit.group).tolist())
-        expected = np.array([fit.expected_from_others(group) if group in known else 0.0 for group in groups])
-        return np.asarray((found + ONE_MORE) / (expected + ONE_MORE))
-
-    def plain(self) -> tuple[float, Values]:
-        """Give the ratio as a factor of the run's rate, and what each group has over what the others let expect."""
-        groups, place = np.unique(self.group, return_inverse=True)
-        rate = ratio(self.passed.sum(axis=1), self.tried.sum(axis=1))
-        found = np.bincount(place, self.own_passed.sum(axis=(1, 2)), minlength=len(groups))
-        at_one = np.bincount(place, self.own_tried.sum(axis=(1, 2)) * rate, minlength=len(groups))
-        others = (found.sum() - found + USUAL) / (at_one.sum() - at_one + 1.0)
-        whole = (found.sum() + USUAL) / (at_one.sum() + 1.0)
-        return float(whole), np.asarray((found + ONE_MORE) / (others * at_one + ONE_MORE))
-
-    def by_group(self) -> list[tuple[int, float]]:
-        """Give the ratio of each group that has documents of its own, and relevant judged ones to compare with."""
-        found = []
-        for group in np.unique(self.group).tolist():
-            mine = self.group == group
-            rate = self.passed[mine].sum() / max(int(self.tried[mine].sum()), 1)
-            own = int(self.own_tried[mine].sum())
-            if own and rate > 0:
-                found.append((group, float(self.own_passed[mine].sum() / own / rate)))
-        return found
+    steps: tuple[Step, ...]
+    shift: tuple[float, ...]
+    factor: Upper
+    scale: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class UnjudgedModel:
     """What holding out groups taught about unjudged documents within k.
 
-    `ratio` is the unjudged relevance ratio over all groups, `by_grade` the same for the share of each grade above the
-    lowest, `by_group` that of each group with documents of its own, and `spread` its conformal upper end. `factor`
-    and `plain_factor` say how much more relevant documents a new group may have than the model, or `plain` times the
-    run's rate, expects. `growth` is what both were multiplied by, because a new run meets one group more in the pool
-    than one that was held out. `unjudged` and `relevant` count what it was learned from. `scale` is what the expected
-    loss by one measure is multiplied by.
+    `ratio` is the unjudged relevance ratio over all groups, `by_grade` the same for the share of each grade above
+    the lowest, `by_group` that of each group with documents of its own, and `spread` its conformal upper end.
+    `popular` has the chances by popularity, None where that is not known, and `blind` those without it, by the run's
+    coverage instead. `plain` times the run's rate is the chance by the ratio alone, and `plain_factor` what it may
+    be more. `growth` is what the chance of the usual document is multiplied by, because a new run meets one group
+    more in the pool than one that was held out. A run whose unjudged documents are on average less popular than
+    `unlike` is unlike the contributors. `unjudged` and `relevant` count what it was learned from.
     """
 
     levels: tuple[int, ...]
@@ -389,98 +267,232 @@ class UnjudgedModel:
     by_grade: tuple[float, ...]
     by_group: tuple[tuple[str, float], ...]
     spread: Upper
-    steps: tuple[Step, ...]
-    factor: Upper
+    blind: Chain
+    popular: Chain | None
+    unlike: float
     plain: float
     plain_factor: Upper
     growth: float
     groups: int
     unjudged: int
     relevant: int
-    scale: float = 1.0
 
 
-def fit_model(counts: LabelCounts, runs: Counts | None = None) -> UnjudgedModel:
+def fit_model(labels: Labels, runs: Counts | None = None) -> UnjudgedModel:
     """Learn from the contributing runs, or from some of the runs (as places)."""
-    chosen = np.flatnonzero(counts.group_of_run >= 0)
-    chosen = chosen if runs is None else np.intersect1d(chosen, runs)
-    by_run = ("group_of_run", "judged", "own", "shared")
-    kept = replace(counts, **{name: getattr(counts, name)[chosen] for name in by_run})
-    data = [_StepData(kept, step) for step in range(1, len(counts.levels))]
-    first = data[0] if data else _StepData(kept, 0)
-    fits = [one.fit() for one in data]
-    by_group, growth = first.by_group(), _growth(kept)
-    plain, plain_factors = first.plain()
-    own, judged = kept.own.sum(axis=(0, 1, 2)), kept.judged.sum(axis=(0, 1))
+    chosen = np.flatnonzero(labels.group_of_run >= 0)
+    kept = labels.chosen(chosen if runs is None else np.intersect1d(chosen, runs))
+    by_group, growth = _ratios_by_group(kept), _growth(kept)
+    plain, plain_factors = _plain(kept)
+    size = len(labels.levels)
+    own, judged = np.bincount(kept.own_level, minlength=size), kept.judged.sum(axis=(0, 1))
     comparable = own.sum() and judged[1:].sum()
     by_grade = ratio(ratio(own, own.sum()), ratio(judged, judged.sum()))
-
-    def at_least_one(values: ArrayLike) -> Upper:
-        """Give the upper end of what a new group may have: never less than what is expected."""
-        upper = conformal_upper(values)
-        return replace(upper, value=1.0 if np.isnan(upper.value) else max(upper.value, 1.0))
-
+    popularity, popular, unlike = kept.own.popularity, None, 0.0
+    if popularity is not None:
+        more = len(labels.groups) / max(len(labels.groups) - 1, 1)
+        count = np.expm1(popularity[:, 0]).mean() if len(popularity) else 0.0
+        shift = np.log([(1 + more * count) / (1 + count), more])
+        popular = _fit_chain(kept, popularity, shift)
+        tried = np.bincount(kept.own.run)
+        means = np.bincount(kept.own.run, popularity[:, -1])[tried > 0] / tried[tried > 0]
+        unlike = float(np.quantile(means, UNLIKE) + shift[-1]) if len(means) else 0.0
     return UnjudgedModel(
-        levels=counts.levels,
+        levels=labels.levels,
         ratio=float((own[1:].sum() / own.sum()) / (judged[1:].sum() / judged.sum())) if comparable else float("nan"),
         by_grade=tuple(np.where(judged > 0, by_grade, np.nan)[1:].tolist()),
-        by_group=tuple((counts.groups[group], value) for group, value in by_group),
+        by_group=tuple((labels.groups[group], value) for group, value in by_group),
         spread=conformal_upper([value for _, value in by_group]),
-        steps=tuple([step.times(growth) for _, step in fits[:1]] + [step for _, step in fits[1:]]),
-        factor=at_least_one(first.factors(fits[0][0]) if fits else []),
+        blind=_fit_chain(kept, kept.coverage[kept.own.run][:, np.newaxis], np.array([_coverage_shift(kept)])),
+        popular=popular,
+        unlike=unlike,
         plain=plain * growth,
-        plain_factor=at_least_one(plain_factors),
+        plain_factor=_at_least_one(plain_factors),
         growth=growth,
-        groups=len(np.unique(kept.group_of_run)),
+        groups=len(np.unique(kept.group_of_run[kept.group_of_run >= 0])),
         unjudged=int(own.sum()),
         relevant=int(own[1:].sum()),
     )
 
 
-def _growth(counts: LabelCounts) -> float:
-    """Give how much less often an unjudged document is relevant when one group more feeds the pool.
+def _fit_chain(labels: Labels, values: Values, shift: Values) -> Chain:
+    """Fit a step to each grade above the lowest: of the documents at the grade below or higher, which reach it?"""
+    own, steps, factors = labels.own, list[Step](), np.zeros(0)
+    octave, means = (
+        float(own.octave.mean()) if len(own.octave) else 0.0,
+        values.mean(axis=0) if len(values) else np.zeros(values.shape[1]),
+    )
+    for step in range(1, len(labels.levels)):
+        passed, tried = (labels.judged[:, :, level:].sum(axis=2) for level in (step, step - 1))
+        rate = float((passed.sum() + 0.5) / (tried.sum() + 1.0))
+        run, topic = _standing(passed, tried, rate)
+        here = labels.own_level >= step - 1
+        reached, group = labels.own_level[here] >= step, labels.group_of_run[own.run[here]]
+        known = [run[own.run[here]], topic[own.run[here], own.topic[here]], own.octave[here] - octave]
+        columns = np.column_stack([np.ones(len(reached)), *known, (values - means)[here]])
+        terms = values.shape[1]
+        fit = fit_chances(
+            columns,
+            reached.astype(np.int64),
+            np.ones(len(reached), dtype=np.int64),
+            group,
+            prior=np.array([float(logit(rate)) + np.log(USUAL), 1.0, 1.0, 0.0] + [0.0] * terms),
+            spread=np.array([*_SPREAD, *[_SPREAD_OF_TERMS] * terms]),
+        )
+        seen = run[own.run[here]]
+        ends = (float(seen.min()), float(seen.max())) if len(seen) else (0.0, 0.0)
+        intercept, run_slope, topic_slope, rank_slope, *slopes = fit.weights.tolist()
+        about = tuple(zip(slopes, means.tolist(), strict=True))
+        found = Step(rate, intercept, run_slope, topic_slope, rank_slope, octave, *ends, about)
+        steps.append(found)
+        if step == 1:
+            groups = np.unique(labels.group_of_run[labels.group_of_run >= 0])
+            relevant = np.array([reached[group == one].sum() for one in groups.tolist()])
+            expected = np.array([fit.expected_from_others(one) for one in groups.tolist()])
+            factors = (relevant + ONE_MORE) / (expected + ONE_MORE)
+    return Chain(tuple(steps), tuple(shift.tolist()), _at_least_one(factors))
 
-    Held-out groups see a pool with one group less than a new run does. With one group less again some documents that
-    two groups brought would be unjudged too, each for one of the n - 1 others. The step from n - 2 groups to n - 1,
-    which is so known, is taken for that from n - 1 to n, measured by the logarithm of the number of groups.
-    """
-    groups = len(counts.groups)
+
+def _at_least_one(values: ArrayLike) -> Upper:
+    """The upper end of what a new group may have: never less than what is expected."""
+    upper = conformal_upper(values)
+    return replace(upper, value=1.0 if np.isnan(upper.value) else max(upper.value, 1.0))
+
+
+def _own_by_run(labels: Labels) -> tuple[Counts, Counts]:
+    """How many documents each run has that only its group contributed, relevant ones and all."""
+    runs = len(labels.group_of_run)
+    relevant, every = labels.own.run[labels.own_level >= 1], labels.own.run
+    return np.bincount(relevant, minlength=runs), np.bincount(every, minlength=runs)
+
+
+def _plain(labels: Labels) -> tuple[float, Values]:
+    """The ratio as a factor of the run's rate, and what each group has over what the others let expect."""
+    contributing = np.flatnonzero(labels.group_of_run >= 0)
+    groups, place = np.unique(labels.group_of_run[contributing], return_inverse=True)
+    relevant, every = (one[contributing] for one in _own_by_run(labels))
+    judged = labels.judged[contributing]
+    rate = ratio(judged[:, :, 1:].sum(axis=(1, 2)), judged.sum(axis=(1, 2)))
+    found = np.bincount(place, relevant, minlength=len(groups))
+    at_one = np.bincount(place, every * rate, minlength=len(groups))
+    others = (found.sum() - found + USUAL) / (at_one.sum() - at_one + 1.0)
+    whole = (found.sum() + USUAL) / (at_one.sum() + 1.0)
+    return float(whole), np.asarray((found + ONE_MORE) / (others * at_one + ONE_MORE))
+
+
+def _ratios_by_group(labels: Labels) -> list[tuple[int, float]]:
+    """The ratio of each group that has documents of its own, and relevant judged ones to compare with."""
+    relevant, every = _own_by_run(labels)
+    found = []
+    for group in np.unique(labels.group_of_run[labels.group_of_run >= 0]).tolist():
+        mine = labels.group_of_run == group
+        judged = labels.judged[mine]
+        rate = judged[:, :, 1:].sum() / max(int(judged.sum()), 1)
+        if every[mine].sum() and rate > 0:
+            found.append((group, float(relevant[mine].sum() / every[mine].sum() / rate)))
+    return found
+
+
+# A new run meets one group more in the pool than one that was held out. With one group less again some documents that
+# two groups contributed would be unjudged too, each for one of the n - 1 others. The step from n - 2 groups to n - 1,
+# which is so known, is taken for that from n - 1 to n, measured by the logarithm of the number of groups.
+
+
+def _growth(labels: Labels) -> float:
+    """How much less often an unjudged document is relevant when one group more contributes to the pool."""
+    groups = len(labels.groups)
     if groups < 3:
         return 1.0
-    own, shared = counts.own.sum(axis=(0, 1, 2)), counts.shared.sum(axis=(0, 1))
-    fewer = own + shared / (groups - 1)
+    own = np.bincount(labels.own_level, minlength=len(labels.levels))
+    fewer = own + labels.shared / (groups - 1)
     # Both rates are drawn a little towards that of all.
     whole = (fewer[1:].sum() + 0.5) / (fewer.sum() + 1.0)
     now, before = (float((one[1:].sum() + TO_ALL * whole) / (one.sum() + TO_ALL)) for one in (own, fewer))
-    step = np.log(groups / (groups - 1)) / np.log((groups - 1) / (groups - 2))
-    return float(np.clip((now / before) ** step, 0.5, 1.0))
+    return float(np.clip((now / before) ** _next_step(groups), 0.5, 1.0))
 
 
-def level_chances(model: UnjudgedModel, judged: Counts, octaves: int) -> Values:
-    """Give the chance that a document has each level or a higher one: runs by topics by octaves of ranks by levels.
+def _coverage_shift(labels: Labels) -> float:
+    """How much larger the share of judged documents is, as a logit, when one group more contributes to the pool."""
+    groups, size = len(labels.groups), int(labels.size[labels.group_of_run >= 0].sum())
+    own = len(labels.own_level)
+    if groups < 3 or not own or own >= size:
+        return 0.0
+    before = own + labels.shared.sum() / (groups - 1)
+    after = own * (own / before) ** _next_step(groups)
+    return float(logit(1 - after / size) - logit(1 - own / size))
 
-    `judged` are the run's judged documents by level. The lowest level has the chance 1.
+
+def _next_step(groups: int) -> float:
+    return float(np.log(groups / (groups - 1)) / np.log((groups - 1) / (groups - 2)))
+
+
+class Estimate(NamedTuple):
+    """The chance that each document has each level or a higher one: documents by levels, 1 for the lowest; and what
+    the loss of each run is multiplied by.
     """
-    reached = np.ones((*judged.shape[:2], octaves, judged.shape[2]))
-    for place, step in enumerate(model.steps, start=1):
-        passed, tried = judged[:, :, place:].sum(axis=2), judged[:, :, place - 1 :].sum(axis=2)
-        reached[..., place] = reached[..., place - 1] * step.chance(passed, tried, octaves)
-    return reached
+
+    chances: Values
+    scale: Values
 
 
-def upper_chances(model: UnjudgedModel, judged: Counts, octaves: int) -> list[Values]:
-    """Give the chances as a new group at the conformal index would have them: by the model, and by the plain ratio.
+def is_unlike(model: UnjudgedModel, documents: Documents, runs: int) -> NDArray[np.bool_]:
+    """Which runs retrieve what hardly anybody else does: popularity has taught nothing about such documents."""
+    if documents.popularity is None or model.popular is None:
+        return np.zeros(runs, dtype=bool)
+    count = np.bincount(documents.run, minlength=runs)
+    total = np.bincount(documents.run, documents.popularity[:, -1], minlength=runs)
+    return np.asarray(total < model.unlike * count)
 
-    Given the first step, the grades are spread as before.
+
+def expected_chances(
+    model: UnjudgedModel, labels: Labels, documents: Documents, *, held_out: bool = False
+) -> Estimate:
+    """What is expected of documents, by their popularity where it is known; `labels` are those of their runs.
+
+    `held_out` says that the runs are contributors without their own groups.
     """
-    if not model.steps:
+    chain, values = model.blind, labels.coverage[documents.run][:, np.newaxis]
+    if model.popular is not None and documents.popularity is not None:
+        chain, values = model.popular, documents.popularity
+    reached, steps = np.ones((len(documents.run), len(labels.levels))), list(chain.steps)
+    if steps and not held_out:
+        steps[0] = steps[0].times(model.growth)
+        values = values - np.array(chain.shift)
+    for place, step in enumerate(steps, start=1):
+        passed, tried = (labels.judged[:, :, level:].sum(axis=2) for level in (place, place - 1))
+        reached[:, place] = reached[:, place - 1] * step.chance(passed, tried, documents, values)
+    return Estimate(reached, np.full(len(labels.size), chain.scale))
+
+
+def upper_chances(model: UnjudgedModel, labels: Labels, documents: Documents) -> list[Estimate]:
+    """What a new group at the conformal index would have, by each way to estimate it.
+
+    By popularity. Where that is not known, for a run unlike the contributors, and where there are too few groups for
+    the index, without it and by the plain ratio too. Given the first step, the grades are spread as before.
+    """
+    if not model.blind.steps:
         return []
-    reached = level_chances(model, judged, octaves)
-    rate = ratio(judged[:, :, 1:].sum(axis=(1, 2)), judged.sum(axis=(1, 2)))
-    plain = (model.plain * model.plain_factor.value * rate)[:, np.newaxis, np.newaxis]
-    ends = []
-    for first in (reached[..., 1] * model.factor.value, np.broadcast_to(plain, reached.shape[:3])):
-        changed = reached * ratio(np.minimum(first, 1.0), reached[..., 1])[..., np.newaxis]
-        changed[..., 0] = 1.0
-        ends.append(changed)
+    runs, without = len(labels.size), replace(documents, popularity=None)
+    blind, needed = expected_chances(model, labels, without), np.ones(runs, dtype=bool)
+    rate = ratio(labels.judged[:, :, 1:].sum(axis=(1, 2)), labels.judged.sum(axis=(1, 2)))
+    plain = model.plain * model.plain_factor.value * rate[documents.run]
+    ends = [_raised(blind, blind.chances[:, 1] * model.blind.factor.value), _raised(blind, plain)]
+    if model.popular is not None and documents.popularity is not None:
+        factor, expected = model.popular.factor, expected_chances(model, labels, documents)
+        first = _raised(expected, expected.chances[:, 1] * factor.value)
+        needed = is_unlike(model, documents, runs) | factor.is_maximum
+        of_document = needed[documents.run, np.newaxis]
+        ends = [
+            Estimate(np.where(of_document, end.chances, first.chances), np.where(needed, end.scale, first.scale))
+            for end in ends
+            if needed.any()
+        ]
+        ends.append(first)
     return ends
+
+
+def _raised(estimate: Estimate, first: Values) -> Estimate:
+    """The estimate with another chance to be relevant at all."""
+    changed = estimate.chances * ratio(np.minimum(first, 1.0), estimate.chances[:, 1])[:, np.newaxis]
+    changed[:, 0] = 1.0
+    return Estimate(changed, estimate.scale)

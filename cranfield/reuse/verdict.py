@@ -2,10 +2,11 @@
 
 The rules are tried in this order, and the first that applies decides:
 
-    PROVISIONAL   the pool is not fully judged
+    PROVISIONAL   the pool is still being judged, or pooled documents of the run are that could change its score
     POOLED        the top k of the run were pooled on all topics, so that all of them are judged
     SAFE          by interval: the top k are judged, or judging could not change the score beyond the tolerance
-    UNRELIABLE    a minority is judged, on the whole or in many topics, or the expected loss is several tolerances
+    UNRELIABLE    a minority is judged, on the whole or in many topics (by a measure of the whole list only if the
+                  loss may be several tolerances too), or the expected loss is several tolerances
     UNTESTABLE    nothing can be estimated about unjudged documents here: only the interval is known
     CAUTION       the expected loss or its upper end is too high, or too little is judged
     SAFE          otherwise
@@ -36,6 +37,8 @@ class Thresholds:
     """All thresholds of the verdicts, as shares or as multiples of the tolerance; set per collection where wanted."""
 
     tolerance: float = _number(0.01, "tolerated error of a score, as a share of the range of the measure")
+    finished_pool: float = _number(0.99, "PROVISIONAL if a smaller share of the pool is judged")
+    finished_topic: float = _number(0.99, "PROVISIONAL if a smaller share of the pool of any topic is judged")
     unreliable_judged: float = _number(0.5, "UNRELIABLE if a smaller share of the top k is judged")
     topic_judged: float = _number(0.5, "a topic is mostly unjudged if a smaller share of its top k is judged")
     unreliable_topics: float = _number(0.2, "UNRELIABLE if a larger share of the topics is mostly unjudged")
@@ -95,7 +98,16 @@ class Thresholds:
 
 
 _NAMES = (
-    *("tolerance", "unreliable_judged", "topic_judged", "unreliable_topics", "unreliable_loss", "caution_loss"),
+    *(
+        "tolerance",
+        "finished_pool",
+        "finished_topic",
+        "unreliable_judged",
+        "topic_judged",
+        "unreliable_topics",
+        "unreliable_loss",
+        "caution_loss",
+    ),
     *("caution_upper", "caution_judged", "fewest_groups", "fewest_holes", "largest_share", "fitting_share"),
     *("fair", "unfair", "enough_groups", "fewest_unique", "told_orphans", "most_orphans"),
 )
@@ -120,7 +132,7 @@ INFERRED = " (pool inferred)"
 """Stands behind every reason that rests on an inferred pool: on its contributing runs, or its depth."""
 
 _BY_CONTRIBUTORS = ("contributed", "kappa-unknown", "large-loss", "loss", "upper-loss", "small-loss")
-_BY_POOL = ("pool-unfinished", "plan-unfinished")
+_BY_POOL = ("pool-unfinished", "topic-unfinished", "plan-unfinished", "pooled-unjudged")
 _NOISE = 1e-12
 
 
@@ -128,15 +140,19 @@ _NOISE = 1e-12
 class Evidence:
     """All that a verdict on one run and measure considers.
 
-    `depth` is k in words. `low` and `high` are the exact interval down to k; None where it was not computed. `judged`
-    is the mean of judged@k, `low_topics` of `topics` are mostly unjudged, `unjudged` counts the unjudged documents
-    within k.
-    `pooled` says that the top k of the run were pooled on all topics that it has, `missing` are those it has not,
-    `pool_judged` is the share of the pool that is judged, and `finished` that of the topics for which a live plan has
-    chosen everything. `loss` and `upper` are None where nothing could be estimated: `untestable` then says why.
-    `tolerance` is in points of the measure. The `score` may lie outside the interval, for measures that pass unjudged
-    documents over. `inferred` says that the contributing runs or the pool depth were inferred, and `inferred_depth`
-    that k follows from that.
+    `depth` is k in words. `low` and `high` are the exact interval down to k; None where it was not computed.
+    `judged` is the mean of judged@k, `low_topics` of `topics` are mostly unjudged, `unjudged` counts the unjudged
+    documents within k. `pooled` says that the top k of the run were pooled on all topics that it has, `missing` are
+    those it has not, `pool_judged` is the share of the pool that is judged, `topic_pool_judged` the smallest share
+    of a topic's pool, and `finished` that of the topics for which a live plan has chosen everything.
+    `pooled_unjudged` is by how much the run's own pooled but unjudged documents could change its score. `loss` and
+    `upper` are None where nothing could be estimated: `untestable` then says why. `upper_blind` is the upper end
+    without popularity, where contributing groups are known and the measure looks at the whole list; None elsewhere.
+    `depth_known` is false where such a measure has no pool depth to look down to. `tolerance` is in points of the
+    measure. The `score` may lie outside the interval, for measures that pass unjudged documents over. `unlike` says
+    that its unjudged documents are retrieved by so few contributors that the upper end is that of the model without
+    popularity. `inferred` says that the contributing runs or the pool depth were inferred, and `inferred_depth` that
+    k follows from that.
     """
 
     judged: float
@@ -150,10 +166,15 @@ class Evidence:
     pooled: bool = False
     missing: int = 0
     pool_judged: float = 1.0
+    topic_pool_judged: float = 1.0
     finished: float = 1.0
+    pooled_unjudged: float = 0.0
     loss: float | None = None
     upper: float | None = None
+    upper_blind: float | None = None
+    depth_known: bool = True
     upper_is_maximum: bool = False
+    unlike: bool = False
     groups: int = 0
     untestable: str = ""
     tolerance: float = 0.01
@@ -189,12 +210,18 @@ def verdict_of(evidence: Evidence, thresholds: Thresholds | None = None) -> Verd
 def _verdicts(evidence: Evidence, table: Thresholds) -> Iterator[Verdict]:
     """All verdicts that apply, in the order of the rules."""
     top = f"its top {evidence.depth}" if evidence.depth else "its top documents"
-    if evidence.pool_judged < 1:
+    if evidence.pool_judged < table.finished_pool:
         reason = f"{_share(evidence.pool_judged)} of the pool judged"
         yield Verdict("PROVISIONAL", "pool-unfinished", reason, evidence.pool_judged)
+    if evidence.topic_pool_judged < table.finished_topic:
+        reason = f"only {_share(evidence.topic_pool_judged)} of the pool judged in some topic"
+        yield Verdict("PROVISIONAL", "topic-unfinished", reason, evidence.topic_pool_judged)
     if evidence.finished < 1:
         reason = f"the plan is complete for {_share(evidence.finished)} of its topics"
         yield Verdict("PROVISIONAL", "plan-unfinished", reason, evidence.finished)
+    if _exceeds(evidence.pooled_unjudged, evidence.tolerance):
+        reason = f"its pooled but unjudged documents could change the score by {_points(evidence.pooled_unjudged)}"
+        yield Verdict("PROVISIONAL", "pooled-unjudged", reason, evidence.pooled_unjudged)
     if evidence.pooled:
         reason = f"{top} were all pooled"
         if evidence.missing:
@@ -210,11 +237,15 @@ def _verdicts(evidence: Evidence, table: Thresholds) -> Iterator[Verdict]:
             most = _points(max(width, 0.0005))
             reason = f"judging could change the score by at most {most}"
             yield Verdict("SAFE", "narrow-interval", reason, width)
-    if _exceeds(table.unreliable_judged, evidence.judged):
+    # Of a measure of the whole list coverage alone says little: most such alarms were false.
+    condemns = evidence.depth_known
+    if evidence.upper_blind is not None:
+        condemns = _exceeds(abs(evidence.upper_blind), table.caution_upper * evidence.tolerance)
+    if condemns and _exceeds(table.unreliable_judged, evidence.judged):
         reason = f"only {_share(evidence.judged)} judged (limit {_share(table.unreliable_judged)})"
         yield Verdict("UNRELIABLE", "minority-judged", reason, evidence.judged)
     share = evidence.low_topics / max(evidence.topics, 1)
-    if _exceeds(share, table.unreliable_topics):
+    if condemns and _exceeds(share, table.unreliable_topics):
         topics = f"{evidence.low_topics:,} of {counted(evidence.topics, 'topic')}"
         reason = f"{topics} mostly unjudged (limit {_share(table.unreliable_topics)})"
         yield Verdict("UNRELIABLE", "topics-unjudged", reason, share)
@@ -352,7 +383,11 @@ def _expected(evidence: Evidence) -> str:
     sign = 1 if evidence.loss >= 0 else -1
     loss, upper = (_bare(sign * value) for value in (evidence.loss, evidence.upper))
     adds = f"{f'{its} {are}'.capitalize()} expected to add {loss}"
-    return f"{adds if sign > 0 else f'Judging {its} is expected to lower the score by {loss}'} (up to {upper}{of}): "
+    unlike = ""
+    if evidence.unlike:
+        unlike = "; hardly any contributing run retrieves them, so the upper end does not rest on their popularity"
+    lowers = f"Judging {its} is expected to lower the score by {loss}"
+    return f"{adds if sign > 0 else lowers} (up to {upper}{of}{unlike}): "
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -8,9 +8,10 @@ every evaluation takes are reached by their names, through the one call behind a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -133,7 +134,7 @@ def numbers_in(texts: pa.Array, readable: Mask, kind: pa.DataType) -> NDArray[An
 
 Keys = NDArray[np.uint64]
 
-_WORDS = 8
+_WORDS = 32
 """How many words of eight bytes from the start of a string enter its key; its last word and length always do."""
 
 _MULTIPLIER = 0x9E3779B97F4A7C15
@@ -157,26 +158,83 @@ def keys_of(ids: pa.Array) -> Keys:
     starts, lengths = ends[:-1], np.diff(ends)
     longest = int(lengths.max())
     left = np.int64(longest) if int(lengths.min()) == longest else lengths  # ids of one length need no mask per row
-    keys = lengths.astype(np.uint64) * _MIXER
-    for number in range(min(_WORDS, -(-longest // 8))):
-        keys += _mixed(words, starts + 8 * number, left - 8 * number, number)
+    in_turn = [(starts + 8 * number, left - 8 * number) for number in range(min(_WORDS, -(-longest // 8)))]
     if longest > 8 * _WORDS:
-        keys += _mixed(words, ends[1:] - 8, np.where(lengths > 8 * _WORDS, 8, 0), _WORDS)
+        in_turn.append((ends[1:] - 8, np.where(lengths > 8 * _WORDS, 8, 0)))
+    # A place beyond the end is clipped; nothing is left of the string then, and the word becomes zero. `take` on this
+    # overlapping view would copy all of it each time.
+    return keys_of_words(
+        lengths,
+        (words[np.clip(place, 0, len(words) - 1)] & _KEPT_BYTES[np.clip(rest, 0, 8)] for place, rest in in_turn),
+    )
+
+
+def keys_of_words(lengths: NDArray[np.int64], words: Iterable[Keys]) -> Keys:
+    """The keys of strings from their lengths and their words of eight bytes, 0 past the end of a string."""
+    keys = lengths.astype(np.uint64) * _MIXER
+    for number, word in enumerate(words):
+        mixed = word * np.uint64(_MULTIPLIER + 2 * number)
+        mixed ^= mixed >> _SHIFT
+        mixed *= _MIXER
+        keys += mixed
     return keys
 
 
-def _mixed(words: NDArray[np.uint64], places: Places, left: Places | np.int64, number: int) -> Keys:
-    """What one word adds to the keys: nothing where the string ends before it, however long others are.
+def keys_of_pairs(topics: Sequence[str], counts: NDArray[np.integer], documents: Keys) -> Keys:
+    """The keys of pairs of topic and document, from the keys of documents that stand topic by topic."""
+    hashes = [blake2b(name.encode(), digest_size=8).digest() for name in topics]
+    keys = np.repeat(np.array([int.from_bytes(one, "little") for one in hashes], dtype=np.uint64), counts)
+    keys += documents
+    keys ^= keys >> _SHIFT
+    keys *= _MIXER
+    return keys
 
-    A place beyond the end is clipped; there is nothing left of the string then, and the word becomes zero.
-    """
-    # `take` on this overlapping view would copy all of it each time.
-    word = words[np.clip(places, 0, len(words) - 1)]
-    word &= _KEPT_BYTES[np.clip(left, 0, 8)]
-    word *= np.uint64(_MULTIPLIER + 2 * number)
-    word ^= word >> _SHIFT
-    word *= _MIXER
-    return word
+
+_ROOM = 3
+"""A table of keys has 2^3 to 2^4 slots for each, so that few share one."""
+
+
+@dataclass(frozen=True, eq=False)
+class KeyTable:
+    """Where keys stand among known ones: a table of slots, each with a place, from which others may follow."""
+
+    keys: Keys
+    head: Codes
+    following: Codes
+
+    @staticmethod
+    def of(keys: Keys) -> KeyTable:
+        """The table of known keys."""
+        head = np.full(1 << (len(keys).bit_length() + _ROOM), -1, dtype=np.int32)
+        order = np.argsort(keys).astype(np.int32)  # and so by slots, the first bits of the keys
+        slots = _slots(keys[order], len(head))
+        together = slots[1:] == slots[:-1]
+        following = np.full(len(order), -1, dtype=np.int32)
+        following[order[:-1][together]] = order[1:][together]
+        first = np.concatenate([np.ones(min(len(order), 1), dtype=bool), ~together])
+        head[slots[first]] = order[first]
+        return KeyTable(keys, head, following)
+
+    def places(self, asked: Keys, differ: Callable[[Codes, Places], Mask] | None = None) -> Codes:
+        """The place of each key, -1 where it is not known. `differ` compares what keys stand for, more closely."""
+        found = self.head.take(_slots(asked, len(self.head)), mode="clip")  # nothing to check: much faster
+        rows = np.flatnonzero(found >= 0)
+        while len(rows):
+            here = found.take(rows, mode="clip")
+            if differ is None:
+                other = self.keys.take(here, mode="clip") != asked.take(rows, mode="clip")
+            else:
+                other = differ(here, rows)
+            going_on = self.following[here[other]]
+            rows = rows[other]
+            found[rows] = going_on
+            rows = rows[going_on >= 0]
+        return found
+
+
+def _slots(keys: Keys, count: int) -> NDArray[np.int64]:
+    """The slot of each key among `count`, a power of two: its first bits."""
+    return (keys >> np.uint64(64 - (count.bit_length() - 1))).view(np.int64)
 
 
 # The distinct strings of a long column, and each row's code among them.

@@ -134,8 +134,10 @@ class StoredRuns:
     asked for when the first run is decoded: until then they may still be on their way.
     """
 
-    def __init__(self, store: Store | None, judged: Callable[[], Qrels | None] | None = None) -> None:
-        self._store, self._judged = store, judged
+    def __init__(
+        self, store: Store | None, judged: Callable[[], Qrels | None] | None = None, *, keep_keys: bool = False
+    ) -> None:
+        self._store, self._judged, self._keep_keys = store, judged, keep_keys
         self._facts = {facts.name: facts for facts in stored_runs.facts(store)} if store is not None else {}
         self._topic_ids: dict[bytes, pa.Array] = {}
 
@@ -149,7 +151,7 @@ class StoredRuns:
     @cached_property
     def _pairs(self) -> align.CodedPairs | None:
         qrels = None if self._judged is None else self._judged()
-        return None if qrels is None else align.coded_pairs(qrels, *self._ids)
+        return None if qrels is None else align.coded_pairs(qrels, *self._ids, keep_keys=self._keep_keys)
 
     def fetched(self, name: str) -> Callable[[], AnyRun]:
         """Fetch one run; what is given decodes it, under the name it is stored by, with the ids of the collection."""
@@ -213,14 +215,19 @@ class Read:
 def read_aligned(
     request: Request, store: Store | None, progress: Progress = silent, *, keep_rows: bool = False
 ) -> Read:
-    """Read and align everything; with `keep_rows` the alignment knows the rows of the qrels, as pools need them."""
-    qrels, runs = read_short(request, store, progress)
+    """Read and align everything.
+
+    With `keep_rows` the alignment knows the rows of the qrels, and which documents of two runs are the same.
+    """
+    qrels, runs = read_short(request, store, progress, keep_keys=keep_rows)
     return Read(qrels, runs, align_runs(request, qrels, runs, store, keep_rows=keep_rows))
 
 
-def read_short(request: Request, store: Store | None, progress: Progress = silent) -> tuple[Qrels, list[AnyRun]]:
-    """Read qrels and runs; of an ordinary run only what the qrels say of its rows is kept."""
-    return _read(partial(read_qrels, request.qrels), request, store, progress)
+def read_short(
+    request: Request, store: Store | None, progress: Progress = silent, *, keep_keys: bool = False
+) -> tuple[Qrels, list[AnyRun]]:
+    """Read qrels and runs; of an ordinary run only what the qrels say of its rows is kept, and keys if wanted."""
+    return _read(partial(read_qrels, request.qrels), request, store, progress, keep_keys=keep_keys)
 
 
 def read_in_full(request: Request, store: Store | None, progress: Progress = silent) -> tuple[Qrels, list[Run]]:
@@ -307,6 +314,7 @@ def _read(
     progress: Progress = silent,
     *,
     in_full: bool = False,
+    keep_keys: bool = False,
 ) -> tuple[Made, list[AnyRun]]:
     """Read judgments and runs, or raise everything that is wrong with any of them.
 
@@ -324,7 +332,7 @@ def _read(
         coming.set_result(_collected(judged, qrels_problems))
     aside.shutdown(wait=False)
     qrels_come = None if in_full else cast("Callable[[], Qrels | None]", coming.result)
-    found = _read_runs(request, store, qrels_come, problems, progress)
+    found = _read_runs(request, store, qrels_come, problems, progress, keep_keys=keep_keys)
     qrels = coming.result()
     if qrels is None or problems:
         raise _refused([*qrels_problems, *problems], request)
@@ -337,6 +345,8 @@ def _read_runs(
     qrels_come: Callable[[], Qrels | None] | None,
     problems: list[Problem],
     progress: Progress,
+    *,
+    keep_keys: bool = False,
 ) -> list[AnyRun | None]:
     """Load stored runs and read files, two at a time: one for each word, None where `problems` say what is wrong.
 
@@ -345,7 +355,7 @@ def _read_runs(
     short way is closed. Without qrels, which then have been refused, all that is wanted is what is wrong with a run.
     """
     reference = request.like or "10"
-    stored = StoredRuns(store, None if reference == "9" else qrels_come)
+    stored = StoredRuns(store, None if reference == "9" else qrels_come, keep_keys=keep_keys)
     named = dict.fromkeys(word for word in request.runs if isinstance(word, str))
     absent = set()
     for word in named:
@@ -363,7 +373,7 @@ def _read_runs(
     pairs = None if qrels is None else direct.judged_pairs(qrels)
 
     def read(source: Source) -> AnyRun:
-        known = None if pairs is None else direct.read_direct(source, pairs, reference=reference)
+        known = None if pairs is None else direct.read_direct(source, pairs, reference=reference, keep_keys=keep_keys)
         log.info("reading %s, %s", source.name, "the long way" if known is None else "an ordinary file")
         if known is not None:
             return known

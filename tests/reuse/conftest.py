@@ -62,7 +62,7 @@ def _made(
             if fed:
                 np.put_along_axis(judged, best[:, :depth], values=True, axis=1)
     qrels, everything = (_qrels(topic_ids, document_ids, grades, kept) for kept in (judged, judged | True))
-    alignment = align(qrels, made)
+    alignment = align(qrels, made, keep_rows=True)
     return Made(
         runs=made,
         qrels=qrels,

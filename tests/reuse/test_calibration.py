@@ -84,7 +84,7 @@ def test_the_labels_that_only_the_outsider_brought_have_no_say_in_what_it_is_exp
     mine = np.flatnonzero(provenance.owner == 2)
     changed = replace(collection.qrels, grades=collection.qrels.grades.copy())
     changed.grades[mine] = 1 - changed.grades[mine]
-    alignment = align(changed, collection.runs)
+    alignment = align(changed, collection.runs, keep_rows=True)
     prefixes = prefixes_of(alignment, changed, collection.runs, collection.prefixes.contributors, depth=10)
     before, after = (
         script.calibrated(one, pre, MEASURES, rng=np.random.default_rng(1))[0]

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from cranfield.evaluate.align import align
 from cranfield.evaluate.measure import parse_measure
 from cranfield.reuse.assess import Knowledge, assess_runs, measure_depths
 from cranfield.reuse.card import Card, card_of, card_text, entry_of, read_card
+from cranfield.reuse.expected_loss import ModelCache
 from cranfield.reuse.hold_out import hold_out_own
 
 MEASURES = [parse_measure(name) for name in ("nDCG@10", "P@5", "AP")]
@@ -53,8 +55,9 @@ def test_a_verdict_from_the_card_alone_is_that_from_the_runs(collection, card):
     outsiders = [collection.runs[run] for run in collection.outsiders]
     alone = align(collection.qrels, outsiders)
     card.refuse_others(alone)
+    blind = replace(collection.alignment, pair_keys=None)  # a card does not know how popular documents are
     for measure in MEASURES:
-        here = assess(collection.alignment, measure, Knowledge(provenance.depth, provenance))
+        here = assess(blind, measure, Knowledge(provenance.depth, provenance))
         there = assess(alone, measure, Knowledge(card.depths(alone.topic_ids), card=card))
         assert here.loss is not None
         assert there.loss is not None
@@ -66,6 +69,20 @@ def test_without_card_and_provenance_a_run_with_holes_is_untestable(collection, 
     found = assess(collection.alignment, MEASURES[0], Knowledge(np.full(30, 10)))
     verdict = found.verdicts[collection.outsiders[0]]
     kept((verdict.level, verdict.reason))
+
+
+def test_a_measure_that_the_card_does_not_list_takes_the_model_of_the_next_depth(collection, card):
+    provenance = collection.prefixes.by("group")
+    cache = ModelCache(collection.alignment, provenance)
+    models = [(k, cache.model(np.full(30, k))) for k in (3, 5, 10)]
+    whole = read_card(card_text(replace(card, models=tuple(models))))
+    for name, k in (("P@2", 3), ("nDCG@5", 5), ("RR", 10), ("P@20", 10)):
+        measure = parse_measure(name)
+        entry = whole.entry(measure, measure_depths(measure, np.full(30, 10)))
+        assert entry.model == replace(dict(models)[k], popular=None, unlike=0.0), name
+    found = assess(collection.alignment, parse_measure("nDCG@5"), Knowledge(np.full(30, 10), card=whole))
+    assert found.loss is not None
+    assert not found.untestable
 
 
 def test_what_the_card_does_not_know_is_untestable(collection, card, kept: Kept):
@@ -97,7 +114,7 @@ def test_pool_depths_that_differ_by_topic_are_kept(collection):
 
 
 WRONG = {
-    "version": lambda card: card.update(version=2),
+    "version": lambda card: card.update(version=3),
     "kind": lambda card: card.update(kind="qrels"),
     "missing": lambda card: card.pop("groups"),
     "unknown": lambda card: card.update(colour="red"),
@@ -106,7 +123,7 @@ WRONG = {
     "length": lambda card: card["entries"][0].update(k=[1]),
     "entry": lambda card: card["entries"].append(3),
     "levels": lambda card: card.update(levels=7),
-    "rate": lambda card: card["entries"][1]["kappa"]["steps"][0].update(rate="x"),
+    "rate": lambda card: card["entries"][1]["kappa"]["blind"]["steps"][0].update(rate="x"),
     "grades": lambda card: card.update(levels=[0, 1]),
     "reason": lambda card: card["entries"][0].update(kappa=None),
 }

@@ -1,5 +1,7 @@
 """Coverage: what of a run nobody judged, down to the depth that matters."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -128,6 +130,35 @@ def test_what_is_pooled_and_waiting_makes_the_pool_unfinished(collection):
     found = assess_runs(alignment, parse_measure("P@4"), knowledge, rng=np.random.default_rng(1))
     assert found.evidence[0].pool_judged == pytest.approx(6 / 7)
     assert found.verdicts[0].rule == "pool-unfinished"
+
+
+@pytest.fixture
+def nearly_complete(tmp_path):
+    """A pool of 300 documents in which one has no grade: the first of both runs."""
+    names = [f"d{number:03}" for number in range(300)]
+    qrels = qrels_of([("t", name, -1 if name == "d000" else number % 2) for number, name in enumerate(names)])
+    above, below = {"t": names}, {"t": [*names[1:250], "d000"]}
+    runs = [run_of(tmp_path, "above", above), run_of(tmp_path, "below", below)]
+    return align(qrels, runs)
+
+
+def test_a_nearly_complete_pool_counts_as_complete_except_for_whom_it_matters(nearly_complete):
+    knowledge = Knowledge(np.array([300]))
+    found = assess_runs(nearly_complete, parse_measure("P@10"), knowledge, rng=np.random.default_rng(1))
+    assert [one.rule for one in found.verdicts] == ["pooled-unjudged", "no-holes"]
+    assert found.evidence[0].pooled_unjudged == pytest.approx(0.1)
+    deep = assess_runs(nearly_complete, parse_measure("P@300"), knowledge, rng=np.random.default_rng(1))
+    assert deep.evidence[0].pooled_unjudged == pytest.approx(1 / 300)
+    assert "PROVISIONAL" not in {one.level for one in deep.verdicts}
+
+
+def test_in_a_sample_what_was_not_drawn_is_not_waiting(tmp_path):
+    rows = [("t", name, -1 if place % 2 else place % 3 // 2) for place, name in enumerate("abcdefgh")]
+    run, knowledge = run_of(tmp_path, "r", {"t": "abcdefgh"}), Knowledge(np.array([8]))
+    for strata, rule in ((None, "pool-unfinished"), (np.zeros(8, dtype=np.int32), "kappa-unknown")):
+        qrels = replace(qrels_of(rows), strata=strata, stratum_names=("all",))
+        found = assess_runs(align(qrels, [run]), parse_measure("P@4"), knowledge, rng=np.random.default_rng(1))
+        assert found.verdicts[0].rule == rule
 
 
 def test_contributors_that_the_qrels_do_not_know_show(tmp_path):

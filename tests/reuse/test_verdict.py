@@ -36,6 +36,13 @@ def test_without_a_highest_value_the_tolerance_is_a_share_of_a_list_full_of_the_
     [
         ({}, ("SAFE", "small-loss", 0.004)),
         ({"pool_judged": 0.62}, ("PROVISIONAL", "pool-unfinished", 0.62)),
+        ({"topic_pool_judged": 0.98}, ("PROVISIONAL", "topic-unfinished", 0.98)),
+        ({"pooled_unjudged": 0.011}, ("PROVISIONAL", "pooled-unjudged", 0.011)),
+        ({"pooled_unjudged": 0.01}, ("SAFE", "small-loss", 0.004)),
+        ({"judged": 0.49, "upper_blind": 0.03}, ("CAUTION", "coverage", 0.49)),
+        ({"judged": 0.49, "upper_blind": 0.031}, ("UNRELIABLE", "minority-judged", 0.49)),
+        ({"low_topics": 11, "upper_blind": 0.03}, ("SAFE", "small-loss", 0.004)),
+        ({"judged": 0.1, "depth_known": False, "loss": None}, ("UNTESTABLE", "kappa-unknown", 22)),
         ({"pooled": True, "judged": 1.0, "unjudged": 0}, ("POOLED", "contributed", 1.0)),
         ({"unjudged": 0, "judged": 1.0}, ("SAFE", "no-holes", 0.0)),
         ({"high": 0.51}, ("SAFE", "narrow-interval", 0.01)),
@@ -189,7 +196,9 @@ def test_other_cases_are_worded_for_people_too(changes, contributed, kept: Kept)
 
 
 def test_a_nearly_finished_pool_never_looks_finished(kept: Kept):
-    kept(verdict_of(replace(GOOD, pool_judged=0.9999)).reason)
+    kept(verdict_of(replace(GOOD, pool_judged=0.9899)).reason)
+    kept(verdict_of(replace(GOOD, topic_pool_judged=0.9899)).reason)
+    assert verdict_of(replace(GOOD, pool_judged=0.99, topic_pool_judged=0.99)).level == "SAFE"
 
 
 def test_an_interval_that_lies_beside_the_score_is_as_wide_as_the_way_to_it():

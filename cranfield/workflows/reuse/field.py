@@ -98,7 +98,12 @@ def field_of(
         known_card = card.read_card(text, file=str(options.card))
         known_card.refuse_others(aligned)
     if stored is not None:
-        pool = _Pool(list(stored.contributors), stored.depth, list(stored.notes))
+        others = [
+            provenance.Contributor(name, facts[name].group_name, facts[name].family, contributing=False)
+            for name in aligned.run_names
+            if name in facts and name not in names
+        ]
+        pool = _Pool([*stored.contributors, *others], stored.depth, list(stored.notes))
     else:
         known = [(run, facts[run]) for run in aligned.run_names if run in names and run in facts]
         pool = _pool_without_store(
@@ -121,6 +126,7 @@ def field_of(
         relevant_from=1 if scale is None else scale.relevant_from,
         finished=1.0 if stored is None else stored.finished,
         inferred=pool.inferred,
+        depth_known=prefixes is not None or known_card is not None or options.depth is not None,
     )
     gains = () if scale is None else scale.own_gains
     return Field(read, tuple(request.runs), prefixes, levels, knowledge, gains, tuple(pool.notes))

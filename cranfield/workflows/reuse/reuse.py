@@ -24,7 +24,7 @@ with deferred:
     from cranfield.compare import comparison
     from cranfield.evaluate import measure as measuring
     from cranfield.report import figures as report_figures
-    from cranfield.reuse import assess, card, hold_out, intervals, provenance, tables, verdict
+    from cranfield.reuse import assess, card, expected_loss, hold_out, intervals, provenance, tables, verdict
     from cranfield.reuse import collection as pool_bias
     from cranfield.workflows import display, settle
     from cranfield.workflows import inputs as input_kinds
@@ -117,7 +117,17 @@ def card_for(trust: fields.Trusted) -> card.Card:
         for one in trust.trusts
     ]
     depth = field.knowledge.pool_depth
-    return card.card_of(field.read.aligned, pool_depth=depth, groups=len(groups.groups), entries=entries)
+    models = []
+    if not any(one.untestable for one in entries):
+        cache = expected_loss.ModelCache(field.read.aligned, groups)
+        deepest = int(depth.max(initial=1))
+        for k in [*(one for one in card.DEPTHS if one < deepest), deepest]:
+            model = cache.model(np.full(len(depth), k, dtype=np.int64))
+            if not assess.why_untaught(model, trust.thresholds):
+                models.append((k, model))
+    return card.card_of(
+        field.read.aligned, pool_depth=depth, groups=len(groups.groups), entries=entries, models=models
+    )
 
 
 def about_collection(report: pool_bias.CollectionReport) -> Iterator[str]:
