@@ -8,7 +8,7 @@ FAR = 1_000_000
 """More lines than any document has: scrolling so far ends at its edge."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Command:
     """One thing the assessor can do. `keys` are Textual's names, `shown` is how people write them.
 

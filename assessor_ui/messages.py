@@ -16,7 +16,7 @@ from cranfield.judge.session import Answer, Item, Saved, SearchHit, SessionProgr
 Kind = Literal["saved", "undone", "trouble", "hint", "aside", "break"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Notice:
     """A sentence for the assessor with {fields} to fill in. Only `saved` and `undone` tell of what is in the file.
 

@@ -29,7 +29,7 @@ LONGEST_FACT = 200
 NO_TEXT = "(This document has no text.)"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Page:
     """A document made fit to be shown. The title ends at `title_end`; the body lies from `body_start` to `body_end`.
 
@@ -190,7 +190,7 @@ _STOPWORDS = frozenset(_UNINFORMATIVE.split())
 """Words without a subject of their own, and those every description uses."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Term:
     """One word, or several that must stand together, cut to their stems."""
 
@@ -198,7 +198,7 @@ class Term:
     source: Source
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Hit:
     """A place where a term stands."""
 

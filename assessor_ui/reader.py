@@ -84,7 +84,7 @@ def sentences(text: str, start: int = 0, end: int | None = None) -> list[Span]:
     return spans
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Marker:
     """A span that is being marked in a page, moved by whole sentences and trimmed by words."""
 
@@ -181,7 +181,7 @@ class GradeKeys:
         return messages.GRADE_OPEN.filled(digits=typed, enter=f"Enter for {typed}, " if typed in self.grades else "")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Folding:
     """What is known of folding: the topic and its first document, who has folded, and whether it was told."""
 

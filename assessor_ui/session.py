@@ -27,7 +27,7 @@ TOLD_AGAIN_AFTER = 120.0
 Listed = TypeVar("Listed")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Draft:
     """A document that was put aside unanswered, with what was written about it."""
 

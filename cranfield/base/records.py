@@ -47,7 +47,7 @@ MAIN = "main"
 """The layer of judgments that the official qrels are made from."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Grade:
     """One step of a scale: the number that is stored, what it is worth, and what it is called."""
 
@@ -57,7 +57,7 @@ class Grade:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class GradeScale:
     """The grades an assessor chooses from, lowest first, and the lowest that counts as relevant."""
 

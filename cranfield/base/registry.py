@@ -236,7 +236,7 @@ _NOUNS = {int: "integer", float: "number", bool: "yes, no", str: "string"}
 _TRUTH = {"yes": True, "true": True, "on": True, "1": True, "no": False, "false": False, "off": False, "0": False}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Option:
     """What an option means, and the numbers it may be."""
 
@@ -251,7 +251,7 @@ class Option:
         return " and ".join(f"{word} {bound:g}" for word, bound in bounds.items() if bound is not None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DescribedOption:
     """One option as it is listed for a reader."""
 

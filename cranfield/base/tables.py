@@ -32,7 +32,7 @@ DATA_FORMATS = ("csv", "json", "jsonl")
 ROWS_IN_HTML = 60
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Column:
     """A column: its name in data formats, its heading for people, how its values are printed and what they mean.
 
@@ -71,7 +71,7 @@ class Cell(NamedTuple):
         return self.column.kind == "verdict" and bool(self.value)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Table:
     """Columns and rows, with a caption and notes for people; data formats carry the rows alone.
 
@@ -293,7 +293,7 @@ Row = tuple[int, dict[str, str]]
 """The line a row begins on, and its cells by column."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Fault:
     """One thing that is looked for: its code, what it means, what to do, and what `--repair` does about it."""
 
@@ -400,7 +400,7 @@ class Findings:
         return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Columns:
     """The rows of a table as columns of text, the line of each row, and what is wrong with the others."""
 

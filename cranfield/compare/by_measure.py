@@ -195,7 +195,7 @@ def parse_systems(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
 MOST_TOPICS = 10**9
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DiscriminativePower:
     """How many pairs of systems a measure and topic set tell apart, and the smallest difference that it took."""
 

@@ -50,7 +50,7 @@ DROPPED = frozenset({"script", "style"})
 """The elements whose content is no text."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Field:
     """A named part of a record: its markup is still in it. The name is in small letters; loose text has none."""
 

@@ -36,7 +36,7 @@ _BATCH = 10_000
 _WORD = re.compile(r"\w+")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Cluster:
     """Documents that say the same. Members are (id, similarity to the representative) in the order of the input.
 
@@ -123,7 +123,7 @@ def shingles_of(text: str, length: int) -> NDArray[np.uint32]:
     return np.unique(np.array(hashes or ([crc32(joined)] if joined else []), dtype=np.uint32))
 
 
-@dataclass(slots=True)
+@dataclass
 class _Texts:
     """The distinct texts in the order of the input: who has them, their shingles, their signatures end to end."""
 

@@ -69,7 +69,7 @@ RisesWith = Literal["grade", "judged", "unjudged", "unknown"]
 Unjudged = Literal["nonrelevant", "skipped", "sampled", "counted"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Range:
     """The numbers a parameter may have, ends included unless `open` says otherwise."""
 
@@ -86,7 +86,7 @@ class Range:
         return f"{'between' if self.open else 'from'} {self.low:g} {'and' if self.open else 'to'} {self.high:g}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Parameter:
     """One parameter of a measure: its kind, what it is if not given, and what it may be."""
 

@@ -212,7 +212,7 @@ With novelty a grade may be followed by `copy`: then the document counts as not 
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Step:
     """One rank: the document, what is known of it, and the measures of the list down to here."""
 

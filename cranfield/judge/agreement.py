@@ -36,7 +36,7 @@ COEFFICIENTS: Mapping[str, str] = {
 """The names of the coefficients, and what they are."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Estimate:
     """A coefficient with its interval, over so many items; all None where it is not defined."""
 
@@ -47,7 +47,7 @@ class Estimate:
     items: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Steps:
     """The grades in question, lowest first, and the place of the first that counts as relevant.
 

@@ -89,7 +89,7 @@ def _id(value: object) -> str:
 # Grades that pass from a judged document to its near-duplicates.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Passed:
     """A grade that passes from one document of a topic to another."""
 
@@ -99,7 +99,7 @@ class Passed:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Torn:
     """A cluster whose judged members have different grades: nothing passes, and somebody should look at it."""
 

@@ -40,7 +40,7 @@ assigned to the topic, so everybody may judge it.
 _RANKS: Mapping[Role, int] = {"primary": 0, "share": 1, "second": 2, "anyone": 3}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Overlap:
     """How many documents more than one assessor judges: a share of them, each by so many."""
 
@@ -62,7 +62,7 @@ class Overlap:
         return self.by if self.share and draw(self.seed, "overlap", topic, document) < self.share else 1
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, order=True)
 class Assigned:
     """One assessor and one topic."""
 
@@ -190,7 +190,7 @@ def state_again(answers: Answers, versions: tuple[int, int]) -> State:
     return "done" if answers.own_versions == versions else "open"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Count:
     """How many documents of a topic are the assessor's, how many are done, and how many put off."""
 
@@ -225,7 +225,7 @@ def may_lease(entry: Entry, answers: Answers, holders: Iterable[str]) -> bool:
     return entry.purpose == "rejudge" or len(answers.graded | set(holders)) < max(entry.needed, 1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Order:
     """The order in which the documents of a topic are shown. `pooled` is how the pool had been ordered before."""
 
@@ -272,7 +272,7 @@ def ordered(
 # Consistency probes: now and then an assessor sees one of their earlier documents again, without being told.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Probes:
     """How often an earlier document comes back: after a share of the answers, and `after` so many others at least."""
 
@@ -324,7 +324,7 @@ STRATA = ((1, 10, 10), (11, 40, 5), (41, 100, 5), (101, 300, 5))
 DEEPEST = STRATA[-1][1]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Tried:
     """A hit that is to be judged: its rank, and the ranks and the size of its stratum."""
 
@@ -344,7 +344,7 @@ def sample_of_hits(topic: str, ranked: Sequence[str], *, seed: int = 0) -> list[
     return tried
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Estimate:
     """How many relevant documents a topic is expected to have, among its first hits and those found by searching.
 

@@ -18,7 +18,7 @@ HISTORY_LIMIT = 200
 """The most answers that a list of the history has."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Item:
     """A document to be judged for a topic. `position` of `of` is the place in the topic's queue, from 1.
 
@@ -39,7 +39,7 @@ class Item:
         return self.topic.id, self.document.id
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Answer:
     """What the assessor said of a document. `kind` is judged, postponed or cannot-judge; `event` its UUID.
 
@@ -55,7 +55,7 @@ class Answer:
     scale: GradeScale | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Saved:
     """An answer that is safely in the file. `late`: the lease had run out and somebody else judged it meanwhile."""
 
@@ -64,7 +64,7 @@ class Saved:
     late: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Held:
     """Documents that would be the assessor's, did not somebody have them open.
 
@@ -82,7 +82,7 @@ class Held:
         return self.documents - self.own
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TopicState:
     """How far a topic is: how many documents it has for this assessor, and how many of them are done, by anybody.
 
@@ -97,7 +97,7 @@ class TopicState:
     held: Held | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HistoryEntry:
     """One line of the assessor's own history."""
 
@@ -107,7 +107,7 @@ class HistoryEntry:
     answer: Answer
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SearchHit:
     """A document found by searching. `state`: judged (by this assessor, with `grade`), pooled, or new.
 
@@ -121,7 +121,7 @@ class SearchHit:
     grade: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SessionProgress:
     """How far the assessor is in all, and how fast. `seconds` is the median attention per document; None at first.
 
@@ -212,7 +212,7 @@ class JudgingSession(Protocol):
 # Adjudication: the disagreements of assessors, and a way to decide each.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Opinion:
     """What one assessor said, without who it was; `scale` is that of the grade, where it is not the present one."""
 
@@ -222,7 +222,7 @@ class Opinion:
     scale: GradeScale | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Case:
     """A document that assessors see differently. `position` of `of` is its place among the open cases, from 1.
 

@@ -45,7 +45,7 @@ AmountKind = Literal["all", "count", "until", "share", "budget"]
 By = Literal["run", "group", "topic"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Amount:
     """How much a step takes. `share` is in per cent."""
 
@@ -57,7 +57,7 @@ class Amount:
         return words[self.kind].format(spelled_number(self.number))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scope:
     """What a step looks at, and the limits it keeps."""
 
@@ -80,7 +80,7 @@ class Scope:
         return " ".join(filter(None, words))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Cap:
     """A step that cuts every topic down to its first documents."""
 
@@ -90,7 +90,7 @@ class Cap:
         return f"cap {self.number}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Selection:
     """A step that adds documents."""
 
@@ -129,7 +129,7 @@ class Selection:
 PlanStep = Selection | Cap
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Plan:
     """Steps in order. `str` gives the canonical text, which parses to an equal plan."""
 

@@ -26,7 +26,7 @@ NO_PROBABILITY = math.nan
 """The inclusion probability of what was chosen by looking at judgments: it is no sample of anything."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stratum:
     """What one step (numbered from 1) drew from: its name, and the part of the step where it has several."""
 
@@ -268,7 +268,7 @@ class Duplicate:
     representative: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Source:
     """A run that was pooled: its name, its group, and the hash of its content."""
 

@@ -54,7 +54,7 @@ def check_name(name: str) -> None:
         raise UsageError(f"{quoted(name)} is not a valid release name; use letters, digits and . _ + @ -")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Manifest:
     """What a release was made from.
 

@@ -14,7 +14,7 @@ from cranfield.base.text import visible
 from cranfield.report.renderers.markdown import escaped, render_markdown
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Prose:
     """A paragraph, or a list of points. Plain text: nothing in it is markup."""
 
@@ -22,7 +22,7 @@ class Prose:
     points: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Callout:
     """A sentence that must not be missed; `tone` is good, care, bad or plain."""
 
@@ -31,7 +31,7 @@ class Callout:
     heading: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TableBlock:
     """A table with a name of its own, under which it is also written as a file. `folded`: shown on demand."""
 
@@ -40,7 +40,7 @@ class TableBlock:
     folded: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Drawing:
     """A figure: SVG text, what it shows in words for people who do not see it, and what to look for.
 
@@ -56,7 +56,7 @@ class Drawing:
     figure: Any = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Literal:
     """Text whose lines stay as they are: a plan, a command, guidelines."""
 
@@ -64,7 +64,7 @@ class Literal:
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Fold:
     """Blocks behind a heading that opens on demand."""
 
@@ -76,7 +76,7 @@ class Fold:
 Block = Prose | Callout | TableBlock | Drawing | Literal | Fold
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Section:
     """One subject of a page; `anchor` is made of the title."""
 
@@ -90,7 +90,7 @@ class Section:
         return _slug(self.title, "a-z0-9") or "section"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Page:
     """A title, what stands below it, and the sections."""
 

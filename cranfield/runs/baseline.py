@@ -42,7 +42,7 @@ class Corpus(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Query:
     """What a system is asked for one topic."""
 
@@ -50,7 +50,7 @@ class Query:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ranking:
     """What a system answers for one topic, best first: score descending, ties by document id descending.
 

@@ -36,7 +36,7 @@ with deferred:
 # What there is to say about the order of a run: ties, and ranks that contradict the scores.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RankConflicts:
     """What the rank column says against the scores.
 

@@ -469,7 +469,7 @@ _GROUPS = Schema(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Member:
     """A run, the group it belongs to, and whether it was in the pool."""
 

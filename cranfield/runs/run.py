@@ -231,7 +231,7 @@ class Groups:
     rows: Places | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ties:
     """How much of a run hangs on the tie rule: documents that share a score, and the topics they are in."""
 

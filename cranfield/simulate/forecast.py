@@ -22,7 +22,7 @@ _DEPTHS = (1, 2, 5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 400, 500, 750, 1000)
 """The depths that a forecast tells of, beside the pool's own and the last."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AtDepth:
     """A pool of one depth: the documents it takes and the relevant ones it finds, from `low` to `high`.
 
@@ -54,7 +54,7 @@ class Forecast:
         return "" if self.deeper is None else self.deeper.refusal
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TopicsNeeded:
     """How many topics find a difference under a plan, and what they would cost at its documents a topic.
 

@@ -328,7 +328,7 @@ def own_hold_out(known: Known, full: Scores, held: Sequence[Rows]) -> OwnHoldOut
     return OwnHoldOut.of("group", groups, group_of_run, full, values[:, contributing])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Cost:
     """What a plan asks for and what it finds.
 
@@ -352,7 +352,7 @@ class Cost:
         return self.relevant / self.known_relevant if self.known_relevant else float("nan")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Effect:
     """The ranking of all runs by a plan's judgments against the one by all known judgments.
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Adding documents and topics that may be there already.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Added:
     """What became of a batch: how many are new, which were there already, and which clash with what is there.
 
@@ -168,7 +168,7 @@ topic_ids = Query[list[str]]("SELECT id FROM topics ORDER BY number", column)
 # The files that documents and topics came from.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LoadedFile:
     """A file as it was when it was loaded."""
 
@@ -200,7 +200,7 @@ def finish_source(store: Store, number: int, *, records: int) -> None:
 # Clusters of duplicate documents: the latest scan replaces the one before.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scan:
     """One search for duplicates and its settings."""
 

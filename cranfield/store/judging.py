@@ -152,7 +152,7 @@ changes_of_others = Query[int]("PRAGMA data_version", value)
 DraftState = Literal["draft", "accepted", "refused"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Draft:
     """A topic that is or was tried. `expected` is the number of relevant documents when it was decided."""
 
@@ -193,7 +193,7 @@ refused_topics = Query[dict[str, str]](
 # Leases: who has which document before him now, and until when. Times are seconds since 1970.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Lease:
     """One document before one assessor, in one session."""
 
@@ -273,7 +273,7 @@ PACKET = "packet"
 """The setting that makes a collection a packet, and the name of the queue in it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PacketFacts:
     """A packet: of which collection (its name, and when it was made), for whom, into which layer.
 
@@ -317,7 +317,7 @@ answered_in_packet = Query[list[tuple[int, int]]](
 # Queues: documents that were asked for by name, beside the pools.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class QueueFacts:
     """A queue: its number, and the layer that its judgments go into."""
 
@@ -371,7 +371,7 @@ queue_documents = Query[list[tuple[str, int]]](
 # How judging goes on, over all assessors: counts, seconds, refusals.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Refusal:
     """A document that somebody could not judge, and why."""
 

@@ -37,7 +37,7 @@ class RecordedChoice:
         return sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RecordedEnd:
     """A topic whose adaptive step is over: by which rule, and whether steps after it have added their documents."""
 

@@ -20,7 +20,7 @@ from cranfield.runs.columns import named
 from cranfield.store.store import Query, Store, column, marks, records, value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PoolFacts:
     """What is known of a pool beside its entries."""
 
@@ -36,7 +36,7 @@ class PoolFacts:
     made_by: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PooledRun:
     """A run a pool was made from, as it was then, and the version of the pool that it came with."""
 
@@ -175,7 +175,7 @@ def inputs_hash(store: Store, number: int, version: int) -> str:
 # What is in a pool: written version by version, read back whole.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PoolVersion:
     """The manifest of one version of a pool; its runs and topics are those of the pool up to it.
 

@@ -9,7 +9,7 @@ from cranfield.base.errors import UnknownName, UsageError, quoted
 from cranfield.store.store import Query, Store
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReleaseFacts:
     """What is known of a release beside its rows; the manifest is JSON text."""
 

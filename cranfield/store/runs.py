@@ -17,7 +17,7 @@ Role = Literal["contributing", "new"]
 IdKind = Literal["topic", "document"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RunFacts:
     """What is known of a run beside its ranking."""
 

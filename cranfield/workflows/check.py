@@ -23,7 +23,7 @@ Checked = tuple[str, list[str]]
 """How much was checked, and what is wrong."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Finding:
     """One thing that was checked, how much of it, and what is wrong with it (nothing, usually)."""
 

@@ -145,7 +145,7 @@ def _second(grades: tuple[Grade, ...]) -> int:
 # Change guidelines or scale while judging goes on: a new version, and what was judged under the old ones.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Changed:
     """The new version, how many judgments stand from before it, and how many of their grades are not on the scale."""
 

@@ -39,7 +39,7 @@ PROBLEMS_KEPT = 1_000
 log = logging.getLogger("cranfield.workflows")
 
 
-@dataclass(slots=True)
+@dataclass
 class Loaded:
     """What one file brought: its new, unchanged, replaced and bad records, and the problems with it."""
 

@@ -54,7 +54,7 @@ UNEVEN = (
 # The qrels that a command uses: of a file, of a release, or what the judgments say now.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Selection:
     """Which judgments are meant by `now`: of which layers, merged by which rule, as of which event or moment.
 

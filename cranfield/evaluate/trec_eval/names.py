@@ -14,7 +14,7 @@ LEVELS = tuple(level / 10 for level in range(11))
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TrecMeasure:
     """One name: the expression that it means here, where it means one, and what may follow it.
 

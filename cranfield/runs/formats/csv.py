@@ -20,7 +20,7 @@ _WHOLE = re.compile(r"[0-9]{1,18}")
 _ROWS_LOOKED_AT = 50
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Layout:
     """The delimiter, the name of each column, the column of each part, and whether the first row is a header."""
 

@@ -394,7 +394,7 @@ MOST_LETTERS = 12
 """Where a run has more letters than this, nobody sees from them whom it differs from."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Letters:
     """The letters of each run under each measure, the test behind them, and that in words.
 
@@ -439,7 +439,7 @@ def letters_of(found: Scores, test: LetterTest) -> Letters:
     return Letters(tuple(by_measure), test, tested)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BestGroup:
     """The runs that do not differ significantly from the best under one measure, and the sentence that says so."""
 

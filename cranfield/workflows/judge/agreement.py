@@ -48,7 +48,7 @@ _LONG: tuple[Column | str, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Compared:
     """Opinions with their coefficients: of two assessors or one with themselves; of all, a topic, a stretch of time.
 

@@ -35,7 +35,7 @@ LONGEST_ANSWER = 1 << 20
 _TAIL = 400
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stopped:
     """A process that has ended, and what was wrong with its end, if anything."""
 
@@ -158,7 +158,7 @@ _GIVE_UP_AFTER = 3
 _JUDGE = re.compile(r"[^\s/@]+@[^\s/@]+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class JudgeRequest:
     """Which judge is asked for what.
 

@@ -235,7 +235,7 @@ def assign(
 # The organiser's view: how far each topic and each assessor is, how fast it goes, and what is left.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TopicProgress:
     """One topic: its documents, how many have a grade, and how many answers are missing, second ones included."""
 
@@ -249,7 +249,7 @@ class TopicProgress:
     leased: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AssessorProgress:
     """One assessor: their answers, their median seconds, and what is left of the topics they were given.
 

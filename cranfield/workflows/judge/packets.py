@@ -198,7 +198,7 @@ def _several(code: str, meaning: str, places: Collection[str]) -> Problem:
 # The judgments of a packet are taken back in, and where they meet something else is said.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Conflict:
     """Something the organiser should look at. Nothing is lost by it: all events are kept.
 

@@ -179,7 +179,7 @@ def choose_source(
     return replace(source, order=chosen, clusters=clusters, overlap=overlap, only=tuple(only))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LeasedEntry:
     """A document the assessor has open, and what stood about it when they got it.
 

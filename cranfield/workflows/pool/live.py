@@ -23,7 +23,7 @@ AT_FIRST = (0, 0)
 """When a document came that no choice brought: before anything was judged."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Label:
     """What counts about a document, and the earliest event that still stands about it."""
 
@@ -82,7 +82,7 @@ def labels_of(answers: Iterable[StandingAnswer], relevant_from: Mapping[int, int
 # Documents are chosen in batches, and what was chosen is recorded.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Refilled:
     """What became of a topic: how many documents came, and the rule that has ended its adaptive step, if one has.
 

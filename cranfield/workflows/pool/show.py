@@ -40,7 +40,7 @@ ASSUMED_SECONDS = 30.0
 """Two documents a minute, where nothing has been measured: an assumption, and said to be one."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Speed:
     """Seconds of attention a document, and from how many judgments; 0 means that it is assumed."""
 

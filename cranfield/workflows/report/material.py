@@ -43,7 +43,7 @@ MOST_FOUND = 25
 """How many relevant documents of a topic are listed: those retrieved by the fewest runs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ReportRequest:
     """What a report is asked for. `public` leaves out the names of assessors and the text of documents."""
 
@@ -53,7 +53,7 @@ class ReportRequest:
     public: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TopicPart:
     """A topic with what is judged for it; `found` are relevant ones: (document, title, grade, runs, best rank)."""
 

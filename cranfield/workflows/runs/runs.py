@@ -159,7 +159,7 @@ def list_systems() -> Table:
     return table_of(["system", "family", Column("summary", "description"), "options"], rows)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StoredCorpus:
     """The documents of a collection, as the systems see them."""
 

@@ -42,7 +42,7 @@ LOAD_ALL_BELOW = 2_000_000
 log = logging.getLogger("cranfield.workflows")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Request:
     """One run file, and what its sender says about it."""
 
@@ -58,7 +58,7 @@ class Request:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Examined:
     """A run file after reading and checking. `run` is None where errors keep it out."""
 
@@ -75,7 +75,7 @@ class Examined:
         return [problem for problem in self.problems if problem.severity == severity]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Submitted:
     """What became of one run: the warnings kept with it, or how the request differs from the run that is there."""
 
@@ -85,7 +85,7 @@ class Submitted:
     differences: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Checked:
     """What was found in one file, and what was mended.
 
@@ -167,7 +167,7 @@ def _known_documents(store: Store) -> Callable[[pa.Array], np.ndarray]:
 # Runs put into the collection's codes: every id once, the rankings as blocks of integers.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CodedRuns:
     """New runs in codes and as blocks, by name, and the ids that the collection's tables lack so far."""
 
