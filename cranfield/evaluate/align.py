@@ -16,7 +16,7 @@ from cranfield.base.errors import CollectionError, InputError, Problem, Problems
 from cranfield.base.text import counted
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Sample, strata_of
 from cranfield.qrels.qrels import Qrels
-from cranfield.runs.columns import Codes, Keys, Places, as_text, keys_of, keys_of_pairs, places_in, taken
+from cranfield.runs.columns import Codes, Keys, Places, as_text, keys_of, keys_of_pairs, places_in, running_sum, taken
 from cranfield.runs.encoding import CodedOrder
 from cranfield.runs.run import Run, arranged, as_float32, matrix_of, order_as_float32, ties, worth_a_matrix
 
@@ -152,7 +152,7 @@ def align(
     levels, counts = levels_of(qrels)
     lists = Lists(
         grades=grades,
-        offsets=np.concatenate([[0], np.cumsum(np.concatenate([rows.lengths for rows in placed]))]),
+        offsets=running_sum(np.concatenate([rows.lengths for rows in placed])),
         topics=np.tile(np.arange(len(chosen)), len(runs)),
         levels=levels,
         level_counts=counts[chosen],

@@ -35,6 +35,7 @@ from cranfield.runs.columns import (
     joined_text,
     keys_of_pairs,
     keys_of_words,
+    running_sum,
     taken,
 )
 from cranfield.runs.run import as_float32
@@ -382,7 +383,7 @@ def _has_repeats(keys: Keys) -> bool:
 
 def _joined(parts: list[_Part], reference: Reference) -> KnownRun | None:
     """The run, if topics stand in one piece, scores fall in them, and no document stands twice across parts."""
-    first_rows = np.concatenate([[0], np.cumsum([len(part.judged) for part in parts])])
+    first_rows = running_sum([len(part.judged) for part in parts])
     judged = np.concatenate([part.judged for part in parts])
     tied = np.concatenate([part.tied for part in parts])
     kept = [part.keys for part in parts if part.keys is not None]
@@ -411,7 +412,7 @@ def _joined(parts: list[_Part], reference: Reference) -> KnownRun | None:
     order = byte_order(ids)
     if not np.array_equal(order, np.arange(len(order))):
         counts = np.diff(offsets)[order]
-        offsets = np.concatenate([[0], np.cumsum(counts)])
+        offsets = running_sum(counts)
         places = np.repeat(starts[order] - offsets[:-1], counts) + np.arange(len(judged))
         ids, judged, tied = taken(ids, order), judged[places], tied[places]
         pair_keys = None if pair_keys is None else pair_keys[places]

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.qrels.qrels import Qrels
+from cranfield.runs.columns import running_sum
 
 Values = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -122,7 +123,7 @@ class Found:
 
     def where(self, kept: NDArray[np.bool_]) -> Found:
         """Only some of the documents."""
-        running = np.concatenate([[0], np.cumsum(kept)])
+        running = running_sum(kept)
         return Found(self.cell[kept], self.rank[kept], self.grade[kept], running[self.starts])
 
     def within(self, cutoff: int | None) -> Found:
@@ -148,7 +149,7 @@ class Found:
 
     def before(self, marked: NDArray[np.bool_]) -> Counts:
         """Count for each document the marked ones of its cell that stand above it."""
-        running = np.concatenate([[0], np.cumsum(marked)])
+        running = running_sum(marked)
         above: Counts = running[:-1] - running[self.starts[self.cell]]
         return above
 
@@ -271,7 +272,7 @@ class Lists:
     def condensed(self) -> Lists:
         """The same lists with everything unjudged taken out, and the rest moved up."""
         kept = self.grades >= 0
-        running = np.concatenate([[0], np.cumsum(kept)])
+        running = running_sum(kept)
         return self.with_rows(kept, running[self.offsets])
 
     def cut(self, depth: int) -> Lists:
@@ -280,12 +281,12 @@ class Lists:
             return self
         length = np.minimum(self.length, depth)
         rank = np.arange(len(self.grades)) - np.repeat(self.offsets[:-1], self.length)
-        return self.with_rows(rank < depth, np.concatenate([[0], np.cumsum(length)]))
+        return self.with_rows(rank < depth, running_sum(length))
 
     def chosen(self, cells: Counts) -> Lists:
         """Some of the lists, in the order asked for."""
         length = self.length[cells]
-        offsets = np.concatenate([[0], np.cumsum(length)])
+        offsets = running_sum(length)
         places = np.repeat(self.offsets[cells] - offsets[:-1], length) + np.arange(int(offsets[-1]))
         return replace(self.with_rows(places, offsets), topics=self.topics[cells])
 
@@ -371,7 +372,7 @@ def ideal_of(lists: Lists, gains: Gains) -> Ideal:
     order = order[gain[order] > 0]
     counts = lists.level_counts[:, order]
     per_topic = counts.sum(axis=1)
-    starts = np.concatenate([[0], np.cumsum(per_topic)])
+    starts = running_sum(per_topic)
     topic = np.repeat(np.arange(len(per_topic)), per_topic)
     flat = np.repeat(np.tile(gain[order], len(per_topic)), counts.ravel())
     return Ideal(topic, np.arange(1, len(topic) + 1) - starts[topic], flat, starts)

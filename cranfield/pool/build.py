@@ -13,7 +13,7 @@ from cranfield.pool.candidates import Candidates, PooledRuns, candidates_of, clu
 from cranfield.pool.plan import Cap, Plan, PlanStep, Selection
 from cranfield.pool.pool import Duplicate, JudgingOrder, Pool, Source, TopicPool, levels, view
 from cranfield.pool.strategy import HighestScore, RankAmount, Start, State, Strata, Strategy
-from cranfield.runs.columns import Codes, Places, named
+from cranfield.runs.columns import Codes, Places, named, running_sum
 
 _TOPICS_SHOWN = 3
 
@@ -271,7 +271,7 @@ def assembled(
         order=order,
         sources=tuple(Source(run.name, run.team, run.content_hash) for run in runs.runs),
         topics=tuple(part.pool.topic for part in parts),
-        offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        offsets=running_sum(sizes),
         document_ids=runs.document_ids,
         documents=_joined([part.documents for part in parts], np.int32),
         strata=_joined([code[part.pool.codes] for part, code in pairs], np.int32),
@@ -280,7 +280,7 @@ def assembled(
         stratum_table=tuple(table),
         populations=populations,
         drawn=drawn,
-        contribution_offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        contribution_offsets=running_sum(counts),
         contribution_runs=_joined([part.contributions[1] for part in parts], np.int32),
         contribution_ranks=_joined([part.contributions[2] for part in parts], np.int32),
         undrawn=(

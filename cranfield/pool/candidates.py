@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cranfield.base.errors import Problem, ProblemsFound, UsageError, quoted
-from cranfield.runs.columns import Codes, Places, Scores, byte_order, encoded, named, places_in, taken
+from cranfield.runs.columns import Codes, Places, Scores, byte_order, encoded, named, places_in, running_sum, taken
 from cranfield.runs.encoding import UNKNOWN, CodedRun, as_ids
 from cranfield.runs.run import Run
 
@@ -111,7 +111,7 @@ class PooledRuns:
         for run in self.runs:
             ranking = run.ranking
             counts = np.minimum(np.diff(ranking.offsets), depth)
-            offsets: Places = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+            offsets: Places = running_sum(counts)
             rows = np.arange(offsets[-1]) + np.repeat(ranking.offsets[:-1] - offsets[:-1], counts)
             shorter = CodedRun(ranking.topics, offsets, ranking.documents[rows], ranking.scores[rows])
             runs.append(replace(run, ranking=shorter))
@@ -284,7 +284,7 @@ class Candidates:
         return replace(
             self,
             documents=self.documents[kept],
-            offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            offsets=running_sum(counts),
             listed=numbers[self.listed[rows]].astype(np.int32),
             listed_ranks=self.listed_ranks[rows],
             listed_scores=self.listed_scores[rows],
@@ -396,7 +396,7 @@ def by_group(candidates: Candidates) -> Candidates:
     keys = team[rows].astype(np.int64) * max(len(candidates), 1) + candidates.listed[rows]
     firsts = rows[np.sort(np.unique(keys, return_index=True)[1])]
     counts = np.bincount(team[firsts], minlength=len(teams))
-    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    offsets = running_sum(counts)
     listed = candidates.listed[firsts]
     best = np.array([candidates.normalised[team_of_run == number].max(axis=0) for number in range(len(teams))])
     return replace(

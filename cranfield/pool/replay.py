@@ -6,14 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from cranfield.pool.build import build
 from cranfield.pool.candidates import PooledRuns
 from cranfield.pool.live import Judged, LivePool
 from cranfield.pool.plan import Plan
 from cranfield.pool.strategy import Label, Texts
-from cranfield.runs.columns import Places
+from cranfield.runs.columns import Places, running_sum
 
 Labels = Mapping[str, Mapping[str, bool]]
 """Known labels: by topic, then by document."""
@@ -41,7 +39,7 @@ class Replay:
     @cached_property
     def found(self) -> Places:
         """How many relevant documents are found with the first 0, 1, 2 … documents: one longer than `judged`."""
-        return np.concatenate([[0], np.cumsum([one.relevant is True for one in self.judged])]).astype(np.int64)
+        return running_sum([one.relevant is True for one in self.judged])
 
 
 def replay(

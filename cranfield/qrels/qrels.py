@@ -23,6 +23,7 @@ from cranfield.runs.columns import (
     encoded,
     joined,
     joined_text,
+    running_sum,
     taken,
     used_only,
 )
@@ -123,7 +124,7 @@ def sorted_qrels(
     counts = np.bincount(topic_codes, minlength=len(topic_ids))
     return Qrels(
         topic_ids=topic_ids,
-        offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        offsets=running_sum(counts),
         document_ids=document_ids,
         documents=document_codes[order],
         grades=grades[order],

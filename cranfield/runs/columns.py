@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.errors import SourceError
 from cranfield.base.files import LONGEST_LINE, UTF8_BOM, Source
@@ -50,6 +50,11 @@ def column_of(values: NDArray[Any]) -> pa.Array:
     """Numbers as an Arrow array, without a copy."""
     kept = np.ascontiguousarray(values)
     return pa.Array.from_buffers(pa.from_numpy_dtype(kept.dtype), len(kept), [None, pa.py_buffer(kept)])
+
+
+def running_sum(counts: ArrayLike) -> Places:
+    """The sums before each place and after the last: of the lengths of lists that lie in a row, where each begins."""
+    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
 
 def taken(values: pa.Array, places: NDArray[np.integer]) -> pa.Array:

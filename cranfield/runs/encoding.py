@@ -35,6 +35,7 @@ from cranfield.runs.columns import (
     joined_text,
     lengths_of,
     places_in,
+    running_sum,
     taken,
 )
 from cranfield.runs.run import Order, Run
@@ -183,7 +184,7 @@ def _sound(encoding: int) -> Iterator[None]:
 
 
 def _offsets(topics: Codes, counts: Codes, documents: Codes, rows: int) -> Places:
-    offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    offsets = running_sum(counts)
     if len(topics) != len(counts) or not offsets[-1] == len(documents) == rows or (counts < 0).any():
         raise ValueError("its columns are inconsistent")
     return offsets
@@ -259,7 +260,7 @@ def decode_page(data: bytes) -> pa.Array:
     """The ids of a stored page."""
     try:
         columns = unpacked(data, {"lengths": "<i4", "text": "u1"})
-        ends = np.concatenate([[0], np.cumsum(columns["lengths"], dtype=np.int64)])
+        ends = running_sum(columns["lengths"])
         ids = pa.Array.from_buffers(TEXT, len(ends) - 1, [None, pa.py_buffer(ends), pa.py_buffer(columns["text"])])
         ids.validate(full=True)
     except (pa.ArrowException, ValueError) as error:

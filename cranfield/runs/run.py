@@ -18,7 +18,18 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cranfield.base.errors import Problem
-from cranfield.runs.columns import Codes, Mask, Places, Scores, byte_order, joined, joined_text, taken, used_only
+from cranfield.runs.columns import (
+    Codes,
+    Mask,
+    Places,
+    Scores,
+    byte_order,
+    joined,
+    joined_text,
+    running_sum,
+    taken,
+    used_only,
+)
 
 Order = Literal["score", "rank", "file"]
 Value = TypeVar("Value", bound=np.generic)
@@ -120,7 +131,7 @@ class Rows:
         if len(starts) == len(topics):  # the file has each topic in one piece: whole topics are put in order
             counts = np.diff(starts, append=len(self))
             order = np.argsort(rank[self.topics[starts]])
-            offsets = _offsets(counts[order])
+            offsets = running_sum(counts[order])
             if np.array_equal(order, np.arange(len(order))):
                 return Groups(topics, offsets, None)
             shift = starts[order] - offsets[:-1]
@@ -128,7 +139,7 @@ class Rows:
         counts = np.bincount(self.topics, minlength=len(topics))[topics]
         # In 16 bits, where they fit, numpy sorts by radix, an order of magnitude faster.
         narrow = rank.astype(np.uint16) if len(rank) <= 1 << 16 else rank
-        return Groups(topics, _offsets(counts), np.argsort(narrow[self.topics], kind="stable"))
+        return Groups(topics, running_sum(counts), np.argsort(narrow[self.topics], kind="stable"))
 
     @cached_property
     def by_score(self) -> Ranking:
@@ -372,7 +383,7 @@ def _ties_only_in_float32(scores: Scores, offsets: Places) -> Mask:
 
 
 def _counted(members: Mask, offsets: Places) -> Ties:
-    running = np.concatenate([[0], np.cumsum(members)])
+    running = running_sum(members)
     by_topic = running[offsets[1:]] - running[offsets[:-1]]
     return Ties(int(by_topic.sum()), int(np.count_nonzero(by_topic)))
 
@@ -393,10 +404,6 @@ def order_as_float32(run: Run) -> Places | None:
     if run.order != "score":
         return None
     return _by_id_descending(_ties_only_in_float32(run.scores, run.offsets), run.documents, run.document_ids)
-
-
-def _offsets(counts: Places) -> Places:
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
 # Lists of about the same length as the rows of a matrix, which numpy sorts all at once, each within the cache.

@@ -30,6 +30,7 @@ from cranfield.reuse.correlation import RankDrop, max_rank_drop, tau_ap, tau_b
 from cranfield.reuse.hold_out import OwnHoldOut
 from cranfield.reuse.provenance import Contributor, Numbers, first_of_cells, groups_of, provenance_of, rows_of_pairs
 from cranfield.reuse.unjudged_model import Spread
+from cranfield.runs.columns import running_sum
 
 # What a simulation stands on: known judgments, the runs that are ranked, and those of them that feed the plans.
 
@@ -177,7 +178,7 @@ class Play:
     def found(self, known: Known) -> Counts:
         """How many known relevant documents are found with the first 0, 1, 2 … documents."""
         relevant = np.append(known.relevant, False)[self.row]
-        return np.concatenate([[0], np.cumsum(relevant)])
+        return running_sum(relevant)
 
     def first(self, sizes: Counts, *, plan: str) -> Play:
         """The first documents of each topic alone, in the same order."""

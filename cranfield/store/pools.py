@@ -16,7 +16,7 @@ import pyarrow as pa
 from cranfield.base.errors import CollectionError, UnknownName, quoted
 from cranfield.pool.plan import parse_stored
 from cranfield.pool.pool import Contribution, Duplicate, Entry, Pool, Source, Stratum
-from cranfield.runs.columns import named
+from cranfield.runs.columns import named, running_sum
 from cranfield.store.store import Query, Store, column, marks, records, value
 
 
@@ -345,7 +345,7 @@ def _put_together(store: Store, name: str, ranks: list[tuple[str, str, str, int]
         order=facts.judging_order,  # type: ignore[arg-type]
         sources=sources,
         topics=tuple(topics),
-        offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        offsets=running_sum(counts),
         document_ids=pa.array(ids, pa.large_string()),
         documents=_codes([document[row[1]] for row in entries]),
         strata=_codes([codes[row[2], row[3]] for row in entries]),
@@ -387,7 +387,7 @@ def _contributions(
         pair: [(number[run], rank) for *_, run, rank in rows] for pair, rows in groupby(ranks, itemgetter(0, 1))
     }
     pairs = [brought.get((row[0], row[1]), []) for row in entries]
-    offsets = np.concatenate([[0], np.cumsum([len(some) for some in pairs])]).astype(np.int64)
+    offsets = running_sum([len(some) for some in pairs])
     return (
         offsets,
         _codes([run for some in pairs for run, _ in some]),

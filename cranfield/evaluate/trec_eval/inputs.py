@@ -26,6 +26,7 @@ from cranfield.evaluate.lists import NOT_POOLED, Lists
 from cranfield.evaluate.trec_eval.options import Refused, TrecOptions, real_number, whole_number
 from cranfield.qrels.formats.trec import Trec
 from cranfield.qrels.qrels import Qrels
+from cranfield.runs.columns import running_sum
 from cranfield.runs.formats import trec as run_format
 from cranfield.runs.run import ranked
 
@@ -126,7 +127,7 @@ def _read_leniently(qrels_data: bytes, run_data: bytes, options: TrecOptions) ->
     counts = np.array([np.bincount(np.searchsorted(levels, found), minlength=len(levels)) for found in known])
     lists = Lists(
         grades=np.array([grade for found in grades for grade in found], dtype=np.int32),
-        offsets=np.concatenate([[0], np.cumsum([len(found) for found in grades], dtype=np.int64)]),
+        offsets=running_sum([len(found) for found in grades]),
         topics=np.arange(len(topics)),
         levels=levels,
         level_counts=counts.reshape(len(topics), len(levels)),

@@ -19,6 +19,7 @@ from cranfield.evaluate.trec_eval import options as parameters
 from cranfield.evaluate.trec_eval.inputs import TrecInput, read_input
 from cranfield.evaluate.trec_eval.names import LEVELS, MEASURES, ORDER, measures_of_version
 from cranfield.evaluate.trec_eval.options import USAGE, Refused, TrecOptions
+from cranfield.runs.columns import running_sum
 
 # The values of trec_eval's measures: our own where both agree, its own arithmetic where they differ.
 
@@ -308,7 +309,7 @@ def _evaluated_lists(given: TrecInput, options: TrecOptions, cells: list[int], a
     return replace(
         given.lists,
         grades=np.concatenate([np.empty(0, dtype=np.int32), *parts]),
-        offsets=np.concatenate([[0], np.cumsum([len(part) for part in parts], dtype=np.int64)]),
+        offsets=running_sum([len(part) for part in parts]),
         topics=np.arange(len(cells)),
         level_counts=given.lists.level_counts[cells],
         _relevant={},
