@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from cranfield.evaluate.align import AnyRun
     from cranfield.qrels.qrels import Qrels
     from cranfield.runs.run import Run
-    from cranfield.store.store import Store
+    from cranfield.store import Store
     from cranfield.workflows.inputs import Found, PathLike, Watch
     from cranfield.workflows.reading import As
 

@@ -34,7 +34,7 @@ with deferred:
     from cranfield.workflows.reuse import field
 
 if TYPE_CHECKING:
-    from cranfield.store.store import Store
+    from cranfield.store import Store
 
 PROBLEMS_SHOWN = 200
 WARNINGS_SHOWN = 10

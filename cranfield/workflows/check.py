@@ -13,9 +13,8 @@ from cranfield.base.tables import Result, Table, table_of
 from cranfield.base.text import counted, moment
 from cranfield.judge import queue as rules
 from cranfield.runs import encoding
-from cranfield.store import documents, events, judging, pools, releases, runs
+from cranfield.store import Store, documents, events, judging, pools, releases, runs
 from cranfield.store import store as files
-from cranfield.store.store import Store
 from cranfield.workflows import qrels as qrels_workflow
 from cranfield.workflows.pool import verify
 

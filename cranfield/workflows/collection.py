@@ -14,8 +14,8 @@ from cranfield.base.errors import CollectionError, InputError, Problem, Problems
 from cranfield.base.files import Source
 from cranfield.base.records import BINARY, Grade, GradeScale
 from cranfield.base.text import now
+from cranfield.store import Store, create_store, open_store
 from cranfield.store.judging import off_scale, older_than
-from cranfield.store.store import Store, create_store, open_store
 from cranfield.store.store import back_up as back_up
 
 open_collection = open_store

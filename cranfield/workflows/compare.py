@@ -18,7 +18,7 @@ from cranfield.compare.comparison import TUKEY, PairResult
 from cranfield.evaluate.measure import Measure, own_measures, parse_measures
 from cranfield.reuse.pairs import Claim
 from cranfield.reuse.verdict import WORST_FIRST
-from cranfield.store.store import Store
+from cranfield.store import Store
 from cranfield.workflows import reading
 from cranfield.workflows.evaluate.evaluate import MOST_LETTERS, Evaluation, evaluate, made_with, short_hash
 from cranfield.workflows.inputs import Inputs

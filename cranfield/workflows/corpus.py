@@ -25,9 +25,8 @@ from cranfield.base.records import Document, Topic
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Fault, Result, Schema, Table, read_list, table_of
 from cranfield.base.text import HIT_END, HIT_START, counted, now, shortened, storable
+from cranfield.store import Store, pools
 from cranfield.store import documents as stored
-from cranfield.store import pools
-from cranfield.store.store import Store
 
 with deferred:
     from cranfield.corpus import near_duplicates, reading

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from cranfield.evaluate.align import AnyRun
     from cranfield.qrels.qrels import Qrels
-    from cranfield.store.store import Store
+    from cranfield.store import Store
     from cranfield.workflows.reading import As
 
     PathLike = str | os.PathLike[str]

@@ -32,8 +32,7 @@ from cranfield.qrels.release import (
     manifest_from,
     parse_rule,
 )
-from cranfield.store import documents, events, live_pools, pools, releases
-from cranfield.store.store import Store
+from cranfield.store import Store, documents, events, live_pools, pools, releases
 from cranfield.workflows import collection as collections
 
 with deferred:

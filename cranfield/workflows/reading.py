@@ -32,8 +32,8 @@ from cranfield.qrels.qrels import Qrels
 from cranfield.runs import columns
 from cranfield.runs import run as runs_run
 from cranfield.runs.run import Run
+from cranfield.store import Store
 from cranfield.store import runs as stored_runs
-from cranfield.store.store import Store
 
 with deferred:
     from cranfield.evaluate import direct

@@ -21,8 +21,8 @@ from cranfield.reuse import provenance
 from cranfield.runs import reading as run_reading
 from cranfield.runs import run as run_module
 from cranfield.simulate import study, tables
+from cranfield.store import Store
 from cranfield.store import runs as stored_runs
-from cranfield.store.store import Store
 from cranfield.workflows.pool import inputs
 from cranfield.workflows.pool.show import Speed, judging_speed
 from cranfield.workflows.reading import Request, align_runs, parse_measures, read_in_full

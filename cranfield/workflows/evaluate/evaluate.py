@@ -18,7 +18,7 @@ from cranfield.evaluate import measure as measuring
 from cranfield.evaluate import scores as scoring
 from cranfield.evaluate.align import AnyRun
 from cranfield.evaluate.scores import RankChange, Scores
-from cranfield.store.store import Store
+from cranfield.store import Store
 from cranfield.workflows import reading
 from cranfield.workflows.reading import ALL, LetterTest, Read, Request
 from cranfield.workflows.reuse.field import Field, Trusted

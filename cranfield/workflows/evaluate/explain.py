@@ -14,7 +14,7 @@ from cranfield.base.text import few
 from cranfield.evaluate import measure as measuring
 from cranfield.evaluate import scores as scoring
 from cranfield.evaluate.lists import GradeGains
-from cranfield.store.store import Store
+from cranfield.store import Store
 from cranfield.workflows import reading
 from cranfield.workflows.evaluate.evaluate import short_hash
 from cranfield.workflows.reading import Request

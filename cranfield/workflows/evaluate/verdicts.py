@@ -14,7 +14,7 @@ from cranfield.base.text import counted
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.scores import Scores
 from cranfield.reuse.verdict import MARKS, WORST_FIRST, account
-from cranfield.store.store import Store
+from cranfield.store import Store
 from cranfield.workflows.evaluate import evaluate as evaluation
 from cranfield.workflows.reading import ALL, Request
 from cranfield.workflows.reuse import field as fields

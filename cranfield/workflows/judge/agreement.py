@@ -17,10 +17,9 @@ from cranfield.judge import agreement as coefficients
 from cranfield.qrels import merge
 from cranfield.qrels.release import NOW
 from cranfield.reuse import correlation
-from cranfield.store import events, live_pools
+from cranfield.store import Store, events, live_pools
 from cranfield.store import runs as stored_runs
 from cranfield.store.events import Graded
-from cranfield.store.store import Store
 from cranfield.workflows import qrels as qrels_workflow
 from cranfield.workflows import reading
 

@@ -22,9 +22,8 @@ from cranfield.base.tables import Result, Table
 from cranfield.base.text import counted, moment, now, shortened
 from cranfield.judge.external import Label, Pair, label_from, question
 from cranfield.judge.queue import draw
-from cranfield.store import documents, events
+from cranfield.store import Store, documents, events
 from cranfield.store.pools import facts_of_pool
-from cranfield.store.store import Store
 from cranfield.workflows.judge.agreement import Compared, agreement_with_people, estimates_table, overall_table
 from cranfield.workflows.judge.imports import MACHINE
 from cranfield.workflows.judge.session import Judging

@@ -18,8 +18,7 @@ from cranfield.judge import external
 from cranfield.judge.events import Event, SourceKind
 from cranfield.judge.external import Torn
 from cranfield.qrels import reading
-from cranfield.store import documents, events
-from cranfield.store.store import Store
+from cranfield.store import Store, documents, events
 from cranfield.workflows import corpus
 from cranfield.workflows import qrels as qrels_workflow
 

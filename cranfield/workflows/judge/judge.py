@@ -15,8 +15,7 @@ from cranfield.base.registry import deferred
 from cranfield.base.tables import Changed, Result, Table, table_of
 from cranfield.base.text import counted, in_words
 from cranfield.judge.events import Disagreement
-from cranfield.store import judging
-from cranfield.store.store import Store
+from cranfield.store import Store, judging
 from cranfield.workflows import collection
 
 with deferred:

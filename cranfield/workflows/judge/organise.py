@@ -20,9 +20,8 @@ from cranfield.judge import queue as rules
 from cranfield.judge.events import WITH_GRADE, Disagreement, Event, Kind
 from cranfield.judge.queue import NOTHING, Assigned, Overlap, Probes
 from cranfield.judge.session import Case, Opinion
-from cranfield.store import documents, events, judging, live_pools, pools
+from cranfield.store import Store, documents, events, judging, live_pools, pools
 from cranfield.store.judging import Draft, DraftState, Lease, Refusal
-from cranfield.store.store import Store
 from cranfield.workflows.judge.queue import TRY_LAYER, Pair, Source, choose_source
 from cranfield.workflows.judge.session import Judging, StoredSession, checked_name, session_over
 

@@ -13,9 +13,8 @@ from cranfield.base.tables import Changed, Result, Table, table_of
 from cranfield.base.text import counted, moment, now
 from cranfield.judge.events import Event, Kind, faults_of, fold
 from cranfield.judge.queue import NOTHING
-from cranfield.store import documents, events, judging
+from cranfield.store import Store, create_store, documents, events, judging, open_store
 from cranfield.store.judging import PACKET, Lease, PacketFacts, Queued
-from cranfield.store.store import Store, create_store, open_store
 from cranfield.workflows.judge.queue import Pair, choose_source
 from cranfield.workflows.judge.session import checked_name
 

@@ -15,10 +15,9 @@ from cranfield.judge import queue as rules
 from cranfield.judge.queue import NOTHING, Answers, Count, Entry, Order, Overlap, Role, State
 from cranfield.judge.session import Held
 from cranfield.pool import plan as plans
-from cranfield.store import documents, events, judging, pools
+from cranfield.store import Store, documents, events, judging, pools
 from cranfield.store.judging import Lease, QueueFacts
 from cranfield.store.pools import PoolFacts
-from cranfield.store.store import Store
 
 with deferred:
     from cranfield.workflows.pool import live

@@ -27,8 +27,7 @@ from cranfield.judge.session import (
     SessionProgress,
     TopicState,
 )
-from cranfield.store import documents, events, judging
-from cranfield.store.store import Store
+from cranfield.store import Store, documents, events, judging
 from cranfield.workflows.judge.queue import LeasedEntry, Pair, Queue, Source, choose_source
 
 LEASE_SECONDS = 600.0

@@ -12,10 +12,9 @@ from cranfield.base.registry import deferred
 from cranfield.pool import candidates
 from cranfield.pool import plan as plans
 from cranfield.qrels import qrels as qrels_module
+from cranfield.store import Store, live_pools, pools
 from cranfield.store import documents as stored_documents
-from cranfield.store import live_pools, pools
 from cranfield.store import runs as stored_runs
-from cranfield.store.store import Store
 
 with deferred:
     from cranfield.pool import replay

@@ -12,9 +12,8 @@ from cranfield.base.text import moment, now
 from cranfield.pool import build
 from cranfield.pool import live as live_pool
 from cranfield.pool import pool as pooling
-from cranfield.store import events, judging, live_pools, pools
+from cranfield.store import Store, events, judging, live_pools, pools
 from cranfield.store.live_pools import RecordedChoice, RecordedEnd, StandingAnswer
-from cranfield.store.store import Store
 from cranfield.workflows.pool import inputs
 
 # What judgments say to a live pool: one label a document, in the order in which the pool learnt of it.

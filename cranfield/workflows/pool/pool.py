@@ -19,10 +19,9 @@ from cranfield.pool import plan as plans
 from cranfield.pool import pool as pooling
 from cranfield.runs import baseline
 from cranfield.runs import run as runs_run
+from cranfield.store import Store, judging, live_pools, pools
 from cranfield.store import documents as stored_documents
-from cranfield.store import judging, live_pools, pools
 from cranfield.store import runs as stored_runs
-from cranfield.store.store import Store
 from cranfield.workflows.pool.show import Explained, PoolView, explain_entry, judging_speed
 
 with deferred:

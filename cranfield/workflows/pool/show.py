@@ -21,9 +21,8 @@ from cranfield.pool import candidates
 from cranfield.pool import plan as plans
 from cranfield.pool import pool as pooling
 from cranfield.qrels.release import NOW
-from cranfield.store import live_pools, pools
+from cranfield.store import Store, live_pools, pools
 from cranfield.store.events import has_grades
-from cranfield.store.store import Store
 
 with deferred:
     from cranfield.evaluate import align

@@ -16,10 +16,9 @@ from cranfield.pool.extend import Chosen
 from cranfield.pool.live import LivePool
 from cranfield.pool.plan import parse_stored
 from cranfield.pool.pool import NO_PROBABILITY, Pool, Stratum
-from cranfield.store import live_pools, pools
+from cranfield.store import Store, live_pools, pools
 from cranfield.store.events import events
 from cranfield.store.live_pools import RecordedChoice, RecordedEnd, StandingAnswer
-from cranfield.store.store import Store
 from cranfield.workflows.pool import inputs
 from cranfield.workflows.pool import live as live_workflow
 

@@ -17,8 +17,7 @@ from cranfield.qrels.qrels import Qrels
 from cranfield.qrels.release import NOW, Manifest, Rule
 from cranfield.reuse.collection import CollectionReport
 from cranfield.reuse.provenance import Level
-from cranfield.store import documents, events, pools
-from cranfield.store.store import Store
+from cranfield.store import Store, documents, events, pools
 from cranfield.workflows import qrels as qrels_workflow
 from cranfield.workflows.collection import licence_of
 from cranfield.workflows.evaluate.evaluate import Evaluation, evaluate, letters_of

@@ -21,8 +21,7 @@ from cranfield.report.renderers.csv import render_csv
 from cranfield.report.rendering import renderers
 from cranfield.reuse import card as reuse_cards
 from cranfield.reuse.collection import CollectionReport
-from cranfield.store import documents, pools
-from cranfield.store.store import Store
+from cranfield.store import Store, documents, pools
 from cranfield.workflows import qrels as qrels_workflow
 from cranfield.workflows.pool.show import PoolView
 from cranfield.workflows.report import material as materials

@@ -18,9 +18,8 @@ from cranfield.base.tables import Column, Result, Table, facts_table, table_of
 from cranfield.base.text import counted, now, shortened
 from cranfield.runs import baseline, encoding, reading
 from cranfield.runs import check as run_check
-from cranfield.store import documents
+from cranfield.store import Store, documents
 from cranfield.store import runs as stored
-from cranfield.store.store import Store
 from cranfield.workflows.collection import read_text
 from cranfield.workflows.runs.submit import Checked, Names, Order, Request, Submitted, check_runs, submit_runs
 from cranfield.workflows.status import unpooled_runs

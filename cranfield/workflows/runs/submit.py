@@ -24,9 +24,8 @@ from cranfield.runs import run as runs_run
 from cranfield.runs.columns import Codes
 from cranfield.runs.encoding import CodedRun
 from cranfield.runs.run import Rows, Run
-from cranfield.store import documents
+from cranfield.store import Store, documents
 from cranfield.store import runs as stored
-from cranfield.store.store import Store
 
 with deferred:
     import pyarrow.compute as pc
