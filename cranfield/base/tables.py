@@ -6,7 +6,7 @@ import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from html import escape
 from itertools import islice
 from math import isfinite
@@ -55,6 +55,10 @@ class Column:
     def numeric(self) -> bool:
         """Whether it holds numbers."""
         return self.kind in NUMBERS
+
+
+Number = partial(Column, kind="number")
+"""A column of numbers."""
 
 
 class Cell(NamedTuple):

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.base.tables import Column, Result, Table, Value, table_of
+from cranfield.base.tables import Number, Result, Table, Value, table_of
 from cranfield.runs.columns import (
     TEXT,
     Codes,
@@ -258,7 +258,7 @@ class Difference(Result):
 
     def table(self) -> Table:
         """One row for each change, topic, or pair of grades."""
-        grades = [Column("before", kind="number"), Column("after", kind="number")]
+        grades = [Number("before"), Number("after")]
         if self.by == "topic":
             kinds = ("added", "removed", "changed", "same")
             topics: list[list[Value]] = [

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
-from cranfield.base.tables import Column, Table, Value, table_of
+from cranfield.base.tables import Column, Number, Table, Value, table_of
 from cranfield.simulate.study import Outcome
 
 if TYPE_CHECKING:
@@ -17,43 +16,41 @@ if TYPE_CHECKING:
 
 Row = dict[str, Value]
 
-_number = partial(Column, kind="number")
-
 _HOUR = 3600
 
 COSTS = [
     Column("plan"),
-    _number("documents"),
-    _number("mean", "per topic", digits=1),
-    _number("least"),
-    _number("most"),
-    _number("unknown", "unjudged"),
-    _number("relevant"),
-    _number("share", "of known", digits=3),
-    _number("empty", "topics missed"),
-    _number("hours", digits=1),
+    Number("documents"),
+    Number("mean", "per topic", digits=1),
+    Number("least"),
+    Number("most"),
+    Number("unknown", "unjudged"),
+    Number("relevant"),
+    Number("share", "of known", digits=3),
+    Number("empty", "topics missed"),
+    Number("hours", digits=1),
 ]
 # The names of runs belong to the numbers before them, and go with these where a terminal is too narrow.
 RANKING = [
     Column("plan"),
-    _number("tau_b", "tau-b", digits=3),
-    _number("tau_ap", "tau_ap", digits=3),
-    _number("fall", "max drop"),
-    _number("falling", "run"),
-    _number("change", "largest change"),
-    _number("changing", "run"),
+    Number("tau_b", "tau-b", digits=3),
+    Number("tau_ap", "tau_ap", digits=3),
+    Number("fall", "max drop"),
+    Number("falling", "run"),
+    Number("change", "largest change"),
+    Number("changing", "run"),
 ]
 LOSSES = [
-    _number("loss_mean", "expected loss", digits=3),
-    _number("loss_max", "largest", digits=3),
-    _number("losing", "run"),
+    Number("loss_mean", "expected loss", digits=3),
+    Number("loss_max", "largest", digits=3),
+    Number("losing", "run"),
 ]
 NEEDED = [
     Column("plan"),
-    _number("deviation"),
-    _number("needed_topics", "topics"),
-    _number("needed_documents", "documents"),
-    _number("needed_hours", "hours", digits=1),
+    Number("deviation"),
+    Number("needed_topics", "topics"),
+    Number("needed_documents", "documents"),
+    Number("needed_hours", "hours", digits=1),
 ]
 
 
@@ -120,13 +117,13 @@ def forecast_table(forecast: Forecast, *, seconds: float) -> Table:
         rows.append((one.depth, one.documents, hours, round(one.relevant), *ends, gained, one.is_foreseen))
         documents, relevant = one.documents, one.relevant
     columns = [
-        _number("depth"),
-        _number("documents"),
-        _number("hours", digits=1),
-        _number("relevant"),
-        _number("low", "from"),
-        _number("high", "to"),
-        _number("gained", "per 100 more", digits=1),
+        Number("depth"),
+        Number("documents"),
+        Number("hours", digits=1),
+        Number("relevant"),
+        Number("low", "from"),
+        Number("high", "to"),
+        Number("gained", "per 100 more", digits=1),
         Column("foreseen", "forecast"),
     ]
     notes = ["per 100 more: relevant documents among 100 that this depth adds to the previous one"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from cranfield.base.errors import UsageError
 from cranfield.base.files import Progress
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Column, Result, Table, Value, table_of, with_best
+from cranfield.base.tables import Column, Number, Result, Table, Value, table_of, with_best
 from cranfield.base.text import counted, few
 from cranfield.compare.by_measure import MeasureComparison, Options, all_notes, compare_scores
 from cranfield.compare.comparison import TUKEY, PairResult
@@ -254,8 +254,8 @@ class Comparison(Result):
         """The entries from best to worst, with what they beat or share; of seeds also how far they differ."""
         last, cells, meaning = _last_column(one)
         seeded, verdicts = bool(one.options.systems), any(name == one.title for name, _ in self.verdicts or ())
-        columns = [Column("run"), Column(one.title, one.title, "number")]
-        columns += [Column("seeds", kind="number"), Column("between_seeds", kind="number")] if seeded else []
+        columns = [Column("run"), Number(one.title, one.title)]
+        columns += [Number("seeds"), Number("between_seeds")] if seeded else []
         columns += [last, *([Column("verdict", kind="verdict")] if verdicts else [])]
         rows: list[tuple[Value, ...]] = []
         for name, value in one.standing:
@@ -272,11 +272,11 @@ class Comparison(Result):
         columns = [
             Column("run"),
             Column("against"),
-            Column("difference", "difference of logs" if one.logarithms else "", "number"),
-            Column("low", "95% from", "number"),
-            Column("high", "to", "number"),
-            Column("won", "won/tied/lost", "number"),
-            Column("effect", kind="number", digits=2),
+            Number("difference", "difference of logs" if one.logarithms else ""),
+            Number("low", "95% from"),
+            Number("high", "to"),
+            Number("won", "won/tied/lost"),
+            Number("effect", digits=2),
             Column("p", "p (paired t)" if is_tukey else "p", "p"),
             Column("corrected", "Tukey's p" if is_tukey else "corrected", "p"),
             *([Column("claim", "given unjudged documents")] if self.claims else []),
@@ -295,8 +295,8 @@ class Comparison(Result):
         return table_of(columns, rows, caption=f"Differences in {one.measure}", notes=[*behind, *listed.notes])
 
     def _topics_table(self, one: MeasureComparison, listed: ShownPairs, behind: Sequence[str]) -> Table:
-        columns = [Column("run"), Column("against"), Column("topic"), Column("score_a", "score", "number")]
-        columns += [Column("score_b", "other score", "number"), Column("difference", kind="number")]
+        columns = [Column("run"), Column("against"), Column("topic"), Number("score_a", "score")]
+        columns += [Number("score_b", "other score"), Number("difference")]
         rows = [tuple(row.values())[1:7] for pair in listed.pairs for row in self._topics(one, pair)]
         caption = f"Differences in {one.measure} by topic"
         return table_of(columns, rows, caption=caption, notes=[*behind, *listed.notes])

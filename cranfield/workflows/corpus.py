@@ -23,7 +23,7 @@ from cranfield.base.errors import (
 from cranfield.base.files import Progress, Source, silent
 from cranfield.base.records import Document, Topic
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Column, Fault, Result, Schema, Table, read_list, table_of
+from cranfield.base.tables import Fault, Number, Result, Schema, Table, read_list, table_of
 from cranfield.base.text import HIT_END, HIT_START, counted, now, shortened, storable
 from cranfield.store import Store, pools
 from cranfield.store import documents as stored
@@ -147,7 +147,7 @@ class Duplicates(Result):
 
     def table(self) -> Table:
         """One row per document of a cluster."""
-        similarity = Column("similarity", kind="number", digits=2)
+        similarity = Number("similarity", digits=2)
         rows = [(cluster, *member) for cluster, members in self.clusters.items() for member in members]
         return table_of(["cluster", "document", "kind", similarity, "representative"], rows)
 

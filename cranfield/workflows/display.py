@@ -18,7 +18,7 @@ from typing import Any, TextIO
 
 from cranfield.base import files
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Column, Table, Value, column_texts, printed
+from cranfield.base.tables import Column, Number, Table, Value, column_texts, printed
 from cranfield.base.text import cell_width, shortened_in_the_middle, visible_line
 
 with deferred:
@@ -216,7 +216,7 @@ def _turned(table: Table) -> Table:
     The numbers are text then: each row has the digits that its column had.
     """
     keys = [printed(row[0], table.columns[0]) for row in table.rows]
-    columns = (Column("measure"), *(Column(key, key, "number") for key in keys))
+    columns = (Column("measure"), *(Number(key, key) for key in keys))
     rows: list[tuple[Value, ...]] = [
         (column.title, *(printed(row[place], column) for row in table.rows))
         for place, column in enumerate(table.columns[1:], start=1)

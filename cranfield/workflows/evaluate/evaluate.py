@@ -12,7 +12,7 @@ import numpy as np
 from cranfield.base.errors import InputError, UsageError, quoted
 from cranfield.base.files import Progress, silent
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Column, Result, Table, Value, printed, table_of, with_best
+from cranfield.base.tables import Column, Number, Result, Table, Value, printed, table_of, with_best
 from cranfield.base.text import counted, few
 from cranfield.evaluate import measure as measuring
 from cranfield.evaluate import scores as scoring
@@ -44,11 +44,11 @@ UNJUDGED = "°"
 UNJUDGED_SAID = f"{UNJUDGED} the topic has unjudged documents within the cutoff"
 
 COLUMNS = (
-    *(Column("run"), Column("topic"), Column("measure"), Column("value", kind="number")),
-    *(Column("qrels"), Column("reference"), Column("topics", kind="number")),
-    *(Column(name, kind="number") for name in ("plain", "rank", "plain_rank")),
-    *(Column("letters"), Column("letters_test"), Column("letters_alpha", kind="number")),
-    *(Column(name, kind="number") for name in ("low", "high", "judged", "loss", "loss_upper")),
+    *(Column("run"), Column("topic"), Column("measure"), Number("value")),
+    *(Column("qrels"), Column("reference"), Number("topics")),
+    *map(Number, ("plain", "rank", "plain_rank")),
+    *(Column("letters"), Column("letters_test"), Number("letters_alpha")),
+    *map(Number, ("low", "high", "judged", "loss", "loss_upper")),
     *(Column("verdict", kind="verdict"), Column("reason")),
 )
 
@@ -156,7 +156,7 @@ class Evaluation(Result):
         """
         moved = sorted((one for one in self.changes if one.change), key=lambda one: -abs(one.change))
         rows = [(one.run, one.measure, one.value, one.plain, one.rank, one.plain_rank) for one in moved]
-        numbers = [Column(name, kind="number") for name in ("novelty", "plain", "rank", "plain_rank")]
+        numbers = [*map(Number, ("novelty", "plain", "rank", "plain_rank"))]
         note = f"{len(self.changes) - len(moved):,} of {counted(len(self.changes), 'rank')} of runs did not change"
         caption = "Ranks of runs changed by novelty scoring"
         places = table_of([Column("run"), Column("measure"), *numbers], rows, caption=caption, notes=[note])
@@ -173,7 +173,7 @@ class Evaluation(Result):
             "" if one is None else "".join(verdict.mark for verdict in one.verdicts[: len(found.run_names)])
             for one in by_measure
         ]
-        columns = [Column(str(measure), str(measure), kind="number") for measure in found.measures]
+        columns = [Number(str(measure), str(measure)) for measure in found.measures]
 
         def cell(value: Value, run: int, topic: int | None, place: int) -> Value:
             """A value with its letters and its mark, padded so that numbers stay below each other."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from cranfield.base.errors import InputError, UsageError, quoted
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Column, Result, Table, Value, table_of
+from cranfield.base.tables import Column, Number, Result, Table, Value, table_of
 from cranfield.base.text import few
 from cranfield.evaluate import measure as measuring
 from cranfield.evaluate import scores as scoring
@@ -76,11 +76,11 @@ class Explanation(Result):
 
     def beside(self, lists: Sequence[tuple[str, list[scoring.Step]]], digits: int) -> Table:
         """Lists side by side in one table."""
-        columns = [Column("rank", "rank" if digits == DIGITS[0] else "#", kind="number")]
+        columns = [Number("rank", "rank" if digits == DIGITS[0] else "#")]
         for number, _ in enumerate(lists, start=1):
             mark = f"_{number}" if len(lists) > 1 else ""
             columns += [Column(f"document{mark}", "document"), Column(f"grade{mark}", "grade")]
-            columns += [Column(f"{name}{mark}", name, "number", digits) for name in _NUMBERS]
+            columns += [Number(f"{name}{mark}", name, digits=digits) for name in _NUMBERS]
         rows: list[list[Value]] = []
         for place in range(max(len(steps) for _, steps in lists)):
             row: list[Value] = [place + 1]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from cranfield.base.errors import InputError, UnknownName
 from cranfield.base.records import MAIN
-from cranfield.base.tables import Column, Result, Table, table_of
+from cranfield.base.tables import Column, Number, Result, Table, table_of
 from cranfield.base.text import counted
 from cranfield.judge import agreement as coefficients
 from cranfield.qrels import merge
@@ -42,7 +42,7 @@ _WIDE = {
 """By what a table names its rows, and its caption."""
 _LONG: tuple[Column | str, ...] = (
     *("of", "and", "coefficient"),
-    *(Column(name, kind="number", digits=3) for name in ("value", "low", "high")),
+    *(Number(name, digits=3) for name in ("value", "low", "high")),
     "items",
 )
 
@@ -134,7 +134,7 @@ class AgreementReport(Result):
                 )
             elif kind == "confusion":
                 grades = self.steps.names
-                columns = [Column("grade"), *(Column(str(grade), kind="number") for grade in grades)]
+                columns = [Column("grade"), *(Number(str(grade)) for grade in grades)]
                 rows = [
                     (str(grade), *(int(count) if place >= row else None for place, count in enumerate(counts)))
                     for row, (grade, counts) in enumerate(zip(grades, self.confusion, strict=True))
@@ -169,13 +169,13 @@ class AgreementReport(Result):
             items = max((each.items for each in one.estimates), default=0)
             last = one.shift if of_two else one.share_relevant
             rows.append((*labels, items, *(known.get(name) for name in shown), last))
-        columns = [*map(Column, head), Column("items", kind="number")]
-        columns += [Column(name, kind="number", digits=3) for name in shown]
+        columns = [*map(Column, head), Number("items")]
+        columns += [Number(name, digits=3) for name in shown]
         if of_two:
-            columns.append(Column("shift", kind="number", digits=3))
+            columns.append(Number("shift", digits=3))
             notes = ["shift: mean difference of grades, second minus first"] if notes is None else notes
         else:
-            columns.append(Column("relevant", "share relevant", kind="number", digits=3))
+            columns.append(Number("relevant", "share relevant", digits=3))
         return table_of(columns, rows, caption=caption or usual, notes=notes or ())
 
 
@@ -198,7 +198,7 @@ def overall_table(estimates: Sequence[coefficients.Estimate], caption: str) -> T
         defined = one.low is not None and one.high is not None
         interval = f"{one.low:.3f} to {one.high:.3f}" if defined else "not defined"
         rows.append((one.coefficient, one.value, interval, one.items, coefficients.COEFFICIENTS[one.coefficient]))
-    value = Column("value", kind="number", digits=3)
+    value = Number("value", digits=3)
     columns: list[Column | str] = ["coefficient", value, "interval", "items", Column("what", "description")]
     uneven = len({one.items for one in estimates}) > 1
     notes = ["fleiss: only items with the most common number of judgments"] if uneven else []
@@ -213,8 +213,8 @@ def effect_table(effect: correlation.AssessorEffect) -> Table:
         width = float((effect.high[place] - effect.low[place]).mean())
         rows.append((str(measure), tau.mean, tau.low, tau.high, tau.lowest, width))
     names = (("tau", "mean tau-b"), ("low", "95% from"), ("high", "to"), ("lowest", "lowest"))
-    columns = [Column("measure"), *(Column(name, heading, digits=3, kind="number") for name, heading in names)]
-    columns.append(Column("width", "mean range of scores", kind="number"))
+    columns = [Column("measure"), *(Number(name, heading, digits=3) for name, heading in names)]
+    columns.append(Number("width", "mean range of scores"))
     return table_of(
         columns,
         rows,

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from cranfield.base.errors import CollectionError, InputError, UnknownName, UsageError, quoted
 from cranfield.base.records import MAIN, Topic
-from cranfield.base.tables import Column, Result, Table, facts_table, table_of
+from cranfield.base.tables import Column, Number, Result, Table, facts_table, table_of
 from cranfield.base.text import counted, moment, now
 from cranfield.judge import events as opinions
 from cranfield.judge import queue as rules
@@ -269,7 +269,7 @@ _PROGRESS_COLUMNS: dict[str, tuple[Column | str, ...]] = {
     "topic": ("topic", "primary", "documents", "judged", "missing", "postponed", "cannot", "leased"),
     "assessor": (
         *("assessor", "judged", "cannot", "postponed"),
-        *(Column(name, kind="number", digits=1) for name in ("seconds", "left", "hours_left")),
+        *(Number(name, digits=1) for name in ("seconds", "left", "hours_left")),
         "last",
     ),
     "cannot": ("topic", "document", "assessor", "reason", "happened"),

@@ -15,7 +15,7 @@ import numpy as np
 from cranfield.base.errors import InputError, Problem, UnknownName, UsageError, quoted
 from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Column, Result, Table, Value, table_of
+from cranfield.base.tables import Column, Number, Result, Table, Value, table_of
 from cranfield.base.text import counted
 from cranfield.pool import candidates
 from cranfield.pool import plan as plans
@@ -317,7 +317,7 @@ def _documents(pool: pooling.Pool) -> list[tuple[Value, ...]]:
 
 _NUMBERS = ("position", "probability", "version", "runs", "best_rank")
 _DOCUMENT = ("topic", "document", "position", "stratum", "probability", "version", "runs", "best_rank", "best_run")
-_HOURS = Column("hours", digits=1, kind="number")
+_HOURS = Number("hours", digits=1)
 
 VIEWS: Mapping[str, tuple[Sequence[Column | str], Callable[[PoolView], Sequence[Sequence[Value]]]]] = {
     "document": (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from cranfield.base.errors import MissingExtra
-from cranfield.base.tables import Column, Table, table_of
+from cranfield.base.tables import Column, Number, Table, table_of
 from cranfield.base.text import counted
 from cranfield.evaluate.scores import Scores
 from cranfield.report import figures
@@ -57,7 +57,7 @@ def _words(kind: str, one: Assessment | None, trust: Trusted, report: Collection
     new = report.new_by_depth
     judged, relevant = new.judged.sum(axis=0).tolist(), new.relevant.sum(axis=0).tolist()
     rows = [(depth, *both) for depth, both in enumerate(zip(judged, relevant, strict=True), start=1)]
-    columns = [Column(name, kind="number") for name in ("depth", "judged", "relevant")]
+    columns = [*map(Number, ("depth", "judged", "relevant"))]
     return (
         f"New relevant documents at each pool depth from 1 to {len(rows)}",
         "Bars that are still high at the right end: a deeper pool would have found more relevant documents.",
@@ -73,7 +73,7 @@ def _words_on_intervals(one: Assessment, trust: Trusted) -> Words:
         ("high", "highest possible"),
         ("loss_upper", "expected loss, upper end"),
     )
-    columns = [Column("run"), *(Column(name, heading, "number") for name, heading in headings)]
+    columns = [Column("run"), *(Number(name, heading) for name, heading in headings)]
     return (
         f"{one.measure} of {counted(len(rows), 'run')}, each with the interval that unjudged documents leave",
         f"{one.measure}. Where thin lines overlap, unjudged documents decide which run is better."
@@ -95,7 +95,7 @@ def _words_on_hold_out(one: Assessment, trust: Trusted, report: CollectionReport
         if group >= 0
     ]
     rows.sort(key=lambda row: -row[2])
-    columns = [Column("run"), Column("group"), Column("loss", kind="number")]
+    columns = [Column("run"), Column("group"), Number("loss")]
     return (
         f"Loss of {measure} of each run of {counted(len(groups), 'group')} when its group is held out",
         f"{measure}. A point far to the right: a run whose score depends on its own group being pooled;"
@@ -113,8 +113,8 @@ def _words_on_coverage(trust: Trusted) -> Words:
         shares = np.nan_to_num(coverage.judged[run])
         worst = int(shares.argmin()) if len(shares) else 0
         rows.append((names[run], float(shares.mean()), float(shares.min()), coverage.topic_ids[worst]))
-    columns = [Column("run"), Column("judged", "mean share judged", "number", digits=2)]
-    columns += [Column("lowest", "lowest share", "number", digits=2), Column("topic", "on topic")]
+    columns = [Column("run"), Number("judged", "mean share judged", digits=2)]
+    columns += [Number("lowest", "lowest share", digits=2), Column("topic", "on topic")]
     depth = int(coverage.depth.max())
     least, share, *_ = min(rows, key=lambda row: row[1], default=("", 1.0))
     return (
@@ -144,7 +144,7 @@ def _drawings_of_scores(scores: Scores, curve: Scores | None) -> Iterator[Drawin
         yield Drawing("by-topic", figures.as_svg(figure), alternative, caption, None, "scores", figure)
     if curve is not None:
         curves = {curve.run_names[run]: curve.summary[:, run] for run in order[:MOST_CURVES]}
-        columns = [Column("run"), *(Column(f"{level / 10:.1f}", kind="number", digits=3) for level in range(11))]
+        columns = [Column("run"), *(Number(f"{level / 10:.1f}", digits=3) for level in range(11))]
         rows = [(name, *values.tolist()) for name, values in curves.items()]
         data = table_of(columns, rows, caption="Interpolated precision at eleven recall levels")
         alternative = f"Precision at eleven levels of recall for {counted(len(curves), 'run')}"

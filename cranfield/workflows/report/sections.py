@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from cranfield._version import __version__
-from cranfield.base.tables import Column, Table, Value, facts_table, table_of, with_best
+from cranfield.base.tables import Column, Number, Table, Value, facts_table, table_of, with_best
 from cranfield.base.text import counted
 from cranfield.evaluate.scores import Scores
 from cranfield.judge.agreement import COEFFICIENTS
@@ -84,7 +84,7 @@ def overview(material: Material, missing: Sequence[str]) -> Section:
     blocks: list[Block] = [
         Callout(f"{sentence[:1].upper()}{sentence[1:]}.", "care", "Not included:") for sentence in missing
     ]
-    gain = Column("gain", digits=1, kind="number")
+    gain = Number("gain", digits=1)
     rows = [
         (step.grade, step.label, step.gain, step.grade >= scale.relevant_from, step.text) for step in scale.grades
     ]
@@ -149,7 +149,7 @@ def judging_section(material: Material) -> Section:
         for one in part.assessors
     ]
     if rows:
-        times = Column("seconds", "median seconds", digits=0, kind="number"), Column("last", "last active")
+        times = Number("seconds", "median seconds", digits=0), Column("last", "last active")
         columns = ("assessor", "judged", "cannot_judge", "postponed", *times)
         speed = table_of(columns, rows, caption="Judgments and speed of each assessor")
         blocks.append(TableBlock("assessors", speed))
@@ -158,7 +158,7 @@ def judging_section(material: Material) -> Section:
     report = material.agreement
     of_two = ["shift: mean difference of the grades, second minus first"]
     if report.overall.estimates and report.pairs:
-        numbers = [Column(name, kind="number", digits=3) for name in ("value", "low", "high")]
+        numbers = [Number(name, digits=3) for name in ("value", "low", "high")]
         estimates = [
             (one.coefficient, one.value, one.low, one.high, one.items, COEFFICIENTS[one.coefficient])
             for one in report.overall.estimates
@@ -200,7 +200,7 @@ def leaderboard(material: Material, drawings: Sequence[Drawing]) -> Section:
     # A run, its first score and its verdict stand first, where a phone shows them.
     columns: dict[Column, Sequence[Value]] = {Column("run"): names}
     for place, measure in enumerate(map(str, scores.measures)):
-        columns[Column(measure, measure, "number")] = scores.summary[place, order].tolist()
+        columns[Number(measure, measure)] = scores.summary[place, order].tolist()
         if place == 0:
             verdicts = [None if trust is None else trust.worst(run) for run in order]
             levels = ["" if verdict is None else verdict.level for verdict in verdicts]
@@ -234,7 +234,7 @@ def leaderboard(material: Material, drawings: Sequence[Drawing]) -> Section:
 
 def topics_section(topics: Sequence[TopicPart], scores: Scores | None) -> Section:
     """One table of all topics, and behind each topic its runs and its relevant documents."""
-    counts = [Column("judged", kind="number"), Column("relevant", kind="number")]
+    counts = [Number("judged"), Number("relevant")]
     if scores is None:
         rows = [(part.topic.id, part.topic.title, part.judged, part.relevant) for part in topics]
         table = table_of([Column("topic"), Column("title"), *counts], rows, caption="Topics")
@@ -259,7 +259,7 @@ def topics_section(topics: Sequence[TopicPart], scores: Scores | None) -> Sectio
 
 def _topics_table(topics: Sequence[TopicPart], scores: Scores, places: dict[str, int]) -> Table:
     headings = {"mean": "mean", "best": "best", "worst": "worst", "spread": "spread over runs"}
-    numeric = [Column(name, heading, digits=3, kind="number") for name, heading in headings.items()]
+    numeric = [Number(name, heading, digits=3) for name, heading in headings.items()]
     rows: list[tuple[Value, ...]] = []
     for part in topics:
         place = places.get(part.topic.id)
@@ -293,7 +293,7 @@ def _topic_fold(part: TopicPart, number: int, scores: Scores, place: int | None)
     if place is not None:
         blocks.append(TableBlock(name, runs_of_topic(scores, place)))
     if part.found:
-        places = Column("runs", "retrieved by runs", "number"), Column("rank", "best rank", "number")
+        places = Number("runs", "retrieved by runs"), Number("rank", "best rank")
         left = part.relevant - len(part.found)
         notes = (
             [f"the {len(part.found)} retrieved by the fewest runs; {left:,} more are relevant"] if left > 0 else []
@@ -311,7 +311,7 @@ def runs_of_topic(scores: Scores, place: int) -> Table:
     order = np.argsort(-scores.values[0][:, place], kind="stable").tolist()
     cut = len(order) > MOST_RUNS
     listed = [*order[:ENDS], *order[-ENDS:]] if cut else order
-    columns = [Column("run"), *(Column(str(one), str(one), kind="number") for one in scores.measures)]
+    columns = [Column("run"), *(Number(str(one), str(one)) for one in scores.measures)]
     rows = [(scores.run_names[run], *scores.values[:, run, place].tolist()) for run in listed]
     notes = [f"the best and the worst {ENDS} of {counted(len(order), 'run')}"] if cut else []
     return table_of(columns, rows, caption=f"Topic {scores.topic_ids[place]}: scores of the runs", notes=notes)
