@@ -10,13 +10,23 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from cranfield.base.errors import CollectionError, InputError, Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.text import counted
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Sample, strata_of
-from cranfield.qrels.qrels import Qrels
-from cranfield.runs.columns import Codes, Keys, Places, as_text, keys_of, keys_of_pairs, places_in, running_sum, taken
+from cranfield.qrels.qrels import Grades, Qrels
+from cranfield.runs.columns import (
+    Codes,
+    Keys,
+    Mask,
+    Places,
+    as_text,
+    keys_of,
+    keys_of_pairs,
+    places_in,
+    running_sum,
+    taken,
+)
 from cranfield.runs.encoding import CodedOrder
 from cranfield.runs.run import Run, arranged, as_float32, matrix_of, order_as_float32, ties, worth_a_matrix
 
@@ -38,7 +48,7 @@ class KnownRun:
     topic_ids: pa.Array
     offsets: Places
     judged: Codes
-    tied: NDArray[np.bool_]
+    tied: Mask
     keys: Keys | None = None
     other_tags: tuple[str, ...] = ()
 
@@ -86,13 +96,13 @@ class Alignment:
     run_names: tuple[str, ...]
     topic_ids: tuple[str, ...]
     lists: Lists
-    present: NDArray[np.bool_]
-    scored: NDArray[np.bool_]
+    present: Mask
+    scored: Mask
     extra_topics: tuple[tuple[str, ...], ...]
-    tied: NDArray[np.bool_]
+    tied: Mask
     qrels_hash: str = ""
     reference: Reference = "10"
-    qrels_row: NDArray[np.int32] | None = None
+    qrels_row: Codes | None = None
     pair_keys: Keys | None = None
 
     @property
@@ -201,14 +211,14 @@ def _pair_keys(run: AnyRun, placed: _Placed, reference: Reference) -> Keys | Non
 
 
 def at_each_rank(
-    values: NDArray[np.int32] | None,
+    values: Codes | None,
     qrels: Qrels,
     runs: Sequence[AnyRun],
     *,
     chosen: Places,
     reference: Reference,
     placed: list[_Placed] | None = None,
-) -> NDArray[np.int32]:
+) -> Codes:
     """For each row of the lists what `values` say of its row of the qrels, NOT_POOLED where it has none.
 
     Without values which row that is, -1 for none.
@@ -266,7 +276,7 @@ class _Placed:
     lengths: Counts
     topics: Codes
     counts: Counts
-    kept: NDArray[np.bool_] | None
+    kept: Mask | None
     extra: tuple[str, ...]
 
 
@@ -290,7 +300,7 @@ def _all_placed(qrels: Qrels, runs: Sequence[AnyRun], chosen: Places) -> list[_P
     return placed
 
 
-def _tied(run: AnyRun, placed: _Placed, reference: Reference) -> NDArray[np.bool_]:
+def _tied(run: AnyRun, placed: _Placed, reference: Reference) -> Mask:
     """Of each kept row whether it ties with the row above; a run that means its own order has no ties."""
     if isinstance(run, KnownRun):
         tied = run.tied
@@ -301,7 +311,7 @@ def _tied(run: AnyRun, placed: _Placed, reference: Reference) -> NDArray[np.bool
     return tied if placed.kept is None else tied[placed.kept]
 
 
-def ties_of(tied: NDArray[np.bool_], rows: Places) -> tuple[Places, Places]:
+def ties_of(tied: Mask, rows: Places) -> tuple[Places, Places]:
     """All rows of the ties that hold one of these rows, which rise, and for each the number of its tie.
 
     Where all documents of a tie are alike, as unjudged ones mostly are, nobody can tell its orders apart. So only the
@@ -317,7 +327,7 @@ def ties_of(tied: NDArray[np.bool_], rows: Places) -> tuple[Places, Places]:
     return np.repeat(first[tie] - starts, sizes) + np.arange(sizes.sum()), np.repeat(np.arange(len(tie)), sizes)
 
 
-def levels_of(qrels: Qrels) -> tuple[NDArray[np.int32], Counts]:
+def levels_of(qrels: Qrels) -> tuple[Grades, Counts]:
     """The grades from 0 up that occur, rising, and how many documents of each topic have each."""
     judged = qrels.grades >= 0
     rising = np.sort(qrels.grades[judged])
@@ -421,7 +431,7 @@ class CodedPairs:
         first = np.repeat((self.lines[topics] * self.width).astype(np.int32), np.diff(ranking.offsets))
         first += documents
         judged = self.rows.take(first, mode="clip")
-        tied: NDArray[np.bool_] = ranking.tied if has_ties else np.zeros(len(documents), dtype=bool)
+        tied: Mask = ranking.tied if has_ties else np.zeros(len(documents), dtype=bool)
         keys = None
         if self.document_keys is not None:
             counts = np.diff(ranking.offsets)

@@ -255,7 +255,7 @@ class _Part:
     topics: list[str]
     starts: Places
     judged: Codes
-    tied: NDArray[np.bool_]
+    tied: Mask
     keys: Keys | None
     first_keys: Keys
     last_keys: Keys
@@ -420,9 +420,7 @@ def _joined(parts: list[_Part], reference: Reference) -> KnownRun | None:
     return KnownRun(tag, parts[-1].last_tag, ids, offsets, judged, tied, pair_keys, tuple(others))
 
 
-def _order_ties_by_id(
-    judged: Codes, keys: Keys | None, tied: NDArray[np.bool_], parts: list[_Part], first_rows: Places
-) -> None:
+def _order_ties_by_id(judged: Codes, keys: Keys | None, tied: Mask, parts: list[_Part], first_rows: Places) -> None:
     """Bring what is known of rows that tie with the row above into the order of their ids, from high to low."""
     rows, group = ties_of(tied, np.flatnonzero(judged != NONE) if keys is None else np.arange(len(judged)))
     sharing = np.concatenate([part.sharing + first for part, first in zip(parts, first_rows, strict=False)])

@@ -11,10 +11,10 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield.base.errors import UnknownName, UsageError
 from cranfield.evaluate.align import Alignment, documents_of
+from cranfield.evaluate.lists import Values
 from cranfield.evaluate.measure import ForeignMeasure
 from cranfield.qrels.reading import SubtopicRow
 from cranfield.runs.run import Run
@@ -60,7 +60,7 @@ def described(measure: ForeignMeasure) -> str:
 
 def foreign_values(
     measures: Sequence[ForeignMeasure], judged: Iterable[SubtopicRow], runs: Sequence[Run], aligned: Alignment
-) -> NDArray[np.float64]:
+) -> Values:
     """The value of each measure for each run and topic of an alignment; 0 where a run lacks the topic."""
     library = _library()
     if library is None:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from cranfield.base.errors import LINES_KEPT, Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.files import Source
@@ -24,7 +23,7 @@ from cranfield.base.registry import deferred
 from cranfield.base.text import counted
 from cranfield.qrels.qrels import Qrels
 from cranfield.qrels.reading import QRELS, QrelsRows
-from cranfield.runs.columns import Scores, encoded
+from cranfield.runs.columns import Codes, Mask, Places, Scores, encoded
 from cranfield.runs.reading import EXPECTED_COLUMNS, ROLES, SPELLINGS, Member, read_groups, roles_of
 from cranfield.runs.run import LineNumbers, Rows, Run, ranked
 
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
 with deferred:
     import pyarrow.compute as pc
 
-
-Rising = NDArray[np.int64]
 
 _TERRIER = ("qid", "docno")
 """PyTerrier's names: its frames also have the text of the query, and numbers of its own for documents."""
@@ -129,7 +126,7 @@ def runs_given(value: object, *, name: str = "") -> list[Run]:
     return runs
 
 
-def _coded(values: pa.Array, kept: Rising) -> tuple[pa.Array, NDArray[np.int32]]:
+def _coded(values: pa.Array, kept: Places) -> tuple[pa.Array, Codes]:
     return encoded(values if len(kept) == len(values) else values.take(pa.array(kept)))
 
 
@@ -239,7 +236,7 @@ class _Good:
         self.tell("blank-in-id", "an id contains white space or a control character", values, unfit)
         return pa.array([text or "?" for text in texts], pa.large_string())
 
-    def tell(self, code: str, said: str, values: Sequence[object], wrong: Iterable[bool] | NDArray[np.bool_]) -> None:
+    def tell(self, code: str, said: str, values: Sequence[object], wrong: Iterable[bool] | Mask) -> None:
         """Add one problem for all rows that are wrong in this way, with the first of them."""
         places = np.flatnonzero(np.fromiter(wrong, dtype=bool, count=len(values)))
         if len(places):

@@ -16,12 +16,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.qrels.qrels import Qrels
-from cranfield.runs.columns import running_sum
+from cranfield.qrels.qrels import Grades, Qrels
+from cranfield.runs.columns import Codes, Mask, running_sum
 
 Values = NDArray[np.float64]
 Counts = NDArray[np.int64]
-Gains = Callable[[NDArray[np.int32]], Values]
+Gains = Callable[[Grades], Values]
 Gain = Literal["linear", "exponential"]
 GradeGains = tuple[tuple[int, float], ...]
 """What grades are worth, by rising grade; one that is not named keeps its ordinary gain."""
@@ -41,7 +41,7 @@ class Sample:
     `at_rank` is the stratum at each rank of the lists, and below 0 where a document was not pooled.
     """
 
-    at_rank: NDArray[np.int32]
+    at_rank: Codes
     first: Counts
     count: Counts
     size: Counts
@@ -81,7 +81,7 @@ class Sample:
 class Strata:
     """The strata of qrels: the number of each row's, and those of topic t as in `Sample`."""
 
-    of_row: NDArray[np.int32]
+    of_row: Codes
     first: Counts
     count: Counts
 
@@ -105,7 +105,7 @@ class Found:
 
     cell: Counts
     rank: Counts
-    grade: NDArray[np.int32]
+    grade: Grades
     starts: Counts
 
     def __len__(self) -> int:
@@ -121,7 +121,7 @@ class Found:
         """How many documents each cell has."""
         return np.diff(self.starts)
 
-    def where(self, kept: NDArray[np.bool_]) -> Found:
+    def where(self, kept: Mask) -> Found:
         """Only some of the documents."""
         running = running_sum(kept)
         return Found(self.cell[kept], self.rank[kept], self.grade[kept], running[self.starts])
@@ -147,7 +147,7 @@ class Found:
             top[there] = np.maximum.reduceat(np.append(values, 0.0), spans)[::2]
         return top
 
-    def before(self, marked: NDArray[np.bool_]) -> Counts:
+    def before(self, marked: Mask) -> Counts:
         """Count for each document the marked ones of its cell that stand above it."""
         running = running_sum(marked)
         above: Counts = running[:-1] - running[self.starts[self.cell]]
@@ -166,11 +166,11 @@ class Found:
 class Running:
     """How many rows of one kind stand before each row, all lists one after the other, and before the end."""
 
-    before: NDArray[np.int32]
+    before: Codes
     offsets: Counts
 
     @staticmethod
-    def of(marked: NDArray[np.bool_], offsets: Counts) -> Running:
+    def of(marked: Mask, offsets: Counts) -> Running:
         """Count the marked rows."""
         before = np.zeros(len(marked) + 1, dtype=np.int32)
         np.cumsum(marked, out=before[1:])
@@ -199,10 +199,10 @@ class Lists:
     each topic are in the qrels, judged or not, and `stratified` by which sample they were chosen; None where unknown.
     """
 
-    grades: NDArray[np.int32]
+    grades: Grades
     offsets: Counts
     topics: Counts
-    levels: NDArray[np.int32]
+    levels: Grades
     level_counts: Counts
     highest_grade: int = 1
     pooled_count: Counts | None = None
@@ -356,7 +356,7 @@ class Ideal:
 def gain_function(gain: Gain, gains: GradeGains) -> Gains:
     """The function from grades to gains; grades that `gains` does not name keep their ordinary gain."""
 
-    def function(grade: NDArray[np.int32]) -> Values:
+    def function(grade: Grades) -> Values:
         value = grade.astype(float) if gain == "linear" else np.exp2(grade) - 1.0
         for named, worth in gains:
             value[grade == named] = worth

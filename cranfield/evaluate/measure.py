@@ -15,11 +15,10 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield.base.errors import UnknownName, UsageError, quoted
 from cranfield.base.registry import Registry, deferred
-from cranfield.evaluate.lists import GradeGains, Lists, Values, gain_function
+from cranfield.evaluate.lists import Counts, GradeGains, Lists, Values, gain_function
 from cranfield.evaluate.trec_eval.names import MEASURES, NICKNAMES, in_our_words
 
 with deferred:
@@ -333,13 +332,13 @@ class Measure:
             return self.kind.gains(grades, **parameters)  # type: ignore[no-any-return]
         return (grades >= (self.rel or 1)).astype(float)
 
-    def weight(self, rank: NDArray[np.int64]) -> Values | None:
+    def weight(self, rank: Counts) -> Values | None:
         """What one unit of gain is worth at each rank; None where that depends on other documents."""
         if self.kind.weight is None or self.judged_only:
             return None
         return self.kind.weight(rank, **self.parameters)  # type: ignore[no-any-return]
 
-    def tail(self, rank: NDArray[np.int64]) -> Values | None:
+    def tail(self, rank: Counts) -> Values | None:
         """The share of all weight that lies below each rank; None where weights end, or there are none."""
         return None if self.kind.tail is None else self.kind.tail(rank, **self.parameters)
 

@@ -10,7 +10,6 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError
 from cranfield.evaluate.align import (
@@ -23,11 +22,11 @@ from cranfield.evaluate.align import (
     documents_of,
     levels_of,
 )
-from cranfield.evaluate.lists import NOT_POOLED, GradeGains, gain_function
+from cranfield.evaluate.lists import NOT_POOLED, GradeGains, Values, gain_function
 from cranfield.evaluate.measure import AnyMeasure, aggregated_rows, own_measures
 from cranfield.evaluate.measures.precision import Rounding
 from cranfield.qrels.qrels import Qrels
-from cranfield.runs.columns import Codes
+from cranfield.runs.columns import Codes, Mask
 from cranfield.runs.run import Run
 
 ALL = "all"
@@ -45,8 +44,8 @@ class Scores:
     measures: tuple[AnyMeasure, ...]
     run_names: tuple[str, ...]
     topic_ids: tuple[str, ...]
-    values: NDArray[np.float64]
-    scored: NDArray[np.bool_]
+    values: Values
+    scored: Mask
     counts: tuple[TopicCounts, ...] = ()
     qrels_hash: str = ""
     reference: Reference = "10"
@@ -58,7 +57,7 @@ class Scores:
         return f"trec_eval {self.reference}" + ("" if self.ties == "trec" else f", ties {self.ties}")
 
     @cached_property
-    def summary(self) -> NDArray[np.float64]:
+    def summary(self) -> Values:
         """One value per measure and run: all scored topics put together as the measure says."""
         each = [
             aggregated_rows(values, self.scored, measure.aggregate)
@@ -66,9 +65,9 @@ class Scores:
         ]
         return np.array(each, dtype=float).reshape(len(self.measures), len(self.run_names))
 
-    def of(self, measure: AnyMeasure) -> NDArray[np.float64]:
+    def of(self, measure: AnyMeasure) -> Values:
         """The scores of one measure as runs by topics."""
-        chosen: NDArray[np.float64] = self.values[self.measures.index(measure)]
+        chosen: Values = self.values[self.measures.index(measure)]
         return chosen
 
     def rows(self, *, by_topic: bool = False) -> Iterator[tuple[str, str, str, float]]:

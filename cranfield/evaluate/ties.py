@@ -19,10 +19,11 @@ from cranfield.evaluate.align import Alignment, ties_of
 from cranfield.evaluate.lists import NOT_POOLED, GradeGains, Lists, Values, gain_function
 from cranfield.evaluate.measure import Measure, own_measures
 from cranfield.evaluate.scores import Scores
+from cranfield.qrels.qrels import Grades
+from cranfield.runs.columns import Mask, Places
 
 # The lists that another order of tied documents could change, and other orders of them.
 
-Places = NDArray[np.int64]
 Kinds = Callable[[Places], NDArray[np.generic]]
 """Gives for rows of all lists what they are: rows of one kind can change places, and nothing changes."""
 
@@ -66,7 +67,7 @@ class TiedLists:
         """Which of the lists each of the places is in."""
         return np.searchsorted(self.lists.offsets, self.places, side="right") - 1
 
-    def only(self, kept: NDArray[np.bool_], *, depth: int | None = None) -> TiedLists:
+    def only(self, kept: Mask, *, depth: int | None = None) -> TiedLists:
         """The lists with some of the places; with a depth, cut there, or where the last of the places is."""
         cell = self.cell[kept]
         rank = self.places[kept] - self.lists.offsets[cell]
@@ -86,8 +87,6 @@ class TiedLists:
         """The lists with the documents of each tie in the order of rising keys."""
         return self.lists.moved(self.places, self.places[np.lexsort((keys, self.group))])
 
-
-Grades = NDArray[np.int32]
 
 TOLD_FROM = 0.005
 """How far ties must be able to move a summary before it is told."""
@@ -328,7 +327,7 @@ def expected_scores(alignment: Alignment, scores: Scores, *, rng: np.random.Gene
     return Expected(replace(scores, values=values, ties="expected"), drawn, orders, error)
 
 
-def _kinds(lists: Lists) -> NDArray[np.int64]:
+def _kinds(lists: Lists) -> Places:
     """What a measure can tell apart: grades, unjudged, not pooled; and strata, where there are any."""
     kinds = np.where(lists.grades == NOT_POOLED, -2, np.maximum(lists.grades, -1)).astype(np.int64)
     return kinds if lists.stratified is None else (kinds << 32) + lists.stratified.at_rank

@@ -16,14 +16,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-from numpy.typing import NDArray
 
 from cranfield.base.errors import UnknownName
 from cranfield.base.records import MAIN
 from cranfield.judge.events import Event
 from cranfield.qrels.qrels import Grades, Qrels, pair_keys, sorted_qrels
 from cranfield.qrels.release import DEFAULT_RULE, NOW, RULE_WORDS, Rule
-from cranfield.runs.columns import Coded, Codes, Places, encoded, used_only
+from cranfield.runs.columns import Coded, Codes, Mask, Places, encoded, used_only
 
 # What assessors said, as columns: what a merge rule chooses from.
 
@@ -50,8 +49,8 @@ class Opinions:
     layers: Codes
     assessor_names: pa.Array
     assessors: Codes
-    decided: NDArray[np.bool_]
-    propagated: NDArray[np.bool_]
+    decided: Mask
+    propagated: Mask
     grades: Grades
     events: Places
     scales: Places
@@ -116,7 +115,7 @@ def row_of(event: Event) -> OpinionRow:
 
 # One opinion is chosen for each pair.
 
-Rows = NDArray[np.int64]
+Rows = Places
 Primary = Mapping[str, Sequence[str]]
 """The primary assessors of a topic; usually one."""
 
@@ -218,7 +217,7 @@ def _choose(word: str, opinions: Opinions, rows: Rows, primary: Primary) -> Rows
     return _last(opinions, rows, opinions.events)
 
 
-def _last(opinions: Opinions, rows: Rows, key: NDArray[np.int64] | NDArray[np.int32]) -> Rows:
+def _last(opinions: Opinions, rows: Rows, key: Places | Grades) -> Rows:
     """The row with the highest key of each pair; of equal ones the one recorded last."""
     order = rows[np.lexsort((opinions.events[rows], key[rows], opinions.pairs[rows]))]
     pairs = opinions.pairs[order]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield.base.errors import UsageError
 from cranfield.evaluate.lists import (
+    Counts,
     Found,
     Gain,
     GradeGains,
@@ -21,6 +21,7 @@ from cranfield.evaluate.lists import (
     ratio,
 )
 from cranfield.evaluate.measure import Range, measure
+from cranfield.qrels.qrels import Grades
 
 Discount = Literal["log2", "original"]
 Base = Annotated[float, Range(1, open=True)]
@@ -204,7 +205,7 @@ def q_measure(
     Source: Sakai, NTCIR-4 2004; Sakai, On the reliability of information retrieval metrics, 2007.
     """
 
-    def function(grade: NDArray[np.int32]) -> Values:
+    def function(grade: Grades) -> Values:
         return np.where(grade >= rel, grade, 0).astype(float)
 
     found = lists.relevant(rel).within(cutoff)
@@ -222,14 +223,14 @@ def _gaining(lists: Lists, gains: GradeGains) -> Found:
     return lists.judged if any(grade <= 0 for grade, _ in gains) else lists.relevant(1)
 
 
-def discounts(rank: NDArray[np.int64], discount: Discount, base: float) -> Values:
+def discounts(rank: Counts, discount: Discount, base: float) -> Values:
     """What the gain at each rank is divided by."""
     if discount == "log2":
         return log2_of_ranks(rank)
     return np.maximum(log2_of_ranks(rank, shift=0) / float(np.log2(base)), 1.0)
 
 
-def _cumulated(values: Values, starts: NDArray[np.int64]) -> Values:
+def _cumulated(values: Values, starts: Counts) -> Values:
     """Running sums that begin anew at each start, added in order."""
     sums = np.empty(len(values))
     for start, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
@@ -240,7 +241,7 @@ def _cumulated(values: Values, starts: NDArray[np.int64]) -> Values:
 # User models: RBP and ERR.
 
 
-def _gains_of_grades(grades: NDArray[np.int32], *, gain: str, rel: int, **_: Any) -> Values | None:
+def _gains_of_grades(grades: Grades, *, gain: str, rel: int, **_: Any) -> Values | None:
     if gain == "binary":
         return (grades >= rel).astype(float)
     return grades / float(grades[-1]) if gain == "scaled" else None
@@ -331,7 +332,7 @@ def expected_reciprocal_rank(
     return found.total(satisfied * found.running(above, multiply=True) / found.rank)
 
 
-def powers(p: float, rank: NDArray[np.int64]) -> Values:
+def powers(p: float, rank: Counts) -> Values:
     """The powers p^(rank-1), made by repeated multiplication, as trec_eval does: the last digit depends on it."""
     table = np.full(max(int(rank.max(initial=1)), 1), p)
     table[0] = 1.0

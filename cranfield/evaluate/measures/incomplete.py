@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield.evaluate.lists import (
     NOT_POOLED,
@@ -23,6 +22,7 @@ from cranfield.evaluate.lists import (
 )
 from cranfield.evaluate.measure import measure
 from cranfield.evaluate.measures.gain import ideal_discounted_cumulated_gain
+from cranfield.runs.columns import Codes
 
 _EPSILON = 0.00001
 
@@ -186,9 +186,9 @@ def sampled_average_precision(lists: Lists, *, rel: int = 1) -> Values:
     return ratio(found.total(terms), _estimated_relevant(lists, rel))
 
 
-def _strata(lists: Lists, found: Found) -> tuple[NDArray[np.int32], Counts]:
+def _strata(lists: Lists, found: Found) -> tuple[Codes, Counts]:
     """The stratum of each document, and its number among those of the topic."""
-    stratum: NDArray[np.int32] = lists.sample.at_rank[lists.offsets[found.cell] + found.rank - 1]
+    stratum: Codes = lists.sample.at_rank[lists.offsets[found.cell] + found.rank - 1]
     return stratum, stratum - lists.sample.first[lists.topics[found.cell]]
 
 

@@ -16,7 +16,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield.base.errors import CranfieldError
 from cranfield.base.files import Source
@@ -26,7 +25,7 @@ from cranfield.evaluate.lists import NOT_POOLED, Lists
 from cranfield.evaluate.trec_eval.options import Refused, TrecOptions, real_number, whole_number
 from cranfield.qrels.formats.trec import Trec
 from cranfield.qrels.qrels import Qrels
-from cranfield.runs.columns import running_sum
+from cranfield.runs.columns import Mask, running_sum
 from cranfield.runs.formats import trec as run_format
 from cranfield.runs.run import ranked
 
@@ -49,7 +48,7 @@ class TrecInput:
 
     topics: tuple[bytes, ...]
     lists: Lists
-    present: NDArray[np.bool_]
+    present: Mask
     run_id: bytes
     judged_relevant: int
     broken: dict[int, str] = field(default_factory=dict)

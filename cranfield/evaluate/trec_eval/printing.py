@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield._version import __version__
 from cranfield.evaluate.lists import NOT_POOLED, Lists, Values, gain_function
@@ -19,7 +18,7 @@ from cranfield.evaluate.trec_eval import options as parameters
 from cranfield.evaluate.trec_eval.inputs import TrecInput, read_input
 from cranfield.evaluate.trec_eval.names import LEVELS, MEASURES, ORDER, measures_of_version
 from cranfield.evaluate.trec_eval.options import USAGE, Refused, TrecOptions
-from cranfield.runs.columns import running_sum
+from cranfield.runs.columns import Mask, running_sum
 
 # The values of trec_eval's measures: our own where both agree, its own arithmetic where they differ.
 
@@ -297,7 +296,7 @@ def _lines(
             yield line(name, printed, b"all", total)
 
 
-def _evaluated_lists(given: TrecInput, options: TrecOptions, cells: list[int], absent: NDArray[np.bool_]) -> Lists:
+def _evaluated_lists(given: TrecInput, options: TrecOptions, cells: list[int], absent: Mask) -> Lists:
     """The lists of the evaluated topics; a missing one has one document that nobody knows, as in version 10."""
     taken_out = options.judged_only or (options.depth is not None and options.depth <= 0)
     unknown = np.array([] if taken_out else [NOT_POOLED], dtype=np.int32)

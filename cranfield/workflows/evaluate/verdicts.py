@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from cranfield.base.tables import Value
 from cranfield.base.text import counted
 from cranfield.evaluate.align import Alignment
+from cranfield.evaluate.lists import Values
 from cranfield.evaluate.scores import Scores
 from cranfield.reuse.verdict import MARKS, WORST_FIRST, account
+from cranfield.runs.columns import Mask
 from cranfield.store import Store
 from cranfield.workflows.evaluate import evaluate as evaluation
 from cranfield.workflows.reading import ALL, Request
@@ -21,7 +23,7 @@ from cranfield.workflows.reuse import field as fields
 from cranfield.workflows.reuse import reuse
 from cranfield.workflows.reuse.field import Field, Trusted
 
-Hidden = dict[int, NDArray[np.bool_]]
+Hidden = dict[int, Mask]
 """By the place of a measure in what is trusted: the runs asked for that are shown without interval and loss."""
 
 COLUMNS = ("low", "high", "judged", "loss", "loss_upper", "verdict", "reason")
@@ -157,9 +159,9 @@ def _moved(trust: Trusted, shown: Scores) -> Hidden:
     }
 
 
-def _differ(first: NDArray[np.generic], second: NDArray[np.generic]) -> NDArray[np.bool_]:
+def _differ(first: NDArray[np.generic], second: NDArray[np.generic]) -> Mask:
     """Which runs have other numbers on some topic; the noise of adding up aside."""
-    same: NDArray[np.bool_] = np.isclose(first, second, rtol=0.0, atol=_NOISE, equal_nan=True).all(axis=1)
+    same: Mask = np.isclose(first, second, rtol=0.0, atol=_NOISE, equal_nan=True).all(axis=1)
     return ~same
 
 
@@ -188,7 +190,7 @@ def _as_shown(trust: Trusted, other: Trusted, shown: Scores, hidden: Hidden, sai
     return replace(trust, trusts=tuple(trusts), bounds=bounds)
 
 
-def _without(values: NDArray[np.float64], hidden: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _without(values: Values, hidden: Mask) -> Values:
     """Numbers of runs, with none of the hidden ones, which are among the first."""
     fewer = values.copy()
     fewer[: len(hidden)][hidden] = float("nan")
