@@ -9,6 +9,7 @@ from shutil import which
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from cranfield.base.errors import UsageError
 from cranfield.base.registry import deferred
@@ -82,17 +83,15 @@ status
 
 
 def init(
-    name: Annotated[str, typer.Argument(help="Name of the collection.")] = "",
+    name: Annotated[str, Argument(help="Name of the collection.")] = "",
     collection: Collection = COLLECTION,
     scale: Annotated[
         str,
-        typer.Option(
-            help="binary, graded, a line like '0=no, 1=partly, 2=fully', or a TOML file with [[grade]] tables."
-        ),
+        Option(help="binary, graded, a line like '0=no, 1=partly, 2=fully', or a TOML file with [[grade]] tables."),
     ] = "binary",
-    relevant_from: Annotated[int | None, typer.Option(help="The lowest grade that counts as relevant.")] = None,
-    guidelines: Annotated[Path | None, typer.Option(help="Guidelines for the assessors, a Markdown file.")] = None,
-    licence: Annotated[str, typer.Option(help="Licence of the collection, for example CC-BY-4.0.")] = "",
+    relevant_from: Annotated[int | None, Option(help="The lowest grade that counts as relevant.")] = None,
+    guidelines: Annotated[Path | None, Option(help="Guidelines for the assessors, a Markdown file.")] = None,
+    licence: Annotated[str, Option(help="Licence of the collection, for example CC-BY-4.0.")] = "",
 ) -> None:
     """Create a collection: one SQLite file."""
     chosen = collections.parse_scale(scale, relevant_from=relevant_from)
@@ -123,7 +122,7 @@ def check(collection: Collection = COLLECTION, format: Format = "table") -> None
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(help="File to create; an existing file is never overwritten.")],
+    file: Annotated[Path, Argument(help="File to create; an existing file is never overwritten.")],
     collection: Collection = COLLECTION,
 ) -> None:
     """Copy a collection, also while it is in use."""
@@ -133,7 +132,7 @@ def backup(
 
 
 def demo(
-    folder: Annotated[Path, typer.Argument(help="Folder for the demonstration.")] = Path("cranfield-demo"),
+    folder: Annotated[Path, Argument(help="Folder for the demonstration.")] = Path("cranfield-demo"),
 ) -> None:
     """Run every stage on the shipped collection."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):

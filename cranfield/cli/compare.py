@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import typer
+from typer import Argument, Option
 
 from cranfield.base.registry import deferred
 from cranfield.base.tables import DATA_FORMATS
@@ -18,52 +18,46 @@ with deferred:
     from cranfield.report import figures
     from cranfield.workflows import compare as workflow
 
-Runs = Annotated[list[str] | None, typer.Argument(help="Run files, or names of stored runs.", show_default=False)]
+Runs = Annotated[list[str] | None, Argument(help="Run files, or names of stored runs.", show_default=False)]
 Measures = Annotated[
-    list[str] | None, typer.Option("-m", "--measure", help="A measure; repeatable. [default: AP, nDCG@10]")
+    list[str] | None, Option("-m", "--measure", help="A measure; repeatable. [default: AP, nDCG@10]")
 ]
 Baselines = Annotated[
     list[str] | None,
-    typer.Option(
-        "-b", "--baseline", help="Compare every run with this baseline only, named by file or tag; repeatable."
-    ),
+    Option("-b", "--baseline", help="Compare every run with this baseline only, named by file or tag; repeatable."),
 ]
 Test = Annotated[
-    str, typer.Option(help="Significance test: t, wilcoxon, sign, randomisation, bootstrap, or tukey over all runs.")
+    str, Option(help="Significance test: t, wilcoxon, sign, randomisation, bootstrap, or tukey over all runs.")
 ]
 CorrectionName = Annotated[
     str | None,
-    typer.Option(
+    Option(
         help="Correction for many pairs: none, bonferroni, holm (default) or benjamini-hochberg; tukey has its own.",
         show_default=False,
     ),
 ]
-Alpha = Annotated[float, typer.Option(min=0.0001, max=0.5, help="Significance level for the corrected p.")]
+Alpha = Annotated[float, Option(min=0.0001, max=0.5, help="Significance level for the corrected p.")]
 Systems = Annotated[
     list[str] | None,
-    typer.Option("--system", help="NAME=RUN,RUN,…: treat several seeds of a system as one entry; repeatable."),
+    Option("--system", help="NAME=RUN,RUN,…: treat several seeds of a system as one entry; repeatable."),
 ]
-Wanted = Annotated[
-    float | None, typer.Option(min=0.0, help="Report how many topics this true difference would need.")
-]
-Topics = Annotated[
-    str, typer.Option(help="Topics to average over: qrels (all judged), common, or a file of topic ids.")
-]
-Like = Annotated[Literal["9", "10"] | None, typer.Option("--as", help="Break ties as trec_eval 9 or 10.")]
+Wanted = Annotated[float | None, Option(min=0.0, help="Report how many topics this true difference would need.")]
+Topics = Annotated[str, Option(help="Topics to average over: qrels (all judged), common, or a file of topic ids.")]
+Like = Annotated[Literal["9", "10"] | None, Option("--as", help="Break ties as trec_eval 9 or 10.")]
 Draws = Annotated[
     int | None,
-    typer.Option(
+    Option(
         min=100,
         help="Random draws for intervals and resampling tests. [default: 10,000; for tests of many pairs enough for a"
         " pair to be significant]",
         show_default=False,
     ),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
-ByTopic = Annotated[bool, typer.Option("--by-topic", help="Scores and difference of each pair by topic.")]
+Seed = Annotated[int, Option(min=0, help="Random seed.")]
+ByTopic = Annotated[bool, Option("--by-topic", help="Scores and difference of each pair by topic.")]
 Plot = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         help="Plot the first measure to this file (PNG, SVG, PDF): differences by topic for one pair, strips of"
         " scores for more, strips of differences with a baseline."
     ),

@@ -17,6 +17,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast
 
 import typer
+from typer import Option
 
 from cranfield.base import files
 from cranfield.base.errors import CranfieldError, Problem, ProblemsFound, UnknownName, UsageError
@@ -62,23 +63,23 @@ def removed(option: str, instead: str, **settings: Any) -> Any:
         if value:
             raise UsageError(f"{option} was removed; {instead}")
 
-    return typer.Option(option, hidden=True, callback=refuse, **settings)
+    return Option(option, hidden=True, callback=refuse, **settings)
 
 
 Collection = Annotated[
     Path,
-    typer.Option("-C", "--collection", envvar=COLLECTION_VARIABLE, help="The collection file.", show_default=True),
+    Option("-C", "--collection", envvar=COLLECTION_VARIABLE, help="The collection file.", show_default=True),
 ]
-Replace = Annotated[bool, typer.Option("--replace", help="Overwrite an existing file.")]
+Replace = Annotated[bool, Option("--replace", help="Overwrite an existing file.")]
 Assessor = Annotated[
     str,
-    typer.Option(
+    Option(
         "-a", "--assessor", envvar=ASSESSOR_VARIABLE, help="Name of the assessor; prompted for once, then remembered."
     ),
 ]
 Format = Annotated[
     str,
-    typer.Option(
+    Option(
         "-f",
         "--format",
         help="Output format: table, csv, json, jsonl, latex, markdown.",

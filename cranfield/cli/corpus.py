@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+from typer import Argument, Option
 
 from cranfield.base.errors import CranfieldError, ProblemsFound
 from cranfield.base.registry import deferred
@@ -17,20 +18,16 @@ with deferred:
 app = typer.Typer(name="corpus", help="Documents and topics.", no_args_is_help=True, rich_markup_mode=None)
 
 
-Files = Annotated[
-    list[Path], typer.Argument(help="Files (also gzip, bz2, xz, zstd), a folder, or - for standard input.")
-]
-From = Annotated[
-    str | None, typer.Option("--from", help="The format, if it is not recognised (see cranfield formats).")
-]
-Encoding = Annotated[str, typer.Option(help="The encoding of the files, if not UTF-8 (latin-1, cp1252 …).")]
+Files = Annotated[list[Path], Argument(help="Files (also gzip, bz2, xz, zstd), a folder, or - for standard input.")]
+From = Annotated[str | None, Option("--from", help="The format, if it is not recognised (see cranfield formats).")]
+Encoding = Annotated[str, Option(help="The encoding of the files, if not UTF-8 (latin-1, cp1252 …).")]
 KeepGoing = Annotated[
-    bool, typer.Option("--keep-going", help="Load the valid records of a file with errors, and list the errors.")
+    bool, Option("--keep-going", help="Load the valid records of a file with errors, and list the errors.")
 ]
 _MINHASH = (
     "it only sets which pairs are compared; in Python, corpus.duplicates has the arguments permutations and seed"
 )
-Update = Annotated[bool, typer.Option("--update", help="Replace existing records that have different content.")]
+Update = Annotated[bool, Option("--update", help="Replace existing records that have different content.")]
 
 
 @app.command()
@@ -52,13 +49,13 @@ def add(
 
 @app.command()
 def topics(
-    files: Annotated[list[Path] | None, typer.Argument(help="Topic files; omit them to list the topics.")] = None,
+    files: Annotated[list[Path] | None, Argument(help="Topic files; omit them to list the topics.")] = None,
     collection: Collection = COLLECTION,
     from_: From = None,
     encoding: Encoding = "utf-8",
     ids: Annotated[
         Literal["given", "position"],
-        typer.Option(help="Use the ids in the file, or number topics 1, 2, 3 … (as the Cranfield qrels do)."),
+        Option(help="Use the ids in the file, or number topics 1, 2, 3 … (as the Cranfield qrels do)."),
     ] = "given",
     keep_going: KeepGoing = False,
     update: Update = False,
@@ -101,9 +98,9 @@ class _Narrator:
 
 @app.command()
 def show(
-    document: Annotated[str, typer.Argument(help="A document id; omit it to list the first documents.")] = "",
+    document: Annotated[str, Argument(help="A document id; omit it to list the first documents.")] = "",
     collection: Collection = COLLECTION,
-    count: Annotated[int, typer.Option("-n", "--count", min=1, help="How many to list.")] = 10,
+    count: Annotated[int, Option("-n", "--count", min=1, help="How many to list.")] = 10,
     format: Format = "table",
 ) -> None:
     """Show a document, or list the first ones."""
@@ -120,10 +117,10 @@ def show(
 
 @app.command()
 def search(
-    words: Annotated[list[str], typer.Argument(help="Query words; a phrase in double quotes inside single quotes.")],
+    words: Annotated[list[str], Argument(help="Query words; a phrase in double quotes inside single quotes.")],
     collection: Collection = COLLECTION,
-    count: Annotated[int, typer.Option("-n", "--count", min=1, help="How many hits.")] = 10,
-    every_word: Annotated[bool, typer.Option("--all", help="Only documents that contain every word.")] = False,
+    count: Annotated[int, Option("-n", "--count", min=1, help="How many hits.")] = 10,
+    every_word: Annotated[bool, Option("--all", help="Only documents that contain every word.")] = False,
     format: Format = "table",
 ) -> None:
     """Search the documents (BM25, best first)."""
@@ -141,13 +138,13 @@ def search(
 def duplicates(
     collection: Collection = COLLECTION,
     threshold: Annotated[
-        float, typer.Option(min=0.05, max=1.0, help="Minimum Jaccard similarity of word shingles of near-duplicates.")
+        float, Option(min=0.05, max=1.0, help="Minimum Jaccard similarity of word shingles of near-duplicates.")
     ] = 0.8,
-    shingle: Annotated[int, typer.Option(min=1, max=50, help="Words in a shingle.")] = 5,
+    shingle: Annotated[int, Option(min=1, max=50, help="Words in a shingle.")] = 5,
     permutations: Annotated[str | None, removed("--permutations", _MINHASH)] = None,
     seed: Annotated[str | None, removed("--seed", _MINHASH)] = None,
     stored: Annotated[
-        bool, typer.Option("--stored", help="Show the result of the latest search; do not search again.")
+        bool, Option("--stored", help="Show the result of the latest search; do not search again.")
     ] = False,
     format: Format = "table",
 ) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+from typer import Argument, Option
 
 from cranfield.base.registry import deferred
 from cranfield.base.tables import DATA_FORMATS
@@ -21,33 +22,29 @@ with deferred:
 
 Runs = Annotated[
     list[str] | None,
-    typer.Argument(help="Run files, or names of stored runs [default: all]. With --explain: RUN TOPIC [RUN]."),
+    Argument(help="Run files, or names of stored runs [default: all]. With --explain: RUN TOPIC [RUN]."),
 ]
-NoVerdict = Annotated[
-    bool, typer.Option("--no-verdict", help="Omit the effect of unjudged documents, and the verdicts.")
-]
+NoVerdict = Annotated[bool, Option("--no-verdict", help="Omit the effect of unjudged documents, and the verdicts.")]
 Measures = Annotated[
     list[str] | None,
-    typer.Option(
-        "-m", "--measure", help="A measure, such as nDCG@10 or map; repeatable. cranfield measures lists them."
-    ),
+    Option("-m", "--measure", help="A measure, such as nDCG@10 or map; repeatable. cranfield measures lists them."),
 ]
-BestFirst = Annotated[bool, typer.Option("--best-first", help="Sort runs by the first measure, best first.")]
-ByTopic = Annotated[bool, typer.Option("--by-topic", help="Scores of each topic, and the summary.")]
+BestFirst = Annotated[bool, Option("--best-first", help="Sort runs by the first measure, best first.")]
+ByTopic = Annotated[bool, Option("--by-topic", help="Scores of each topic, and the summary.")]
 Topics = Annotated[
-    str, typer.Option(help="Topics to average: qrels (all topics of the qrels), common, run, or a file of topic ids.")
+    str, Option(help="Topics to average: qrels (all topics of the qrels), common, run, or a file of topic ids.")
 ]
 Like = Annotated[
     Literal["9", "10"] | None,
-    typer.Option("--as", help="Break ties and round recall levels as trec_eval 9 or 10."),
+    Option("--as", help="Break ties and round recall levels as trec_eval 9 or 10."),
 ]
 Ties = Annotated[
     Literal["trec", "best", "worst", "expected"],
-    typer.Option(help="Tie order: by id as trec_eval, best or worst case, or the mean over all orders."),
+    Option(help="Tie order: by id as trec_eval, best or worst case, or the mean over all orders."),
 ]
 Duplicates = Annotated[
     str,
-    typer.Option(
+    Option(
         help="Near-duplicates of a higher-ranked document: plain (scored as any other), novelty (not relevant, by the"
         " clusters of the collection), or a file of clusters (document, tab, cluster)."
     ),
@@ -55,20 +52,18 @@ Duplicates = Annotated[
 Clusters = Annotated[str | None, removed("--clusters", "use --duplicates FILE")]
 LetterTest = Annotated[
     Literal["tukey", "t"] | None,
-    typer.Option(
+    Option(
         "--letters",
         help="Runs that do not differ significantly share a letter: Tukey's HSD, or paired t-tests with Holm.",
     ),
 ]
 Plot = Annotated[
     Path | None,
-    typer.Option(
-        help="Plot the first measure by topic (PNG, SVG, PDF); for iprec_at_recall, precision-recall curves."
-    ),
+    Option(help="Plot the first measure by topic (PNG, SVG, PDF); for iprec_at_recall, precision-recall curves."),
 ]
 Curve = Annotated[bool, removed("--curve", "use -m iprec_at_recall --plot FILE")]
-Explain = Annotated[bool, typer.Option("--explain", help="Show the ranked list of a run for one topic.")]
-Depth = Annotated[int, typer.Option(min=1, help="Number of ranks that --explain shows.")]
+Explain = Annotated[bool, Option("--explain", help="Show the ranked list of a run for one topic.")]
+Depth = Annotated[int, Option(min=1, help="Number of ranks that --explain shows.")]
 
 
 def evaluate(

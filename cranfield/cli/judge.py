@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from typer import Argument, Option
 
 from cranfield.base.errors import UsageError, quoted
 from cranfield.base.registry import deferred
@@ -31,22 +32,22 @@ app = typer.Typer(
 )
 
 
-Layer = Annotated[str, typer.Option(help="Layer of the judgments.")]
+Layer = Annotated[str, Option(help="Layer of the judgments.")]
 Layers = Annotated[
     list[str] | None,
-    typer.Option("--layer", help="A layer; repeatable, earlier layers take precedence. [default: main]"),
+    Option("--layer", help="A layer; repeatable, earlier layers take precedence. [default: main]"),
 ]
-Pool = Annotated[str, typer.Option(help="The pool. [default: the latest]")]
-Topics = Annotated[list[str] | None, typer.Option("--topic", help="Only this topic; repeatable.")]
+Pool = Annotated[str, Option(help="The pool. [default: the latest]")]
+Topics = Annotated[list[str] | None, Option("--topic", help="Only this topic; repeatable.")]
 Plain = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--plain",
         help="Judge line by line, without the full-screen interface: for pipes, scripts and screen readers.",
     ),
 ]
-BreakAfter = Annotated[int, typer.Option(min=0, help="Minutes of work before a break reminder; 0: never.")]
-Theme = Annotated[Literal["auto", "dark", "light"], typer.Option(help="Colour theme of the interface.")]
+BreakAfter = Annotated[int, Option(min=0, help="Minutes of work before a break reminder; 0: never.")]
+Theme = Annotated[Literal["auto", "dark", "light"], Option(help="Colour theme of the interface.")]
 # Options that were dropped; the hints go with the next version.
 _SIZES = "the limits are 3 and 100 expected relevant documents; in Python, try_ has the arguments few and many"
 NoBreaks = Annotated[bool, removed("--no-breaks", "use --break-after 0")]
@@ -58,7 +59,7 @@ TrialSeed = Annotated[
         "--seed", "the sample of a topic is selected once and kept; in Python, begin_trial has the argument seed"
     ),
 ]
-Language = Annotated[str, typer.Option(help="Language of the documents, for stemming highlighted words.")]
+Language = Annotated[str, Option(help="Language of the documents, for stemming highlighted words.")]
 
 
 @contextmanager
@@ -75,24 +76,20 @@ def judge(
     assessor: Assessor = "",
     topic: Topics = None,
     pool: Pool = "",
-    queue: Annotated[str, typer.Option(help="Judge a queue, such as a top-up or the documents of settle.")] = "",
-    layer: Annotated[str, typer.Option(help="Layer of the judgments. [default: main]")] = "",
+    queue: Annotated[str, Option(help="Judge a queue, such as a top-up or the documents of settle.")] = "",
+    layer: Annotated[str, Option(help="Layer of the judgments. [default: main]")] = "",
     order: Annotated[
         Literal["plan", "id", "random", "cluster"],
-        typer.Option(
-            help="Order of the documents of a topic: as pooled, by id, random, or near-duplicates together."
-        ),
+        Option(help="Order of the documents of a topic: as pooled, by id, random, or near-duplicates together."),
     ] = "plan",
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random order.")] = 0,
+    seed: Annotated[int, Option(min=0, help="Seed of the random order.")] = 0,
     rejudge: Annotated[
-        bool, typer.Option("--rejudge", help="Judge again what you judged under an older scale or older guidelines.")
+        bool, Option("--rejudge", help="Judge again what you judged under an older scale or older guidelines.")
     ] = False,
     plain: Plain = False,
     break_after: BreakAfter = 45,
     no_breaks: NoBreaks = False,
-    lease: Annotated[
-        int, typer.Option(min=1, help="Minutes until the lease of an unanswered document expires.")
-    ] = 10,
+    lease: Annotated[int, Option(min=1, help="Minutes until the lease of an unanswered document expires.")] = 10,
     theme: Theme = "auto",
     language: Language = "english",
 ) -> None:
@@ -146,30 +143,28 @@ def _share(text: str | None) -> float | None:
 @app.command()
 def assign(
     assessors: Annotated[
-        list[str] | None, typer.Argument(help="Names of assessors; without names, the assignments are listed.")
+        list[str] | None, Argument(help="Names of assessors; without names, the assignments are listed.")
     ] = None,
     collection: Collection = COLLECTION,
     topic: Annotated[
         list[str] | None,
-        typer.Option("--topic", help="Assign this topic; repeatable. [default: all unassigned topics]"),
+        Option("--topic", help="Assign this topic; repeatable. [default: all unassigned topics]"),
     ] = None,
-    pool: Annotated[str, typer.Option(help="The pool whose topics are assigned. [default: the latest]")] = "",
+    pool: Annotated[str, Option(help="The pool whose topics are assigned. [default: the latest]")] = "",
     together: Annotated[
-        bool, typer.Option("--together", help="All assessors share all these topics; the first one is primary.")
+        bool, Option("--together", help="All assessors share all these topics; the first one is primary.")
     ] = False,
-    again: Annotated[bool, typer.Option("--again", help="Reassign all topics.")] = False,
+    again: Annotated[bool, Option("--again", help="Reassign all topics.")] = False,
     overlap: Annotated[
-        str | None, typer.Option(help="Share of documents judged by several assessors, such as 20%.")
+        str | None, Option(help="Share of documents judged by several assessors, such as 20%.")
     ] = None,
-    by: Annotated[int, typer.Option(min=2, help="Assessors per document of the overlap.")] = 2,
+    by: Annotated[int, Option(min=2, help="Assessors per document of the overlap.")] = 2,
     probes: Annotated[
         str | None,
-        typer.Option(help="Share of answers followed by a consistency probe: an earlier document shown again."),
+        Option(help="Share of answers followed by a consistency probe: an earlier document shown again."),
     ] = None,
-    probe_after: Annotated[
-        int, typer.Option(min=1, help="Documents between a judgment and its probe, at least.")
-    ] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of overlap and probes.")] = 0,
+    probe_after: Annotated[int, Option(min=1, help="Documents between a judgment and its probe, at least.")] = 10,
+    seed: Annotated[int, Option(min=0, help="Seed of overlap and probes.")] = 0,
     format: Format = "table",
 ) -> None:
     """Assign topics to assessors in equal shares; plan overlap and consistency probes."""
@@ -195,13 +190,11 @@ def progress(
     collection: Collection = COLLECTION,
     by: Annotated[
         Literal["topic", "assessor", "cannot", "lease"],
-        typer.Option(
-            help="By topic, by assessor, documents that cannot be judged with reasons, or leased documents."
-        ),
+        Option(help="By topic, by assessor, documents that cannot be judged with reasons, or leased documents."),
     ] = "topic",
     pool: Pool = "",
-    queue: Annotated[str, typer.Option(help="A queue instead of a pool.")] = "",
-    layer: Annotated[str, typer.Option(help="The layer. [default: main]")] = "",
+    queue: Annotated[str, Option(help="A queue instead of a pool.")] = "",
+    layer: Annotated[str, Option(help="The layer. [default: main]")] = "",
     format: Format = "table",
 ) -> None:
     """Show the progress of judging, by topic or assessor."""
@@ -210,9 +203,7 @@ def progress(
 
 
 @app.command()
-def guidelines(
-    file: Annotated[Path, typer.Argument(help="A Markdown file.")], collection: Collection = COLLECTION
-) -> None:
+def guidelines(file: Annotated[Path, Argument(help="A Markdown file.")], collection: Collection = COLLECTION) -> None:
     """Replace the guidelines; judgments made under the old ones are kept and can be made again."""
     with opened(collection) as judging:
         console.show(judging.guidelines(file))
@@ -220,9 +211,9 @@ def guidelines(
 
 @app.command()
 def scale(
-    scale: Annotated[str, typer.Argument(help="As for init: binary, graded, '0=no, 1=yes', or a TOML file.")],
+    scale: Annotated[str, Argument(help="As for init: binary, graded, '0=no, 1=yes', or a TOML file.")],
     collection: Collection = COLLECTION,
-    relevant_from: Annotated[int | None, typer.Option(help="The lowest grade that counts as relevant.")] = None,
+    relevant_from: Annotated[int | None, Option(help="The lowest grade that counts as relevant.")] = None,
 ) -> None:
     """Replace the scale; judgments made on the old one are kept and can be made again."""
     with opened(collection) as judging:
@@ -231,14 +222,12 @@ def scale(
 
 @app.command(name="try")
 def try_topic(
-    topic: Annotated[str, typer.Argument(help="A topic of the collection.")],
+    topic: Annotated[str, Argument(help="A topic of the collection.")],
     collection: Collection = COLLECTION,
     assessor: Assessor = "",
-    accept: Annotated[
-        bool, typer.Option("--accept", help="Accept the topic: you become its primary assessor.")
-    ] = False,
-    refuse: Annotated[str | None, typer.Option(help="Refuse the topic, for this reason.")] = None,
-    show: Annotated[bool, typer.Option("--show", help="Only show the estimate.")] = False,
+    accept: Annotated[bool, Option("--accept", help="Accept the topic: you become its primary assessor.")] = False,
+    refuse: Annotated[str | None, Option(help="Refuse the topic, for this reason.")] = None,
+    show: Annotated[bool, Option("--show", help="Only show the estimate.")] = False,
     plain: Plain = False,
     format: Format = "table",
     few: Few = None,
@@ -259,12 +248,12 @@ def try_topic(
 
 @app.command("import")
 def import_(
-    file: Annotated[Path, typer.Argument(help="Qrels, or a table: topic, document, grade[, assessor, time, note].")],
+    file: Annotated[Path, Argument(help="Qrels, or a table: topic, document, grade[, assessor, time, note].")],
     collection: Collection = COLLECTION,
-    assessor: Annotated[str, typer.Option(help="The assessor, if the file does not name one.")] = "",
+    assessor: Annotated[str, Option(help="The assessor, if the file does not name one.")] = "",
     layer: Layer = "main",
     from_: Annotated[
-        str | None, typer.Option("--from", help="The format, if it is not recognised: see cranfield formats.")
+        str | None, Option("--from", help="The format, if it is not recognised: see cranfield formats.")
     ] = None,
 ) -> None:
     """Import judgments made elsewhere; importing the same file twice changes nothing."""
@@ -274,19 +263,19 @@ def import_(
 
 @app.command()
 def packet(
-    assessor: Annotated[str, typer.Argument(help="The assessor of the packet.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The packet to write.")],
+    assessor: Annotated[str, Argument(help="The assessor of the packet.")],
+    output: Annotated[Path, Option("-o", "--output", help="The packet to write.")],
     collection: Collection = COLLECTION,
     topic: Topics = None,
     pool: Pool = "",
-    queue: Annotated[str, typer.Option(help="A queue instead of a pool.")] = "",
+    queue: Annotated[str, Option(help="A queue instead of a pool.")] = "",
     order: Annotated[
-        Literal["plan", "id", "random", "cluster"], typer.Option(help="Order of the documents of a topic.")
+        Literal["plan", "id", "random", "cluster"], Option(help="Order of the documents of a topic.")
     ] = "plan",
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random order.")] = 0,
+    seed: Annotated[int, Option(min=0, help="Seed of the random order.")] = 0,
     days: Annotated[
         float,
-        typer.Option(min=0, max=365, help="Days for which the documents are reserved for the assessor; 0: none."),
+        Option(min=0, max=365, help="Days for which the documents are reserved for the assessor; 0: none."),
     ] = 14,
 ) -> None:
     """Write a judging packet: a small collection for one assessor, to be judged elsewhere."""
@@ -299,7 +288,7 @@ def packet(
 
 @app.command()
 def merge(
-    file: Annotated[Path, typer.Argument(help="A judged packet, or a copy of this collection.")],
+    file: Annotated[Path, Argument(help="A judged packet, or a copy of this collection.")],
     collection: Collection = COLLECTION,
     format: Format = "table",
 ) -> None:
@@ -310,22 +299,22 @@ def merge(
 
 @app.command("with")
 def with_(
-    command: Annotated[str, typer.Argument(help="A program that reads JSON lines and writes JSON lines.")],
-    judge: Annotated[str, typer.Option("--as", help="Name of the judge: NAME@VERSION.")],
+    command: Annotated[str, Argument(help="A program that reads JSON lines and writes JSON lines.")],
+    judge: Annotated[str, Option("--as", help="Name of the judge: NAME@VERSION.")],
     collection: Collection = COLLECTION,
     topic: Topics = None,
-    pool: Annotated[str, typer.Option(help="Only this pool. [default: all pools and all judged documents]")] = "",
+    pool: Annotated[str, Option(help="Only this pool. [default: all pools and all judged documents]")] = "",
     only: Annotated[
         Literal["all", "judged", "unjudged"],
-        typer.Option(help="All documents, or only those judged, or not judged, by people."),
+        Option(help="All documents, or only those judged, or not judged, by people."),
     ] = "all",
-    limit: Annotated[int | None, typer.Option(min=1, help="Number of documents, sampled at random.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random sample.")] = 0,
-    batch: Annotated[int, typer.Option(min=1, help="Documents per process.")] = 20,
-    parallel: Annotated[int, typer.Option(min=1, max=64, help="Parallel processes.")] = 1,
-    per_minute: Annotated[float, typer.Option(min=0, help="Documents per minute, in total; 0: no limit.")] = 0,
+    limit: Annotated[int | None, Option(min=1, help="Number of documents, sampled at random.")] = None,
+    seed: Annotated[int, Option(min=0, help="Seed of the random sample.")] = 0,
+    batch: Annotated[int, Option(min=1, help="Documents per process.")] = 20,
+    parallel: Annotated[int, Option(min=1, max=64, help="Parallel processes.")] = 1,
+    per_minute: Annotated[float, Option(min=0, help="Documents per minute, in total; 0: no limit.")] = 0,
     timeout: Annotated[
-        float, typer.Option(min=0.1, help="Seconds without an answer after which a process is killed.")
+        float, Option(min=0.1, help="Seconds without an answer after which a process is killed.")
     ] = 120,
     format: Format = "table",
 ) -> None:
@@ -356,14 +345,14 @@ def agreement(
     collection: Collection = COLLECTION,
     by: Annotated[
         str | None,
-        typer.Option(help="One table: overall, pair, topic, time, probes, confusion. [default: the main ones]"),
+        Option(help="One table: overall, pair, topic, time, probes, confusion. [default: the main ones]"),
     ] = None,
     layer: Layers = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the confidence intervals.")] = 1,
+    seed: Annotated[int, Option(min=0, help="Seed of the confidence intervals.")] = 1,
     draws: Annotated[
-        int, typer.Option(min=100, max=100_000, help="Bootstrap samples for the confidence intervals.")
+        int, Option(min=100, max=100_000, help="Bootstrap samples for the confidence intervals.")
     ] = 1000,
-    blocks: Annotated[int, typer.Option(min=1, max=100, help="Number of time periods.")] = 5,
+    blocks: Annotated[int, Option(min=1, max=100, help="Number of time periods.")] = 5,
     format: Format = "table",
 ) -> None:
     """Measure inter- and intra-assessor agreement, and its effect on the ranking of runs."""
@@ -380,10 +369,8 @@ def adjudicate(
     collection: Collection = COLLECTION,
     topic: Topics = None,
     layer: Layer = "main",
-    across: Annotated[
-        bool, typer.Option("--across", help="Only disagreements between relevant and not relevant.")
-    ] = False,
-    listed: Annotated[bool, typer.Option("--list", help="Only list the open cases, without names.")] = False,
+    across: Annotated[bool, Option("--across", help="Only disagreements between relevant and not relevant.")] = False,
+    listed: Annotated[bool, Option("--list", help="Only list the open cases, without names.")] = False,
     plain: Plain = False,
     format: Format = "table",
 ) -> None:
@@ -416,7 +403,7 @@ def adjudicate(
 def propagate(
     collection: Collection = COLLECTION,
     layer: Layer = "main",
-    exact: Annotated[bool, typer.Option("--exact", help="Only to exact duplicates.")] = False,
+    exact: Annotated[bool, Option("--exact", help="Only to exact duplicates.")] = False,
     format: Format = "table",
 ) -> None:
     """Propagate grades to the near-duplicates of judged documents."""

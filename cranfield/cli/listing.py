@@ -5,6 +5,7 @@ import sys
 from typing import Annotated, Any
 
 import typer
+from typer import Argument
 
 from cranfield.base.errors import UnknownName
 from cranfield.base.registry import Registry, deferred, described_options
@@ -37,7 +38,7 @@ def trec_eval(context: typer.Context) -> None:
 
 
 def measures(
-    name: Annotated[str, typer.Argument(help="A measure; all are listed without one.")] = "",
+    name: Annotated[str, Argument(help="A measure; all are listed without one.")] = "",
     format: Format = "table",
 ) -> None:
     """List the measures, or explain one."""
@@ -53,7 +54,7 @@ def formats(format: Format = "table") -> None:
 
 
 def strategies(
-    name: Annotated[str, typer.Argument(help="A strategy or a stopping rule; all are listed without one.")] = "",
+    name: Annotated[str, Argument(help="A strategy or a stopping rule; all are listed without one.")] = "",
     format: Format = "table",
 ) -> None:
     """List the pooling strategies and stopping rules, or explain one."""
@@ -65,7 +66,7 @@ def strategies(
 
 
 def tests(
-    name: Annotated[str, typer.Argument(help="A test or a correction. [default: list all]")] = "",  # noqa: PT028
+    name: Annotated[str, Argument(help="A test or a correction. [default: list all]")] = "",  # noqa: PT028
     format: Format = "table",  # noqa: PT028
 ) -> None:
     """List significance tests and corrections, or explain one."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from cranfield._version import __version__
 from cranfield.base.errors import CranfieldError, not_utf8
@@ -76,9 +77,9 @@ def program(command: str = "") -> typer.Typer:
 
 def _main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+        bool, Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
     ] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Log to standard error.")] = False,
+    verbose: Annotated[bool, Option("--verbose", help="Log to standard error.")] = False,
 ) -> None:
     if verbose:
         form = "%(relativeCreated)8d ms  %(name)s: %(message)s"

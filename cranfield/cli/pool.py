@@ -4,6 +4,7 @@ import shlex
 from typing import Annotated, Literal
 
 import typer
+from typer import Argument, Option
 
 from cranfield.base.errors import UsageError
 from cranfield.base.registry import deferred
@@ -18,10 +19,10 @@ app = typer.Typer(
 )
 
 
-Name = Annotated[str, typer.Option("--name", help="Name of the pool. [default: the latest]")]
+Name = Annotated[str, Option("--name", help="Name of the pool. [default: the latest]")]
 Seconds = Annotated[
     float | None,
-    typer.Option("--seconds-per-document", help="Seconds per document, instead of the measured or assumed speed."),
+    Option("--seconds-per-document", help="Seconds per document, instead of the measured or assumed speed."),
 ]
 _PAIRS_SHOWN = 20
 
@@ -30,25 +31,25 @@ _PAIRS_SHOWN = 20
 def build(
     plan: Annotated[
         str,
-        typer.Argument(help="The plan, for example 'depth 10' or 'depth 5; rrf until 100; sample 5% ranks=11-100'."),
+        Argument(help="The plan, for example 'depth 10' or 'depth 5; rrf until 100; sample 5% ranks=11-100'."),
     ],
     collection: Collection = COLLECTION,
-    name: Annotated[str, typer.Option(help="Name of the new pool.")] = "pool",
+    name: Annotated[str, Option(help="Name of the new pool.")] = "pool",
     run: Annotated[
-        list[str] | None, typer.Option("--run", help="Pool this run; repeatable. [default: all contributing runs]")
+        list[str] | None, Option("--run", help="Pool this run; repeatable. [default: all contributing runs]")
     ] = None,
-    priority: Annotated[int | None, typer.Option(min=1, help="Pool only runs up to this priority.")] = None,
+    priority: Annotated[int | None, Option(min=1, help="Pool only runs up to this priority.")] = None,
     topic: Annotated[
-        list[str] | None, typer.Option("--topic", help="Pool this topic; repeatable. [default: all topics]")
+        list[str] | None, Option("--topic", help="Pool this topic; repeatable. [default: all topics]")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed for all random draws.")] = 0,
+    seed: Annotated[int, Option(min=0, help="Seed for all random draws.")] = 0,
     order: Annotated[
         Literal["plan", "id", "random"],
-        typer.Option(help="Judging order: as in the plan, by document id, or random."),
+        Option(help="Judging order: as in the plan, by document id, or random."),
     ] = "plan",
     one_per_cluster: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--one-per-cluster", help="Pool one document of each near-duplicate cluster; it represents the others."
         ),
     ] = False,
@@ -74,11 +75,9 @@ def extend(
     name: Name = "",
     run: Annotated[
         list[str] | None,
-        typer.Option("--run", help="Add this run; repeatable. [default: all later contributing runs]"),
+        Option("--run", help="Add this run; repeatable. [default: all later contributing runs]"),
     ] = None,
-    topic: Annotated[
-        list[str] | None, typer.Option("--topic", help="Add this topic, which is not in the pool.")
-    ] = None,
+    topic: Annotated[list[str] | None, Option("--topic", help="Add this topic, which is not in the pool.")] = None,
 ) -> None:
     """Add later runs to a pool as a new version; no document is judged twice."""
     with console.collection(collection) as store:
@@ -88,12 +87,12 @@ def extend(
 
 @app.command("top-up")
 def top_up(
-    run: Annotated[str, typer.Argument(help="A stored run or a run file.")],
-    depth: Annotated[int, typer.Option(min=1, help="Cutoff down to which the run is to be judged.")],
+    run: Annotated[str, Argument(help="A stored run or a run file.")],
+    depth: Annotated[int, Option(min=1, help="Cutoff down to which the run is to be judged.")],
     collection: Collection = COLLECTION,
-    name: Annotated[str, typer.Option(help="Name of the queue. [default: top-up-RUN]")] = "",
+    name: Annotated[str, Option(help="Name of the queue. [default: top-up-RUN]")] = "",
     topic: Annotated[
-        list[str] | None, typer.Option("--topic", help="Only this topic; repeatable. [default: all topics]")
+        list[str] | None, Option("--topic", help="Only this topic; repeatable. [default: all topics]")
     ] = None,
     seconds_per_document: Seconds = None,
 ) -> None:
@@ -113,19 +112,15 @@ def show(
     collection: Collection = COLLECTION,
     name: Name = "",
     by_topic: Annotated[
-        bool, typer.Option("--by-topic", help="Size of each topic, documents judged, and the rule that ended it.")
+        bool, Option("--by-topic", help="Size of each topic, documents judged, and the rule that ended it.")
     ] = False,
-    by_group: Annotated[
-        bool, typer.Option("--by-group", help="Documents and unique documents of each group.")
-    ] = False,
+    by_group: Annotated[bool, Option("--by-group", help="Documents and unique documents of each group.")] = False,
     by_depth: Annotated[
-        bool, typer.Option("--by-depth", help="Documents that each greater depth would add, and their cost.")
+        bool, Option("--by-depth", help="Documents that each greater depth would add, and their cost.")
     ] = False,
-    versions: Annotated[
-        bool, typer.Option("--versions", help="The versions of the pool, with their hashes.")
-    ] = False,
+    versions: Annotated[bool, Option("--versions", help="The versions of the pool, with their hashes.")] = False,
     overlap: Annotated[
-        Literal["run", "group"] | None, typer.Option(help="Documents shared by each pair of runs or groups.")
+        Literal["run", "group"] | None, Option(help="Documents shared by each pair of runs or groups.")
     ] = None,
     seconds_per_document: Seconds = None,
     format: Format = "table",
@@ -146,8 +141,8 @@ def show(
 
 @app.command()
 def explain(
-    topic: Annotated[str, typer.Argument(help="Topic id.")],
-    document: Annotated[str, typer.Argument(help="Document id.")],
+    topic: Annotated[str, Argument(help="Topic id.")],
+    document: Annotated[str, Argument(help="Document id.")],
     collection: Collection = COLLECTION,
     name: Name = "",
     format: Format = "table",

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from cranfield.base.registry import deferred
 from cranfield.cli import console
@@ -16,27 +17,23 @@ with deferred:
 app = typer.Typer(name="qrels", help="One grade per topic and document.", no_args_is_help=True, rich_markup_mode=None)
 
 
-Which = Annotated[
-    str | None, typer.Argument(help="A release, a file, or now (the current judgments). [default: now]")
-]
+Which = Annotated[str | None, Argument(help="A release, a file, or now (the current judgments). [default: now]")]
 Layers = Annotated[
     list[str] | None,
-    typer.Option("--layer", help="A layer; repeatable: later layers add, and override nothing. [default: main]"),
+    Option("--layer", help="A layer; repeatable: later layers add, and override nothing. [default: main]"),
 ]
 RuleWords = Annotated[
     str,
-    typer.Option(
+    Option(
         "--rule",
         help=f"Merge rule, the first word that gives a grade decides: {', '.join(RULE_WORDS)}."
         " [default: the rule of the collection]",
     ),
 ]
-AsOf = Annotated[str, typer.Option(help="Judgments recorded up to this time (ISO 8601; a date means its end, UTC).")]
-UpToEvent = Annotated[int | None, typer.Option(min=0, help="Judgments up to the event with this number.")]
-Unjudged = Annotated[bool, typer.Option("--unjudged", help="Add pooled but unjudged documents, with grade -1.")]
-From = Annotated[
-    str | None, typer.Option("--from", help="The format, if it is not recognised: see cranfield formats.")
-]
+AsOf = Annotated[str, Option(help="Judgments recorded up to this time (ISO 8601; a date means its end, UTC).")]
+UpToEvent = Annotated[int | None, Option(min=0, help="Judgments up to the event with this number.")]
+Unjudged = Annotated[bool, Option("--unjudged", help="Add pooled but unjudged documents, with grade -1.")]
+From = Annotated[str | None, Option("--from", help="The format, if it is not recognised: see cranfield formats.")]
 
 
 def _selection(
@@ -54,15 +51,11 @@ def _selection(
 def export(
     which: Which = None,
     collection: Collection = COLLECTION,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Output file. [default: standard output]")
-    ] = None,
+    output: Annotated[Path | None, Option("-o", "--output", help="Output file. [default: standard output]")] = None,
     replace: Replace = False,
-    to: Annotated[str, typer.Option("--to", help="Output format: see cranfield formats.")] = "trec",
-    binary: Annotated[
-        bool, typer.Option("--binary", help="1 for relevant and 0 for not relevant, by the scale.")
-    ] = False,
-    binary_from: Annotated[int | None, typer.Option(min=1, help="The same, relevant from this grade on.")] = None,
+    to: Annotated[str, Option("--to", help="Output format: see cranfield formats.")] = "trec",
+    binary: Annotated[bool, Option("--binary", help="1 for relevant and 0 for not relevant, by the scale.")] = False,
+    binary_from: Annotated[int | None, Option(min=1, help="The same, relevant from this grade on.")] = None,
     unjudged: Unjudged = False,
     layer: Layers = None,
     rule: RuleWords = "",
@@ -81,17 +74,17 @@ def export(
 
 @app.command()
 def release(
-    name: Annotated[str, typer.Argument(help="Name of the release.")],
+    name: Annotated[str, Argument(help="Name of the release.")],
     collection: Collection = COLLECTION,
     layer: Layers = None,
     rule: RuleWords = "",
     as_of: AsOf = "",
     up_to_event: UpToEvent = None,
     unjudged: Unjudged = False,
-    note: Annotated[str, typer.Option(help="A note, stored with the release.")] = "",
+    note: Annotated[str, Option(help="A note, stored with the release.")] = "",
     bundle: Annotated[
         Path | None,
-        typer.Option(help="Also write a folder to publish: topics, qrels, pool, runs, cards, checksums."),
+        Option(help="Also write a folder to publish: topics, qrels, pool, runs, cards, checksums."),
     ] = None,
     format: Format = "table",
 ) -> None:
@@ -104,11 +97,11 @@ def release(
 
 @app.command("import")
 def import_(
-    file: Annotated[Path, typer.Argument(help="A qrels file, compressed or not.")],
-    name: Annotated[str, typer.Option("--name", help="Name of the release.")],
+    file: Annotated[Path, Argument(help="A qrels file, compressed or not.")],
+    name: Annotated[str, Option("--name", help="Name of the release.")],
     collection: Collection = COLLECTION,
     from_: From = None,
-    note: Annotated[str, typer.Option(help="A note, stored with the release.")] = "",
+    note: Annotated[str, Option(help="A note, stored with the release.")] = "",
 ) -> None:
     """Release the qrels of a file (cranfield judge import turns them into judgments)."""
     with console.collection(collection) as store:
@@ -119,7 +112,7 @@ def import_(
 @app.command("list")
 def list_(
     collection: Collection = COLLECTION,
-    name: Annotated[str, typer.Option("--name", help="Show the manifest of one release.")] = "",
+    name: Annotated[str, Option("--name", help="Show the manifest of one release.")] = "",
     format: Format = "table",
 ) -> None:
     """List the releases, and count the judgments in each layer."""
@@ -130,13 +123,13 @@ def list_(
 
 @app.command()
 def diff(
-    before: Annotated[str, typer.Argument(help="A release, a file, or now.")],
-    after: Annotated[str, typer.Argument(help="A release, a file, or now.")],
+    before: Annotated[str, Argument(help="A release, a file, or now.")],
+    after: Annotated[str, Argument(help="A release, a file, or now.")],
     collection: Collection = COLLECTION,
     layer: Layers = None,
     unjudged: Unjudged = False,
-    by_topic: Annotated[bool, typer.Option("--by-topic", help="Count the changes of each topic.")] = False,
-    matrix: Annotated[bool, typer.Option("--matrix", help="Count the pairs by grade before and after.")] = False,
+    by_topic: Annotated[bool, Option("--by-topic", help="Count the changes of each topic.")] = False,
+    matrix: Annotated[bool, Option("--matrix", help="Count the pairs by grade before and after.")] = False,
     format: Format = "table",
 ) -> None:
     """Compare two sets of qrels: judgments added, removed and changed."""
@@ -150,7 +143,7 @@ def diff(
 def licence(
     text: Annotated[
         str | None,
-        typer.Argument(help="A name, like CC-BY-4.0, or a sentence; '' removes it. [default: show the licence]"),
+        Argument(help="A name, like CC-BY-4.0, or a sentence; '' removes it. [default: show the licence]"),
     ] = None,
     collection: Collection = COLLECTION,
 ) -> None:
@@ -165,9 +158,7 @@ def licence(
 
 @app.command()
 def rule(
-    words: Annotated[
-        str, typer.Argument(help="The rule, like adjudicated,majority,latest. [default: show the rule]")
-    ] = "",
+    words: Annotated[str, Argument(help="The rule, like adjudicated,majority,latest. [default: show the rule]")] = "",
     collection: Collection = COLLECTION,
 ) -> None:
     """Show or set the rule by which this collection merges judgments."""

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
+from typer import Option
 
 from cranfield.base.errors import UsageError
 from cranfield.base.registry import deferred
@@ -18,21 +18,21 @@ with deferred:
 
 Output = Annotated[
     Path | None,
-    typer.Option("-o", "--output", help="Output file: .html or .md. [default: report.html beside the collection]"),
+    Option("-o", "--output", help="Output file: .html or .md. [default: report.html beside the collection]"),
 ]
 Measures = Annotated[
     list[str] | None,
-    typer.Option("-m", "--measure", help="A measure; repeatable. [default: nDCG@10, AP, P@10]"),
+    Option("-m", "--measure", help="A measure; repeatable. [default: nDCG@10, AP, P@10]"),
 ]
-Public = Annotated[bool, typer.Option("--public", help="Omit the names of assessors and the titles of documents.")]
-Tables = Annotated[Path | None, typer.Option(help="Also write every table to this folder.")]
+Public = Annotated[bool, Option("--public", help="Omit the names of assessors and the titles of documents.")]
+Tables = Annotated[Path | None, Option(help="Also write every table to this folder.")]
 TableFormat = Annotated[
     Literal["csv", "json", "jsonl", "latex", "markdown"],
-    typer.Option("-f", "--format", help="Format of the tables."),
+    Option("-f", "--format", help="Format of the tables."),
 ]
-Figures = Annotated[Path | None, typer.Option(help="Also write every figure to this folder.")]
-FigureKind = Annotated[Literal["svg", "png", "pdf"], typer.Option(help="Format of the figures.")]
-CardFile = Annotated[Path | None, typer.Option("--card", help="Also write the collection card (JSON).")]
+Figures = Annotated[Path | None, Option(help="Also write every figure to this folder.")]
+FigureKind = Annotated[Literal["svg", "png", "pdf"], Option(help="Format of the figures.")]
+CardFile = Annotated[Path | None, Option("--card", help="Also write the collection card (JSON).")]
 
 
 def report(

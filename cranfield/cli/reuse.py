@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+from typer import Argument, Option
 
 from cranfield.base.errors import UsageError
 from cranfield.base.registry import deferred
@@ -17,45 +18,41 @@ with deferred:
     from cranfield.reuse import tables
     from cranfield.workflows.reuse import field
 
-Runs = Annotated[
-    list[str] | None, typer.Argument(help="Run files, or names of stored runs [default: all stored runs].")
-]
-QrelsWord = Annotated[
-    str | None, typer.Option("--qrels", help="A qrels file, a release, or now (the current judgments).")
-]
+Runs = Annotated[list[str] | None, Argument(help="Run files, or names of stored runs [default: all stored runs].")]
+QrelsWord = Annotated[str | None, Option("--qrels", help="A qrels file, a release, or now (the current judgments).")]
 SkipBad = Annotated[
-    bool, typer.Option("--skip-bad", help="Go on without run files that have errors; they are named as warnings.")
+    bool, Option("--skip-bad", help="Go on without run files that have errors; they are named as warnings.")
 ]
-Measures = Annotated[list[str] | None, typer.Option("-m", "--measure", help="A measure; repeatable.")]
-Groups = Annotated[Path | None, typer.Option(help="A file of run tag, group, and pooled or new, separated by tabs.")]
-PoolDepth = Annotated[int | None, typer.Option(min=1, help="The pool depth.")]
-CardFile = Annotated[Path | None, typer.Option("--card", help="The card of a published collection.")]
-PoolName = Annotated[str, typer.Option("--pool", help="A pool [default: the latest].")]
+Measures = Annotated[list[str] | None, Option("-m", "--measure", help="A measure; repeatable.")]
+Groups = Annotated[Path | None, Option(help="A file of run tag, group, and pooled or new, separated by tabs.")]
+PoolDepth = Annotated[int | None, Option(min=1, help="The pool depth.")]
+CardFile = Annotated[Path | None, Option("--card", help="The card of a published collection.")]
+PoolName = Annotated[str, Option("--pool", help="A pool [default: the latest].")]
 ThresholdValues = Annotated[
     list[str] | None,
-    typer.Option("--threshold", help="Set a threshold for this call, as NAME=NUMBER; repeatable. See --thresholds."),
+    Option("--threshold", help="Set a threshold for this call, as NAME=NUMBER; repeatable. See --thresholds."),
 ]
-Layers = Annotated[list[str] | None, typer.Option("--layer", help="A layer of judgments; repeatable.")]
+Layers = Annotated[list[str] | None, Option("--layer", help="A layer of judgments; repeatable.")]
 ClosureWord = Annotated[
     Literal["at-k", "list", "open"],
-    typer.Option(
+    Option(
         help="Which unjudged documents may be relevant: down to the cutoff, in the whole ranking, or also beyond it."
     ),
 ]
 Further = Annotated[
-    int, typer.Option(min=0, help="With --closure open: assumed number of relevant documents that no run retrieved.")
+    int, Option(min=0, help="With --closure open: assumed number of relevant documents that no run retrieved.")
 ]
-ShowThresholds = Annotated[bool, typer.Option("--thresholds", help="Show the thresholds.")]
-KeepThresholds = Annotated[bool, typer.Option("--keep", help="Save the thresholds in this collection.")]
+ShowThresholds = Annotated[bool, Option("--thresholds", help="Show the thresholds.")]
+KeepThresholds = Annotated[bool, Option("--keep", help="Save the thresholds in this collection.")]
 ByTopic = Annotated[bool, removed("--by-topic", "use --table topics")]
 Estimates = Annotated[bool, removed("--estimates", "the table of runs has the expected loss and its upper end")]
-WriteCard = Annotated[Path | None, typer.Option(help="Write the card of the pool to this file.")]
-Plot = Annotated[Path | None, typer.Option(help="Write plots of pool bias to this folder (SVG).")]
+WriteCard = Annotated[Path | None, Option(help="Write the card of the pool to this file.")]
+Plot = Annotated[Path | None, Option(help="Write plots of pool bias to this folder (SVG).")]
 OneTable = Annotated[
     Part | None,
-    typer.Option("--table", help="Only this table, in any format [default for csv, json and jsonl: runs]."),
+    Option("--table", help="Only this table, in any format [default for csv, json and jsonl: runs]."),
 ]
-Describe = Annotated[bool, typer.Option("--describe", help="Describe every run in sentences.")]
+Describe = Annotated[bool, Option("--describe", help="Describe every run in sentences.")]
 
 
 def reuse(

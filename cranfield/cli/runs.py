@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+from typer import Argument, Option
 
 from cranfield.base.errors import UsageError, quoted
 from cranfield.base.registry import deferred
@@ -19,19 +20,17 @@ with deferred:
 app = typer.Typer(name="runs", help="Ranked runs of systems.", no_args_is_help=True, rich_markup_mode=None)
 
 
-Files = Annotated[
-    list[Path], typer.Argument(help="Run files (also compressed), or a runs.toml that describes several.")
-]
+Files = Annotated[list[Path], Argument(help="Run files (also compressed), or a runs.toml that describes several.")]
 Order = Annotated[
     Literal["score", "rank", "file"] | None,
-    typer.Option(help="The order of the run: by score (the default, as trec_eval), by rank, or as in the file."),
+    Option(help="The order of the run: by score (the default, as trec_eval), by rank, or as in the file."),
 ]
 Names = Annotated[
-    Literal["tag", "file"] | None, typer.Option(help="Name runs by their tag (the default) or by their file.")
+    Literal["tag", "file"] | None, Option(help="Name runs by their tag (the default) or by their file.")
 ]
-MaxDepth = Annotated[int, typer.Option(min=1, help="Documents per topic; more are an error.")]
-MinDepth = Annotated[int, typer.Option(min=0, help="Documents per topic; fewer give a warning.")]
-Name = Annotated[str, typer.Argument(help="The run's name: see cranfield runs list.")]
+MaxDepth = Annotated[int, Option(min=1, help="Documents per topic; more are an error.")]
+MinDepth = Annotated[int, Option(min=0, help="Documents per topic; fewer give a warning.")]
+Name = Annotated[str, Argument(help="The run's name: see cranfield runs list.")]
 
 
 @app.command()
@@ -45,7 +44,7 @@ def check(
     min_depth: MinDepth = 1,
     repair: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help="Write corrected copies to this folder, where all errors can be fixed automatically, and files"
             " without errors as they are."
         ),
@@ -71,14 +70,14 @@ def check(
 def submit(
     files: Files,
     collection: Collection = COLLECTION,
-    group: Annotated[str | None, typer.Option(help="The group (team) that submits the runs.")] = None,
-    family: Annotated[str | None, typer.Option(help="The kind of system: lexical, dense, manual …")] = None,
+    group: Annotated[str | None, Option(help="The group (team) that submits the runs.")] = None,
+    family: Annotated[str | None, Option(help="The kind of system: lexical, dense, manual …")] = None,
     contributing: Annotated[
-        bool | None, typer.Option("--contributing/--new", help="May the runs contribute to the pool?")
+        bool | None, Option("--contributing/--new", help="May the runs contribute to the pool?")
     ] = None,
-    priority: Annotated[int | None, typer.Option(min=1, max=1000, help="1 is pooled first.")] = None,
-    description: Annotated[str | None, typer.Option(help="A sentence about the system.")] = None,
-    name: Annotated[str | None, typer.Option(help="The name of a single run, instead of its tag.")] = None,
+    priority: Annotated[int | None, Option(min=1, max=1000, help="1 is pooled first.")] = None,
+    description: Annotated[str | None, Option(help="A sentence about the system.")] = None,
+    name: Annotated[str | None, Option(help="The name of a single run, instead of its tag.")] = None,
     from_: From = None,
     order: Order = None,
     names: Names = None,
@@ -112,7 +111,7 @@ def submit(
 @app.command("list")
 def list_(
     collection: Collection = COLLECTION,
-    withdrawn: Annotated[bool, typer.Option("--withdrawn", help="Show withdrawn runs too.")] = False,
+    withdrawn: Annotated[bool, Option("--withdrawn", help="Show withdrawn runs too.")] = False,
     format: Format = "table",
 ) -> None:
     """List the runs of the collection."""
@@ -135,9 +134,9 @@ def export(
     name: Name,
     collection: Collection = COLLECTION,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The file to write; the default is standard output.")
+        Path | None, Option("-o", "--output", help="The file to write; the default is standard output.")
     ] = None,
-    to: Annotated[str, typer.Option("--to", help="The run format to write.")] = "trec",
+    to: Annotated[str, Option("--to", help="The run format to write.")] = "trec",
     replace: Replace = False,
 ) -> None:
     """Export a run as an equivalent file."""
@@ -149,7 +148,7 @@ def export(
 @app.command(options_metavar="--because TEXT [OPTIONS]")
 def withdraw(
     name: Name,
-    because: Annotated[str, typer.Option(help="The reason; it is stored with the run.")],
+    because: Annotated[str, Option(help="The reason; it is stored with the run.")],
     collection: Collection = COLLECTION,
 ) -> None:
     """Withdraw a run; its history is kept."""
@@ -160,19 +159,19 @@ def withdraw(
 
 @app.command()
 def make(
-    system: Annotated[str, typer.Argument(help="The system; omit it to list all systems.")] = "",
+    system: Annotated[str, Argument(help="The system; omit it to list all systems.")] = "",
     collection: Collection = COLLECTION,
     option: Annotated[
-        list[str] | None, typer.Option("-s", "--set", help="An option of the system, NAME=VALUE; may be repeated.")
+        list[str] | None, Option("-s", "--set", help="An option of the system, NAME=VALUE; may be repeated.")
     ] = None,
     field: Annotated[
-        list[str] | None, typer.Option("--field", help="Topic fields to search with: title, description, narrative.")
+        list[str] | None, Option("--field", help="Topic fields to search with: title, description, narrative.")
     ] = None,
-    depth: Annotated[int, typer.Option(min=1, help="Documents per topic.")] = 1000,
-    tag: Annotated[str, typer.Option(help="The tag of the run. [default: the name of the system]")] = "",
+    depth: Annotated[int, Option(min=1, help="Documents per topic.")] = 1000,
+    tag: Annotated[str, Option(help="The tag of the run. [default: the name of the system]")] = "",
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="The file to write; - is standard output. [default: TAG.run]"),
+        Option("-o", "--output", help="The file to write; - is standard output. [default: TAG.run]"),
     ] = None,
     replace: Replace = False,
     format: Format = "table",

@@ -3,20 +3,21 @@
 from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from cranfield.cli import console
 from cranfield.cli.console import COLLECTION, Collection, Format, removed
 from cranfield.cli.reuse import CardFile, ClosureWord, Groups, Layers, Measures, PoolDepth, PoolName, QrelsWord
 
-RunWord = Annotated[str, typer.Argument(help="A run file, or the name of a stored run.")]
+RunWord = Annotated[str, Argument(help="A run file, or the name of a stored run.")]
 OtherWord = Annotated[
     str | None,
-    typer.Argument(help="The other run; without it, the interval of the run's score is narrowed."),
+    Argument(help="The other run; without it, the interval of the run's score is narrowed."),
 ]
-QueueName = Annotated[str, typer.Option("--queue", help="Save the documents as a queue for cranfield judge --queue.")]
-Layer = Annotated[str, typer.Option("--into", help="The layer for the judgments of the queue.")]
+QueueName = Annotated[str, Option("--queue", help="Save the documents as a queue for cranfield judge --queue.")]
+Layer = Annotated[str, Option("--into", help="The layer for the judgments of the queue.")]
 ToSafe = Annotated[bool, removed("--to-safe", "call settle with one run")]
-All = Annotated[bool, typer.Option("--all", help="The whole queue, not only what suffices if nothing is relevant.")]
+All = Annotated[bool, Option("--all", help="The whole queue, not only what suffices if nothing is relevant.")]
 
 
 def settle(

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from cranfield.base.errors import UsageError
 from cranfield.base.registry import deferred
@@ -18,38 +19,36 @@ with deferred:
 
 Plans = Annotated[
     list[str] | None,
-    typer.Option("--plan", help="A plan to simulate, as for pool build; repeatable. [default: depths 1 to 100]"),
+    Option("--plan", help="A plan to simulate, as for pool build; repeatable. [default: depths 1 to 100]"),
 ]
 Budgets = Annotated[
-    str, typer.Option(help="Simulate the plans at these budgets, as in 500,1000,2000: documents over all topics.")
+    str, Option(help="Simulate the plans at these budgets, as in 500,1000,2000: documents over all topics.")
 ]
 Groups = Annotated[
     Path | None,
-    typer.Option(help="File of groups: run tag, group, and pooled (a contributing run) or new, separated by tabs."),
+    Option(help="File of groups: run tag, group, and pooled (a contributing run) or new, separated by tabs."),
 ]
 Outsiders = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--outsiders", help="Also replay every plan without each group: the expected loss of a non-contributing run."
     ),
 ]
 ToDepth = Annotated[
     int | None,
-    typer.Option("--forecast", min=1, help="Instead of plans: cost and expected yield of pools down to this depth."),
+    Option("--forecast", min=1, help="Instead of plans: cost and expected yield of pools down to this depth."),
 ]
 Wanted = Annotated[
-    float | None, typer.Option(min=0.0, help="Also give the number of topics needed to detect this difference.")
+    float | None, Option(min=0.0, help="Also give the number of topics needed to detect this difference.")
 ]
-Power = Annotated[float, typer.Option(min=0.01, max=0.999, help="Power of that test, for --difference.")]
+Power = Annotated[float, Option(min=0.01, max=0.999, help="Power of that test, for --difference.")]
 RelevantFrom = Annotated[
     int | None,
-    typer.Option(
-        min=1, help="Lowest grade that counts as relevant. [default: that of the collection's scale, else 1]"
-    ),
+    Option(min=1, help="Lowest grade that counts as relevant. [default: that of the collection's scale, else 1]"),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Seed for all random draws.")]
+Seed = Annotated[int, Option(min=0, help="Seed for all random draws.")]
 Plot = Annotated[
-    Path | None, typer.Option(help="Plot yield and rank correlation against cost into this file (PNG, SVG, PDF).")
+    Path | None, Option(help="Plot yield and rank correlation against cost into this file (PNG, SVG, PDF).")
 ]
 
 
