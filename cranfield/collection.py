@@ -124,10 +124,7 @@ class Files(Inputs):
         """What was given; nothing is read for that."""
         known = self.called or tuple(next(iter(self._runs.values()), (None, {}))[1])
         names = known or tuple(Path(one).name if isinstance(one, str) else one.tag for one in self.given)
-        found: dict[str, Value] = {
-            "qrels": called(cast("Path | Qrels", self.given_qrels)),
-            "runs": listed(names),
-        }
+        found: dict[str, Value] = {"qrels": called(cast("Path | Qrels", self.given_qrels)), "runs": listed(names)}
         groups = cast("tuple[runs_reading.Member, ...]", self.pool_options.groups or ())
         if groups:
             pooled = sum(one.pooled for one in groups)
@@ -421,11 +418,7 @@ class Plots:
         return evaluate_figures.draw_strips(self._scores(measure, runs, topics).scores, on=ax or figures.shown_axes)
 
     def precision_recall(
-        self,
-        *,
-        runs: Sequence[str] | None = None,
-        topics: PathLike | Sequence[str] = "qrels",
-        ax: Axes | None = None,
+        self, *, runs: Sequence[str] | None = None, topics: PathLike | Sequence[str] = "qrels", ax: Axes | None = None
     ) -> Axes:
         """Interpolated precision at the eleven recall levels, averaged over topics, one line per run.
 

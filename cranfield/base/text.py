@@ -33,10 +33,7 @@ def visible(text: str) -> str:
     directional overrides, exotic line separators and lone surrogates become `<U+202E>` and the like.
     Right-to-left letters stay as they are: ordering them is the terminal's work.
     """
-    return _HOSTILE.sub(
-        lambda match: _PICTURES.get(ord(match.group())) or f"<U+{ord(match.group()):04X}>",
-        text,
-    )
+    return _HOSTILE.sub(lambda match: _PICTURES.get(ord(match.group())) or f"<U+{ord(match.group()):04X}>", text)
 
 
 def visible_line(text: str) -> str:

@@ -131,9 +131,7 @@ def backup(
     console.say(f"copied {collection} to {file} ({file.stat().st_size:,} bytes)")
 
 
-def demo(
-    folder: Annotated[Path, Argument(help="Folder for the demonstration.")] = Path("cranfield-demo"),
-) -> None:
+def demo(folder: Annotated[Path, Argument(help="Folder for the demonstration.")] = Path("cranfield-demo")) -> None:
     """Run every stage on the shipped collection."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is not empty; choose a new folder for the demonstration")

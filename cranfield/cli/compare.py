@@ -67,8 +67,7 @@ _SAME_QRELS = "compare the runs themselves: cranfield compare RUN RUN… --qrels
 SavedScores = Annotated[str | None, removed("--scores", _SAME_QRELS)]
 Mixed = Annotated[bool, removed("--allow-mixed-qrels", _SAME_QRELS)]
 Tolerance = Annotated[
-    str | None,
-    removed("--tolerance", "equal scores are ties; in Python, compare has the argument tolerance"),
+    str | None, removed("--tolerance", "equal scores are ties; in Python, compare has the argument tolerance")
 ]
 Power = Annotated[str | None, removed("--power", "power is 0.8; in Python, compare has the argument power")]
 

@@ -67,8 +67,7 @@ def removed(option: str, instead: str, **settings: Any) -> Any:
 
 
 Collection = Annotated[
-    Path,
-    Option("-C", "--collection", envvar=COLLECTION_VARIABLE, help="The collection file.", show_default=True),
+    Path, Option("-C", "--collection", envvar=COLLECTION_VARIABLE, help="The collection file.", show_default=True)
 ]
 Replace = Annotated[bool, Option("--replace", help="Overwrite an existing file.")]
 Assessor = Annotated[

@@ -35,8 +35,7 @@ Topics = Annotated[
     str, Option(help="Topics to average: qrels (all topics of the qrels), common, run, or a file of topic ids.")
 ]
 Like = Annotated[
-    Literal["9", "10"] | None,
-    Option("--as", help="Break ties and round recall levels as trec_eval 9 or 10."),
+    Literal["9", "10"] | None, Option("--as", help="Break ties and round recall levels as trec_eval 9 or 10.")
 ]
 Ties = Annotated[
     Literal["trec", "best", "worst", "expected"],

@@ -34,8 +34,7 @@ app = typer.Typer(
 
 Layer = Annotated[str, Option(help="Layer of the judgments.")]
 Layers = Annotated[
-    list[str] | None,
-    Option("--layer", help="A layer; repeatable, earlier layers take precedence. [default: main]"),
+    list[str] | None, Option("--layer", help="A layer; repeatable, earlier layers take precedence. [default: main]")
 ]
 Pool = Annotated[str, Option(help="The pool. [default: the latest]")]
 Topics = Annotated[list[str] | None, Option("--topic", help="Only this topic; repeatable.")]
@@ -147,8 +146,7 @@ def assign(
     ] = None,
     collection: Collection = COLLECTION,
     topic: Annotated[
-        list[str] | None,
-        Option("--topic", help="Assign this topic; repeatable. [default: all unassigned topics]"),
+        list[str] | None, Option("--topic", help="Assign this topic; repeatable. [default: all unassigned topics]")
     ] = None,
     pool: Annotated[str, Option(help="The pool whose topics are assigned. [default: the latest]")] = "",
     together: Annotated[
@@ -160,8 +158,7 @@ def assign(
     ] = None,
     by: Annotated[int, Option(min=2, help="Assessors per document of the overlap.")] = 2,
     probes: Annotated[
-        str | None,
-        Option(help="Share of answers followed by a consistency probe: an earlier document shown again."),
+        str | None, Option(help="Share of answers followed by a consistency probe: an earlier document shown again.")
     ] = None,
     probe_after: Annotated[int, Option(min=1, help="Documents between a judgment and its probe, at least.")] = 10,
     seed: Annotated[int, Option(min=0, help="Seed of overlap and probes.")] = 0,
@@ -274,8 +271,7 @@ def packet(
     ] = "plan",
     seed: Annotated[int, Option(min=0, help="Seed of the random order.")] = 0,
     days: Annotated[
-        float,
-        Option(min=0, max=365, help="Days for which the documents are reserved for the assessor; 0: none."),
+        float, Option(min=0, max=365, help="Days for which the documents are reserved for the assessor; 0: none.")
     ] = 14,
 ) -> None:
     """Write a judging packet: a small collection for one assessor, to be judged elsewhere."""
@@ -344,8 +340,7 @@ def with_(
 def agreement(
     collection: Collection = COLLECTION,
     by: Annotated[
-        str | None,
-        Option(help="One table: overall, pair, topic, time, probes, confusion. [default: the main ones]"),
+        str | None, Option(help="One table: overall, pair, topic, time, probes, confusion. [default: the main ones]")
     ] = None,
     layer: Layers = None,
     seed: Annotated[int, Option(min=0, help="Seed of the confidence intervals.")] = 1,

@@ -38,8 +38,7 @@ def trec_eval(context: typer.Context) -> None:
 
 
 def measures(
-    name: Annotated[str, Argument(help="A measure; all are listed without one.")] = "",
-    format: Format = "table",
+    name: Annotated[str, Argument(help="A measure; all are listed without one.")] = "", format: Format = "table"
 ) -> None:
     """List the measures, or explain one."""
     if name:

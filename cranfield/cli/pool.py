@@ -30,8 +30,7 @@ _PAIRS_SHOWN = 20
 @app.command()
 def build(
     plan: Annotated[
-        str,
-        Argument(help="The plan, for example 'depth 10' or 'depth 5; rrf until 100; sample 5% ranks=11-100'."),
+        str, Argument(help="The plan, for example 'depth 10' or 'depth 5; rrf until 100; sample 5% ranks=11-100'.")
     ],
     collection: Collection = COLLECTION,
     name: Annotated[str, Option(help="Name of the new pool.")] = "pool",
@@ -44,8 +43,7 @@ def build(
     ] = None,
     seed: Annotated[int, Option(min=0, help="Seed for all random draws.")] = 0,
     order: Annotated[
-        Literal["plan", "id", "random"],
-        Option(help="Judging order: as in the plan, by document id, or random."),
+        Literal["plan", "id", "random"], Option(help="Judging order: as in the plan, by document id, or random.")
     ] = "plan",
     one_per_cluster: Annotated[
         bool,
@@ -74,8 +72,7 @@ def extend(
     collection: Collection = COLLECTION,
     name: Name = "",
     run: Annotated[
-        list[str] | None,
-        Option("--run", help="Add this run; repeatable. [default: all later contributing runs]"),
+        list[str] | None, Option("--run", help="Add this run; repeatable. [default: all later contributing runs]")
     ] = None,
     topic: Annotated[list[str] | None, Option("--topic", help="Add this topic, which is not in the pool.")] = None,
 ) -> None:

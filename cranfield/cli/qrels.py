@@ -83,8 +83,7 @@ def release(
     unjudged: Unjudged = False,
     note: Annotated[str, Option(help="A note, stored with the release.")] = "",
     bundle: Annotated[
-        Path | None,
-        Option(help="Also write a folder to publish: topics, qrels, pool, runs, cards, checksums."),
+        Path | None, Option(help="Also write a folder to publish: topics, qrels, pool, runs, cards, checksums.")
     ] = None,
     format: Format = "table",
 ) -> None:
@@ -142,8 +141,7 @@ def diff(
 @app.command()
 def licence(
     text: Annotated[
-        str | None,
-        Argument(help="A name, like CC-BY-4.0, or a sentence; '' removes it. [default: show the licence]"),
+        str | None, Argument(help="A name, like CC-BY-4.0, or a sentence; '' removes it. [default: show the licence]")
     ] = None,
     collection: Collection = COLLECTION,
 ) -> None:

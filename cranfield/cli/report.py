@@ -21,14 +21,12 @@ Output = Annotated[
     Option("-o", "--output", help="Output file: .html or .md. [default: report.html beside the collection]"),
 ]
 Measures = Annotated[
-    list[str] | None,
-    Option("-m", "--measure", help="A measure; repeatable. [default: nDCG@10, AP, P@10]"),
+    list[str] | None, Option("-m", "--measure", help="A measure; repeatable. [default: nDCG@10, AP, P@10]")
 ]
 Public = Annotated[bool, Option("--public", help="Omit the names of assessors and the titles of documents.")]
 Tables = Annotated[Path | None, Option(help="Also write every table to this folder.")]
 TableFormat = Annotated[
-    Literal["csv", "json", "jsonl", "latex", "markdown"],
-    Option("-f", "--format", help="Format of the tables."),
+    Literal["csv", "json", "jsonl", "latex", "markdown"], Option("-f", "--format", help="Format of the tables.")
 ]
 Figures = Annotated[Path | None, Option(help="Also write every figure to this folder.")]
 FigureKind = Annotated[Literal["svg", "png", "pdf"], Option(help="Format of the figures.")]

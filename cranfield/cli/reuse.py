@@ -49,8 +49,7 @@ Estimates = Annotated[bool, removed("--estimates", "the table of runs has the ex
 WriteCard = Annotated[Path | None, Option(help="Write the card of the pool to this file.")]
 Plot = Annotated[Path | None, Option(help="Write plots of pool bias to this folder (SVG).")]
 OneTable = Annotated[
-    Part | None,
-    Option("--table", help="Only this table, in any format [default for csv, json and jsonl: runs]."),
+    Part | None, Option("--table", help="Only this table, in any format [default for csv, json and jsonl: runs].")
 ]
 Describe = Annotated[bool, Option("--describe", help="Describe every run in sentences.")]
 

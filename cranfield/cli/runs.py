@@ -170,8 +170,7 @@ def make(
     depth: Annotated[int, Option(min=1, help="Documents per topic.")] = 1000,
     tag: Annotated[str, Option(help="The tag of the run. [default: the name of the system]")] = "",
     output: Annotated[
-        Path | None,
-        Option("-o", "--output", help="The file to write; - is standard output. [default: TAG.run]"),
+        Path | None, Option("-o", "--output", help="The file to write; - is standard output. [default: TAG.run]")
     ] = None,
     replace: Replace = False,
     format: Format = "table",

@@ -11,8 +11,7 @@ from cranfield.cli.reuse import CardFile, ClosureWord, Groups, Layers, Measures,
 
 RunWord = Annotated[str, Argument(help="A run file, or the name of a stored run.")]
 OtherWord = Annotated[
-    str | None,
-    Argument(help="The other run; without it, the interval of the run's score is narrowed."),
+    str | None, Argument(help="The other run; without it, the interval of the run's score is narrowed.")
 ]
 QueueName = Annotated[str, Option("--queue", help="Save the documents as a queue for cranfield judge --queue.")]
 Layer = Annotated[str, Option("--into", help="The layer for the judgments of the queue.")]

@@ -129,11 +129,7 @@ class Merged:
 
 
 def merged(
-    opinions: Opinions,
-    *,
-    rule: Rule = DEFAULT_RULE,
-    primary: Primary | None = None,
-    layers: Sequence[str] = (MAIN,),
+    opinions: Opinions, *, rule: Rule = DEFAULT_RULE, primary: Primary | None = None, layers: Sequence[str] = (MAIN,)
 ) -> Merged:
     """Choose one opinion for each pair. A pair for which no name of the rule gives a grade is left out."""
     pairs = opinions.pairs

@@ -182,10 +182,7 @@ LONGEST_ID, LONGEST_TAG = 1000, 100
 
 def long_ids(rows: Rows) -> Iterator[Problem]:
     """Tell topic and document ids that are too long, with all their lines."""
-    for noun, ids, codes in (
-        ("topic", rows.topic_ids, rows.topics),
-        ("document", rows.document_ids, rows.documents),
-    ):
+    for noun, ids, codes in (("topic", rows.topic_ids, rows.topics), ("document", rows.document_ids, rows.documents)):
         # Their bytes are counted first, since that is almost always enough.
         if (pc.max(pc.binary_length(ids)).as_py() or 0) <= LONGEST_ID:
             continue

@@ -210,11 +210,7 @@ class Run:
     def __iter__(self) -> Iterator[tuple[str, list[str], Scores]]:
         """(topic, documents, scores) per topic, best document first."""
         for topic, start, end in zip(self.topic_ids.to_pylist(), self.offsets, self.offsets[1:], strict=False):
-            yield (
-                topic,
-                taken(self.document_ids, self.documents[start:end]).to_pylist(),
-                self.scores[start:end],
-            )
+            yield (topic, taken(self.document_ids, self.documents[start:end]).to_pylist(), self.scores[start:end])
 
     def __eq__(self, other: object) -> bool:
         """Whether tag, order and content are the same; the coding of documents does not matter."""

@@ -213,13 +213,7 @@ class Corpus:
         return Hits(tuple(stored.search(self._store, query, limit=count, every_word=every_word)))
 
     def duplicates(
-        self,
-        *,
-        threshold: float = 0.8,
-        shingle: int = 5,
-        permutations: int = 128,
-        seed: int = 1,
-        search: bool = True,
+        self, *, threshold: float = 0.8, shingle: int = 5, permutations: int = 128, seed: int = 1, search: bool = True
     ) -> Duplicates:
         """Find clusters of exact and near duplicates and store them in place of the ones before.
 

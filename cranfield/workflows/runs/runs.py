@@ -185,11 +185,7 @@ class Runs:
     """
 
     def __init__(
-        self,
-        store: Store | None,
-        *,
-        hint: Callable[[str], str] = "cranfield {}".format,
-        progress: Progress = silent,
+        self, store: Store | None, *, hint: Callable[[str], str] = "cranfield {}".format, progress: Progress = silent
     ) -> None:
         self._given, self._hint, self._progress = store, hint, progress
 
