@@ -1,7 +1,5 @@
 """Build information-retrieval test collections, and say of every score how far it can be trusted."""
 
-from __future__ import annotations
-
 from cranfield._version import __version__
 from cranfield.base.errors import CranfieldError
 from cranfield.collection import Opened, open_collection, open_files

@@ -1,7 +1,5 @@
 """`python -m cranfield`, and the command itself."""
 
-from __future__ import annotations
-
 import gc
 import signal
 

@@ -1,7 +1,5 @@
 """SQLite, and nothing but SQLite: where the nouns are kept."""
 
-from __future__ import annotations
-
 from cranfield.store.store import Store, create_store, open_store
 
 __all__ = ["Store", "create_store", "open_store"]

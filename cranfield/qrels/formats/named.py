@@ -1,7 +1,5 @@
 """Rows that name their columns: JSON lines, and tables under a header, as BEIR ships its qrels."""
 
-from __future__ import annotations
-
 from cranfield.qrels.reading import NamedColumns, qrels_formats
 
 qrels_formats.register("jsonl")(
