@@ -127,7 +127,7 @@ def _scale_from(content: Mapping[str, Any], *, file: str, relevant_from: int | N
 def _entry_problems(index: int, entry: Any) -> list[str]:
     if not isinstance(entry, dict):
         return [f"grade {index} is not a table"]
-    kinds: dict[str, tuple[type, ...]] = {"grade": (int,), "label": (str,), "gain": (int, float), "text": (str,)}
+    kinds = {"grade": (int,), "label": (str,), "gain": (int, float), "text": (str,)}
     problems = [f"grade {index} has no {quoted(name)}" for name in ("grade", "label") if name not in entry]
     problems += [f"grade {index} has an unknown entry {quoted(name)}" for name in entry if name not in kinds]
     problems += [

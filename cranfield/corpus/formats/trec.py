@@ -172,7 +172,7 @@ def _sorted_out(
 
     A field loses the label that repeats its tag, as in `<num> Number: 101`.
     """
-    found: dict[str, str] = {name: value for name, value in given.items() if value}
+    found = {name: value for name, value in given.items() if value}
     metadata: dict[str, str] = {}
     for part in fields:
         label = labels[part.name].match(part.raw) if part.name in labels else None

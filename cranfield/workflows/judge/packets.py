@@ -165,7 +165,7 @@ def _not_of_the_packet(
     fresh: Sequence[Event], finds: Sequence[Find], facts: PacketFacts, pairs: Collection[Pair]
 ) -> Iterator[Problem]:
     assessor, layer = facts.assessor, facts.layer
-    places: dict[tuple[str, str], list[str]] = {
+    places = {
         ("other-assessor", f"the packet is for {quoted(assessor)}, but others judged in it"): [
             quoted(event.assessor) for event in fresh if event.assessor != assessor
         ],

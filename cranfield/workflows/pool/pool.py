@@ -78,7 +78,7 @@ class Pool:
         if not chosen:
             raise InputError(f"no run has a priority up to {priority}")
         pooled = inputs.pooled_runs(store, chosen)
-        wanted: Sequence[str] | None = topics or None
+        wanted = topics or None
         if not topics and (refused := judging.refused_topics(store)):
             wanted = [topic for topic in build.checked_topics(parsed, pooled, None) if topic not in refused]
         built = build.build(
