@@ -25,7 +25,8 @@ from cranfield.runs.run import (
     ranked,
     ranking,
     tie_groups,
-    tie_groups_only_in_float32,
+    ties,
+    ties_only_in_float32,
     worth_a_matrix,
 )
 
@@ -75,7 +76,7 @@ def order_problems(rows: Rows, *, order: Order) -> Iterator[Problem]:
     if order != "score":
         return
     scores, offsets = scored.by_score.scores, scored.by_topic.offsets
-    exact, rounded = tie_groups(scores, offsets), tie_groups_only_in_float32(scores, offsets)
+    exact, rounded = (tie_groups(find(scores, offsets), offsets) for find in (ties, ties_only_in_float32))
     if exact.documents:
         ranks = f"; in {counted(conflicts.reordered_ties, 'topic')} the rank column breaks them differently"
         text = f"{_number(exact)} are tied with another document of the topic"

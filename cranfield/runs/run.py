@@ -355,17 +355,14 @@ def _members(tied: Mask) -> Mask:
     return members
 
 
-def tie_groups(scores: NDArray[np.floating], offsets: Places) -> Ties:
-    """Count the documents that share their score with another of their topic; the scores are in ranked order."""
-    return _counted(_members(ties(scores, offsets)), offsets)
+def tie_groups(tied: Mask, offsets: Places) -> Ties:
+    """Count the documents that tie with another of their topic, and the topics that have some."""
+    running = running_sum(_members(tied))
+    by_topic = running[offsets[1:]] - running[offsets[:-1]]
+    return Ties(int(by_topic.sum()), int(np.count_nonzero(by_topic)))
 
 
-def tie_groups_only_in_float32(scores: Scores, offsets: Places) -> Ties:
-    """Count the documents in ties that arise only by rounding to 32 bits. The scores are in ranked order."""
-    return _counted(_members(_ties_only_in_float32(scores, offsets)), offsets)
-
-
-def _ties_only_in_float32(scores: Scores, offsets: Places) -> Mask:
+def ties_only_in_float32(scores: Scores, offsets: Places) -> Mask:
     """The ties of scores as 32-bit floats that hold at least two different doubles, as `ties` gives them."""
     rounded = ties(as_float32(scores), offsets)
     new = rounded & ~ties(scores, offsets)
@@ -376,12 +373,6 @@ def _ties_only_in_float32(scores: Scores, offsets: Places) -> Mask:
     mixed[group[new]] = True
     rounded &= mixed[group]
     return rounded
-
-
-def _counted(members: Mask, offsets: Places) -> Ties:
-    running = running_sum(members)
-    by_topic = running[offsets[1:]] - running[offsets[:-1]]
-    return Ties(int(by_topic.sum()), int(np.count_nonzero(by_topic)))
 
 
 def as_float32(scores: Scores) -> NDArray[np.float32]:
@@ -399,7 +390,7 @@ def order_as_float32(run: Run) -> Places | None:
     """
     if run.order != "score":
         return None
-    return _by_id_descending(_ties_only_in_float32(run.scores, run.offsets), run.documents, run.document_ids)
+    return _by_id_descending(ties_only_in_float32(run.scores, run.offsets), run.documents, run.document_ids)
 
 
 # Lists of about the same length as the rows of a matrix, which numpy sorts all at once, each within the cache.

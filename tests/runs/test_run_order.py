@@ -20,7 +20,8 @@ from cranfield.runs.run import (
     order_as_float32,
     ranked,
     tie_groups,
-    tie_groups_only_in_float32,
+    ties,
+    ties_only_in_float32,
 )
 
 Row = tuple[str, str, float, int]
@@ -123,10 +124,11 @@ def test_ties_are_counted_as_a_person_would(listed):
                 exact.append((topic, 1))
             if len(set((scores[floats == single] + 0.0).tolist())) > 1:
                 rounded.append((topic, 1))
-    assert tie_groups(run.scores, run.offsets) == Ties(len(exact), len({topic for topic, _ in exact}))
-    assert tie_groups_only_in_float32(run.scores, run.offsets) == Ties(
-        len(rounded), len({topic for topic, _ in rounded})
+    assert tie_groups(ties(run.scores, run.offsets), run.offsets) == Ties(
+        len(exact), len({topic for topic, _ in exact})
     )
+    only_rounded = ties_only_in_float32(run.scores, run.offsets)
+    assert tie_groups(only_rounded, run.offsets) == Ties(len(rounded), len({topic for topic, _ in rounded}))
 
 
 @given(runs())

@@ -9,7 +9,7 @@ import pytest
 from cranfield.base.files import Source
 from cranfield.runs.check import Expectations, check, rank_conflicts, repair
 from cranfield.runs.reading import read_rows, run_formats
-from cranfield.runs.run import ranked, tie_groups
+from cranfield.runs.run import ranked, tie_groups, ties
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 TREC_2 = SHARED / "trec-2-adhoc"
@@ -42,7 +42,7 @@ def test_every_known_defect_is_found_with_the_right_count(expected):
         "max_depth": int(np.diff(rows.by_topic.offsets).max()),
         "topics_in_run": 50 - counts.get("missing-topic", 0),
         "dup_docs": counts.get("repeated-document", 0),
-        "topics_with_ties": tie_groups(run.scores, run.offsets).topics,
+        "topics_with_ties": tie_groups(ties(run.scores, run.offsets), run.offsets).topics,
         "topics_score_vs_rank_order_differ": conflicts.contradicted + conflicts.reordered_ties,
     } == {
         key: int(expected[key])
