@@ -336,23 +336,6 @@ class Lists:
         return Found(cell, places - self.offsets[cell] + 1, self.grades[places], starts)
 
 
-@dataclass(frozen=True, eq=False)
-class Ideal:
-    """The best possible ranking of each topic: the gains above 0 of all its documents, falling.
-
-    `rank` counts from 1 within a topic; `starts` as in `Found`. `highest` is the topic's top gain.
-    """
-
-    topic: Counts
-    rank: Counts
-    gain: Values
-    starts: Counts
-
-    def total(self, values: Values) -> Values:
-        """Add one value per document up for each topic, from the first rank to the last."""
-        return np.asarray(np.bincount(self.topic, weights=values, minlength=len(self.starts) - 1), dtype=np.float64)
-
-
 def gain_function(gain: Gain, gains: GradeGains) -> Gains:
     """The function from grades to gains; grades that `gains` does not name keep their ordinary gain."""
 
@@ -365,8 +348,8 @@ def gain_function(gain: Gain, gains: GradeGains) -> Gains:
     return function
 
 
-def ideal_of(lists: Lists, gains: Gains) -> Ideal:
-    """The ideal rankings under a gain function."""
+def ideal_of(lists: Lists, gains: Gains) -> Found:
+    """The best possible ranking of each topic, as a cell: all its documents with a gain above 0, by falling gain."""
     gain = gains(lists.levels)
     order = np.argsort(-gain, kind="stable")
     order = order[gain[order] > 0]
@@ -374,8 +357,8 @@ def ideal_of(lists: Lists, gains: Gains) -> Ideal:
     per_topic = counts.sum(axis=1)
     starts = running_sum(per_topic)
     topic = np.repeat(np.arange(len(per_topic)), per_topic)
-    flat = np.repeat(np.tile(gain[order], len(per_topic)), counts.ravel())
-    return Ideal(topic, np.arange(1, len(topic) + 1) - starts[topic], flat, starts)
+    grade = np.repeat(np.tile(lists.levels[order], len(per_topic)), counts.ravel())
+    return Found(topic, np.arange(1, len(topic) + 1) - starts[topic], grade, starts)
 
 
 def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic] | float) -> Values:

@@ -89,8 +89,9 @@ def ideal_discounted_cumulated_gain(
 
     Parameters as in DCG. It depends on the topic only. Source: trec_eval ideal_dcg.
     """
-    ideal = ideal_of(lists, gain_function(gain, gains))
-    worth = ideal.gain / discounts(ideal.rank, discount, base)
+    function = gain_function(gain, gains)
+    ideal = ideal_of(lists, function)
+    worth = function(ideal.grade) / discounts(ideal.rank, discount, base)
     if cutoff is not None:
         worth = np.where(ideal.rank <= cutoff, worth, 0.0)
     return ideal.total(worth)[lists.topics]
@@ -129,13 +130,13 @@ def ndcg_at_relevant(lists: Lists, *, gains: GradeGains = ()) -> Values:
     worth = gain / log2_of_ranks(found.rank)
     dcg, whole = found.running(worth), found.total(worth)
     ideal = ideal_of(lists, function)
-    steps = _cumulated(ideal.gain / log2_of_ranks(ideal.rank), ideal.starts)
-    size = np.diff(ideal.starts)[lists.topics]
+    ideal_worth = function(ideal.grade) / log2_of_ranks(ideal.rank)
+    steps, size = ideal.running(ideal_worth), ideal.count[lists.topics]
     has_gain = gain > 0
     places = np.minimum(found.rank, size[found.cell])[has_gain]
     reached = steps[ideal.starts[lists.topics[found.cell[has_gain]]] + places - 1] if len(steps) else places * 1.0
     rising = found.where(has_gain)
-    full = ideal.total(ideal.gain / log2_of_ranks(ideal.rank))[lists.topics]
+    full = ideal.total(ideal_worth)[lists.topics]
     total = rising.total(ratio(dcg[has_gain], reached)) + ratio((size - rising.count) * whole, full)
     return np.where(total > 0, ratio(total, size), 0.0)
 
@@ -154,11 +155,12 @@ def ndcg_at_levels(lists: Lists, *, gains: GradeGains = (), rel: int = 1) -> Val
     total, count = np.zeros(len(lists)), np.zeros(len(lists))
     depth = np.zeros(len(lists), dtype=np.int64)
     ideal = ideal_of(lists, function)
-    ideal_worth = ideal.gain / log2_of_ranks(ideal.rank)
+    ideal_gain = function(ideal.grade)
+    ideal_worth = ideal_gain / log2_of_ranks(ideal.rank)
     for step in sorted({value for value in level_gain.tolist() if value > 0}, reverse=True):
         here = lists.level_counts[:, level_gain == step].sum(axis=1)
         depth += here[lists.topics]
-        best = np.bincount(ideal.topic, ideal_worth * (ideal.gain >= step), minlength=len(here))[lists.topics]
+        best = ideal.total(ideal_worth * (ideal_gain >= step))[lists.topics]
         above = found.where(found.rank <= depth[found.cell])
         value = ratio(above.total(worth[found.rank <= depth[found.cell]]), best)
         counted = here[lists.topics] > 0
@@ -182,15 +184,15 @@ def normalized_gain(lists: Lists, *, gains: GradeGains = ()) -> Values:
     gain = function(found.grade)
     gained = found.running(gain)
     ideal = ideal_of(lists, function)
-    steps = _cumulated(np.maximum(ideal.gain, 1.0), ideal.starts)
-    size = np.diff(ideal.starts)[lists.topics[found.cell]]
+    ideal_gain = function(ideal.grade)
+    steps, size = ideal.running(np.maximum(ideal_gain, 1.0)), ideal.count[lists.topics[found.cell]]
     inside = np.minimum(found.rank, size)
     at = ideal.starts[lists.topics[found.cell]] + inside - 1
     cost = np.where(inside > 0, steps[at] if len(steps) else 0.0, 0.0) + (found.rank - inside)
     terms = np.zeros(len(found))
     has_gain = gain != 0
     terms[has_gain] = gain[has_gain] / log2((2 + cost - gained)[has_gain])
-    return ratio(found.total(terms), ideal.total(ideal.gain)[lists.topics])
+    return ratio(found.total(terms), ideal.total(ideal_gain)[lists.topics])
 
 
 @measure("Q", "QMeasure", graded=True, interval="q")
@@ -210,7 +212,7 @@ def q_measure(
 
     found = lists.relevant(rel).within(cutoff)
     ideal = ideal_of(lists, function)
-    steps = _cumulated(ideal.gain, ideal.starts)
+    steps = ideal.running(function(ideal.grade))
     relevant = lists.relevant_count(rel)
     best = steps[ideal.starts[lists.topics[found.cell]] + np.minimum(found.rank, relevant[found.cell]) - 1]
     gained = found.running(found.grade.astype(float))
@@ -228,14 +230,6 @@ def discounts(rank: Counts, discount: Discount, base: float) -> Values:
     if discount == "log2":
         return log2_of_ranks(rank)
     return np.maximum(log2_of_ranks(rank, shift=0) / float(np.log2(base)), 1.0)
-
-
-def _cumulated(values: Values, starts: Counts) -> Values:
-    """Running sums that begin anew at each start, added in order."""
-    sums = np.empty(len(values))
-    for start, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
-        np.add.accumulate(values[start:end], out=sums[start:end])
-    return sums
 
 
 # User models: RBP and ERR.
