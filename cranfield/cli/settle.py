@@ -1,6 +1,6 @@
 """`cranfield settle`: the few documents to judge to decide between two runs."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from typer import Argument, Option
@@ -16,7 +16,11 @@ OtherWord = Annotated[
 QueueName = Annotated[str, Option("--queue", help="Save the documents as a queue for cranfield judge --queue.")]
 Layer = Annotated[str, Option("--into", help="The layer for the judgments of the queue.")]
 ToSafe = Annotated[bool, removed("--to-safe", "call settle with one run")]
-All = Annotated[bool, Option("--all", help="The whole queue, not only what suffices if nothing is relevant.")]
+All = Annotated[bool, Option("--all", help="The whole queue, not only what is expected to suffice.")]
+Until = Annotated[
+    Literal["certain", "likely"],
+    Option(help="Judge until no grade can change which run is ahead, or until that has a probability of 95%."),
+]
 
 
 def settle(
@@ -30,6 +34,7 @@ def settle(
     pool: PoolName = "",
     layer: Layers = None,
     closure: ClosureWord = "at-k",
+    until: Until = "certain",
     everything: All = False,
     queue: QueueName = "",
     into: Layer = "main",
@@ -48,6 +53,7 @@ def settle(
             other,
             measures=measure or ("nDCG@10",),
             closure=closure,
+            until=until,
             everything=everything,
             queue=queue,
             into=into,

@@ -266,11 +266,11 @@ class OpenScore:
         return values[:, self.unjudged.topic]
 
     @cached_property
-    def weights(self) -> Values:
-        """The weight of each unjudged document in the difference; above 0 where it is good for the first run.
+    def worth(self) -> Values:
+        """What the label of each unjudged document can do to the summary of each run: runs by documents.
 
-        For sums of weights by how much its label can move the difference; for RR and Success by how much it does so
-        when no other is relevant; else by how much its being not relevant narrows the intervals.
+        For sums of weights that is exact; for RR and Success it is what a relevant document does when no other is
+        relevant; else by how much its being not relevant narrows the interval.
         """
         ranks = self.unjudged.ranks
         share = 1.0 / max(len(self.topics), 1) if self.measure.aggregate == "mean" else 1.0
@@ -279,7 +279,7 @@ class OpenScore:
             if not self.is_sum:
                 moved = np.maximum(self._values, moved) - self._values
             span = float(self.gains.max() - self.gains.min() if self.is_sum else self.gains.max())
-            return np.asarray(span * (moved[0] - moved[1] if len(ranks) == 2 else moved[0]) * share)
+            return np.asarray(span * moved * share)
         lists, narrowed = with_highest_grade(self.alignment.lists, self.highest), np.zeros(ranks.shape)
         for run, own in enumerate(ranks):
             here = np.flatnonzero(own > 0)
@@ -287,10 +287,19 @@ class OpenScore:
             narrowed[run, here] = width_reductions(
                 self.measure, lists, cells, own[here], reach=self.reach, further=self.further
             )
-        narrowed = np.maximum(narrowed, 0.0)
-        if len(ranks) == 1:
-            return np.asarray(narrowed[0] * share)
-        return np.asarray(np.where(narrowed[0] >= narrowed[1], 1.0, -1.0) * (narrowed[0] + narrowed[1]) * share)
+        return np.asarray(np.maximum(narrowed, 0.0) * share)
+
+    @cached_property
+    def weights(self) -> Values:
+        """The weight of each unjudged document in the difference; above 0 where it is good for the first run.
+
+        By how much its label can move the difference, or, where the intervals of two scores are subtracted, narrows
+        both of them together.
+        """
+        mine, other = self.worth if len(self.worth) == 2 else (self.worth[0], np.zeros_like(self.worth[0]))
+        if self.gains is not None:
+            return np.asarray(mine - other)
+        return np.asarray(np.where(mine >= other, 1.0, -1.0) * (mine + other))
 
     @property
     def order(self) -> Counts:

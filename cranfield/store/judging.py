@@ -367,6 +367,13 @@ queue_documents = Query[list[tuple[str, int]]](
 )
 """(document, position) of one topic of a queue."""
 
+settled_pairs = Query[list[tuple[str, str]]](
+    """SELECT topic, document FROM queue_entries JOIN queues ON number = queue WHERE purpose = 'settle'
+       EXCEPT SELECT topic, document FROM pool_entries""",
+    lambda rows: [(row[0], row[1]) for row in rows],
+)
+"""(topic, document) of all that was asked for to decide between runs, and that no pool has."""
+
 
 # How judging goes on, over all assessors: counts, seconds, refusals.
 

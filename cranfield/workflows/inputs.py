@@ -60,6 +60,7 @@ CHOICES: Mapping[str, tuple[object, ...]] = {
     "duplicates": ("plain", "novelty"),
     "letters": (None, "tukey", "t"),
     "closure": ("at-k", "list", "open"),
+    "until": ("certain", "likely"),
 }
 NAMES_SHOWN = 12
 """How many runs are named where what is open is shown."""
@@ -190,17 +191,21 @@ class Inputs:
         *,
         measures: str | Sequence[str] = ("nDCG@10",),
         closure: Literal["at-k", "list", "open"] = "at-k",
+        until: Literal["certain", "likely"] = "certain",
         everything: bool = False,
         queue: str = "",
         into: str = "main",
     ) -> settling.Queue:
         """Find the documents whose judgments decide between two runs; for one run, those that make it SAFE.
 
-        One row for each document, the most influential first: those that suffice if none of them is relevant, or
-        with `everything` all that could matter. `queue` stores them in the collection for `cranfield judge --queue`;
-        their judgments go into the layer `into`. `attrs["notes"]` summarises the comparison.
+        One row for each document, in the order that is expected to decide soonest: `until` it is certain which run
+        is ahead, or likely (95%). `expected` judgments should do, between `expected_low` and `expected_high`, and
+        `worst_case` whatever the grades. With `everything` all documents that could matter are listed. `queue` stores
+        them in the collection for `cranfield judge --queue`; their judgments go into the layer `into`.
+        `attrs["notes"]` summarises the comparison.
         """
-        return settling.settle(self, first, second, measures, closure, everything=everything, queue=queue, into=into)
+        options: Any = {"until": until, "everything": everything, "queue": queue, "into": into}
+        return settling.settle(self, first, second, measures, closure, **options)
 
     def simulate(
         self,

@@ -15,12 +15,13 @@ from cranfield.base.text import counted, now
 from cranfield.compare.significance import student
 from cranfield.evaluate import align
 from cranfield.evaluate.measure import Measure
-from cranfield.reuse import assess, intervals, pairs, verdict
+from cranfield.qrels.qrels import qrels_of
+from cranfield.reuse import assess, intervals, labels, pairs, verdict
 from cranfield.reuse import settle as settling
 from cranfield.reuse.assess import Assessment
 from cranfield.reuse.pairs import Claim, OpenScore, QueuedDocument
 from cranfield.store import documents as stored_documents
-from cranfield.store import judging
+from cranfield.store import judging as stored_judging
 from cranfield.store.store import Store
 from cranfield.workflows.inputs import Inputs, refuse_unknown
 from cranfield.workflows.pool.show import ASSUMED_SECONDS, Speed, judging_speed
@@ -37,14 +38,35 @@ NEIGHBOURS = 10
 
 @dataclass(frozen=True)
 class Queue(Result):
-    """The documents to judge, the heaviest first, and how the runs stand. `kept` are those that were queued."""
+    """The documents to judge, in the order in which they decide soonest, and how the runs stand.
+
+    `plans` say for each document which measure it is listed for, and how many judgments are expected to decide.
+    `kept` are those that were queued.
+    """
 
     documents: Sequence[QueuedDocument]
+    plans: Sequence[tuple[str, settling.Settlement]]
     kept: int | None
     notes: Sequence[str]
 
     def table(self) -> Table:
-        """Give one row for each document."""
+        """Give one row for each document; the expected number of judgments is the same in all rows of a measure."""
+        (people,) = self.tables()
+        numbers = [
+            (measure, *(plan.expected or (None, None, None)), plan.for_certain) for measure, plan in self.plans
+        ]
+        columns = [
+            Column("measure"),
+            Column("expected", kind="number", digits=1, meaning="judgments that are expected to decide"),
+            Column("expected_low", kind="number", meaning="the fewest in draws of the labels"),
+            Column("expected_high", kind="number", meaning="the most in draws of the labels"),
+            Column("worst_case", kind="number", meaning="judgments that decide whatever the grades"),
+        ]
+        rows = [(*one, *more) for one, more in zip(people.rows, numbers, strict=True)]
+        return table_of([*people.columns, *columns], rows, caption=people.caption)
+
+    def tables(self) -> Sequence[Table]:
+        """Give people the documents alone: the notes tell the numbers."""
         rows = [(one.topic, one.document, one.weight, one.run, one.rank, one.other_rank) for one in self.documents]
         columns = [
             Column("topic"),
@@ -54,7 +76,7 @@ class Queue(Result):
             Column("rank", kind="number"),
             Column("other_rank", "rank in other run", "number"),
         ]
-        return table_of(columns, rows, caption="Documents to judge, by weight" if rows else "Nothing to judge")
+        return [table_of(columns, rows, caption="Documents to judge, in order" if rows else "Nothing to judge")]
 
 
 def settle(
@@ -64,15 +86,17 @@ def settle(
     measures: str | Sequence[str],
     closure: intervals.Closure,
     *,
+    until: settling.Goal,
     everything: bool,
     queue: str,
     into: str,
 ) -> Queue:
     """Find what to judge to decide between two runs, or to make one safe; keep it as a queue where one is named.
 
-    The documents are those that suffice if none of them is relevant; with `everything` all that could matter.
+    The documents are those that suffice if labels fall as expected, or for one run if none of them is relevant; with
+    `everything` all that could matter.
     """
-    refuse_unknown({"closure": closure})
+    refuse_unknown({"closure": closure, "until": until})
     store = inputs.collection("a queue") if queue else inputs.store
     asked = inputs.request(measures, [first] if second is None else [first, second])
     asked = without_pipes(asked)  # the runs are looked at twice
@@ -80,49 +104,128 @@ def settle(
     with inputs.progress() as progress:
         field = inputs.field(asked, progress)
         trust = trusted(field, wanted, store=store)
-        read = with_documents(Request(qrels=field.read.qrels, runs=runs), store)
+        request = Request(qrels=field.read.qrels, runs=runs)
+        read = with_documents(request, store)
         speed = Speed(ASSUMED_SECONDS) if store is None else judging_speed(store)
         notes: list[str] = []
-        found: list[Sequence[QueuedDocument]] = []
+        found: list[tuple[str, settling.Settlement, Sequence[QueuedDocument]]] = []
         for measure in wanted if second else [one.measure for one in trust.trusts]:
             if second:
                 pair = open_score(field, read, measure, 0, 1, store=store, closure=closure)
-                settled = settling.settle(pair)
-                found.append(settled.queue if everything else settled.queue[: settled.if_not_relevant])
-                notes += _pair_notes(measure, claim_of(pair, trust.of(measure), 0, 1), settled, speed)
+                judging = _judging(field, request, read, trust.of(measure), pair, store)
+                listed: Sequence[QueuedDocument]
+                settled = settling.settle(pair, judging, until)
+                if settled.queue and np.isfinite(pair.difference.ends).all():
+                    expected = judging.expected_number(until, np.random.default_rng(assess.SEED))
+                    settled = replace(settled, expected=expected)
+                listed = settled.queue if everything else settled.queue[: _enough(settled, until)]
+                claim = claim_of(pair, trust.of(measure), 0, 1)
+                notes += _pair_notes(measure, claim, settled, judging, until, speed, pair.alignment.run_names)
             else:
                 tolerance = cast("Assessment", trust.of(measure)).tolerance
                 score = open_score(field, read, measure, 0, store=store, tail="residual")
-                safe = settling.make_safe(score, tolerance=tolerance)
-                found.append(safe.queue[: safe.for_certain if everything else safe.if_not_relevant])
-                notes += _safe_notes(score, safe, tolerance, speed)
-    heaviest: dict[tuple[str, str], QueuedDocument] = {}  # of several measures
-    for one in sorted((one for part in found for one in part), key=lambda one: -abs(one.weight)):
-        heaviest.setdefault((one.topic, one.document), one)
-    documents = sorted(heaviest.values(), key=lambda one: (-abs(one.weight), one.topic, one.document))
+                settled = settling.make_safe(score, tolerance=tolerance)
+                listed = settled.queue[: settled.for_certain if everything else settled.if_not_relevant]
+                notes += _safe_notes(score, settled, tolerance, speed)
+            found.append((str(measure), settled, listed))
+    places = sorted((place, number) for number, (*_, listed) in enumerate(found) for place in range(len(listed)))
+    in_turn: dict[tuple[str, str], tuple[QueuedDocument, tuple[str, settling.Settlement]]] = {}  # of several measures
+    for place, number in places:
+        name, settled, listed = found[number]
+        in_turn.setdefault((listed[place].topic, listed[place].document), (listed[place], (name, settled)))
+    documents, plans = [one for one, _ in in_turn.values()], [plan for _, plan in in_turn.values()]
     kept = None
     if queue and store is not None:
         why = f"settles {first} against {second}" if second else f"makes {first} safe"
         kept = _keep_queue(store, queue, documents, why=why, layer=into)
-    return Queue(documents, kept, notes)
+        notes.append(
+            "judgments chosen for a run favour it: after judging the qrels have another hash, and other runs are at a"
+            " disadvantage"
+        )
+    return Queue(documents, plans, kept, notes)
 
 
-def _pair_notes(measure: Measure, claim: Claim, found: settling.Settlement, speed: Speed) -> Iterator[str]:
+def _enough(settled: settling.Settlement, until: settling.Goal) -> int | None:
+    """How many documents are listed: as many as any draw took, for certain also those that do if none is relevant."""
+    most = None if settled.expected is None else settled.expected.high
+    if most is None or until == "likely":
+        return most or settled.if_not_relevant
+    return max(most, settled.if_not_relevant or 0)
+
+
+def _judging(
+    field: Field, request: Request, read: Documents, known: Assessment | None, pair: OpenScore, store: Store | None
+) -> settling.Judging:
+    """A pair with the chances of its documents; labels that were chosen to settle runs only come in afterwards.
+
+    They are no sample: what is learned of the unjudged documents is learned without them.
+    """
+    aligned, chosen = read[0], field.settled
+    if chosen:
+        others = [row for row in field.read.qrels if row[:2] not in chosen]
+        read = with_documents(replace(request, qrels=qrels_of(others)), store, topics=aligned.topic_ids)
+        before = pairs.open_score(
+            *read, pair.measure, 0, 1, depth=pair.depth, closure=pair.closure, highest=pair.highest
+        )
+    else:
+        before = pair
+    unjudged, expected, topic_ids = before.unjudged, None, before.alignment.topic_ids
+    if known is not None and known.model is not None:
+        everyone, provenance = field.read.aligned, field.knowledge.provenance
+        topics = np.array([everyone.topic_ids.index(topic) for topic in topic_ids], dtype=np.int64)
+        depth, popularity = known.coverage.depth, None
+        if known.model.popular is not None and provenance is not None and everyone.pair_keys is not None:
+            run, place = np.nonzero(unjudged.ranks)
+            cell = run * len(everyone.topic_ids) + topics[unjudged.topic[place]]
+            rows = everyone.lists.offsets[cell] + unjudged.ranks[run, place] - 1
+            popularity = labels.popularity_of(everyone, provenance, depth)[rows]
+        expected = settling.learned_chances(before, known.model, depth[topics], popularity)
+    judging = settling.Judging(before, expected)
+    names = zip(unjudged.topic.tolist(), before.documents.names(unjudged.document), strict=True)
+    grades = [chosen.get((topic_ids[topic], name), -1) for topic, name in names]
+    here = np.flatnonzero(np.array(grades, dtype=np.int64) >= 0)
+    judging.judge(here, np.array(grades, dtype=np.int64)[here])
+    return judging
+
+
+def _pair_notes(
+    measure: Measure,
+    claim: Claim,
+    found: settling.Settlement,
+    judging: settling.Judging,
+    until: settling.Goal,
+    speed: Speed,
+    names: Sequence[str],
+) -> Iterator[str]:
     low, high = claim.ends
     if not claim.winner:
         yield f"{measure}: the two runs are equal; judging could change the difference to {low:+.4f} to {high:+.4f}"
-        return
-    lead = f"{claim.winner} leads {claim.loser} by {claim.lead:.4f} ({low:+.4f} to {high:+.4f})"
-    yield f"{measure}: {lead}: {claim.level.upper()}, {claim.reason}"
-    likely = found.if_not_relevant
+    else:
+        lead = f"{claim.winner} leads {claim.loser} by {claim.lead:.4f} ({low:+.4f} to {high:+.4f})"
+        yield f"{measure}: {lead}: {claim.level.upper()}, {claim.reason}"
     if not found.queue:
         return
-    if likely is None:
-        yield "no number of judgments is certain to decide; documents are ordered by weight"
+    if found.expected is not None:
+        ahead = judging.ahead(judging.expected)
+        better, share = (names[0], ahead) if ahead >= 0.5 else (names[1], 1 - ahead)
+        yield f"once all of them are judged {better} is ahead with a probability of {min(share, 0.999):.1%}"
+        decides = "decides for certain" if until == "certain" else f"makes this {settling.LIKELY:.0%}"
+        if until == "likely" and share >= settling.LIKELY:
+            yield "this is likely enough without judging"
+        else:
+            mean, fewest, most = found.expected
+            about = f"{mean:,.0f} documents ({fewest:,} to {most:,})"
+            yield f"judging about {about} {decides}; judging time: {speed.cost(round(mean))}"
+    if judging.chances.flat:
+        yield (
+            "no model of unjudged documents: each is given the same chance to be relevant"
+            f" ({float(judging.chances.expected.mean()):.0%}), and these numbers are rough"
+        )
+    if found.if_not_relevant is None:
+        yield "no number of judgments is certain to decide"
         return
     certain = "" if found.for_certain is None else f"; {found.for_certain:,} decide whatever their grades"
-    yield f"judging {counted(likely, 'document')} decides if none of them is relevant{certain}"
-    yield f"judging time: {speed.cost(likely)}"
+    yield f"judging {counted(found.if_not_relevant, 'document')} decides if none of them is relevant{certain}"
 
 
 def _safe_notes(score: OpenScore, safe: settling.Settlement, tolerance: float, speed: Speed) -> Iterator[str]:
@@ -148,11 +251,11 @@ def _keep_queue(store: Store, name: str, documents: Sequence[QueuedDocument], *,
     if unknown:
         raise InputError(f"document {quoted(unknown[0])} is not in the collection and cannot be judged")
     queued = [
-        judging.Queued(one.topic, one.document, f"{why}: weight {one.weight:.4f}, {one.run} rank {one.rank}")
+        stored_judging.Queued(one.topic, one.document, f"{why}: weight {one.weight:.4f}, {one.run} rank {one.rank}")
         for one in documents
     ]
     with store.write():
-        judging.add_queue(store, name, queued, purpose="settle", layer=layer, now=now())
+        stored_judging.add_queue(store, name, queued, purpose="settle", layer=layer, now=now())
     return len(queued)
 
 

@@ -19,8 +19,8 @@ ALIKE = ("qrels", "reference", "test", "correction", "alpha", "tolerance", "draw
 """What is the same in all rows of a comparison: a frame has it among its attributes."""
 
 
-def of_files(folder: Path) -> cf.Opened:
-    runs = [folder / name for name in FILES]
+def of_files(folder: Path, *names: str) -> cf.Opened:
+    runs = [folder / name for name in names or FILES]
     return cf.open_files(qrels=folder / "qrels", runs=runs, groups=folder / "groups.tsv", pool_depth=3)
 
 
@@ -207,7 +207,7 @@ def test_what_makes_a_run_safe_is_what_the_command_lists(kitchen: Path, pool: Pa
 
 
 def test_what_settles_two_files_is_what_the_command_lists(pool: Path):
-    frame = of_files(pool).settle("r9", "r1", measures="P@3", everything=True)
+    frame = of_files(pool, "r9.run", "r1.run").settle("r9", "r1", measures="P@3", everything=True)
     same(frame, call("settle", "r9.run", "r1.run", *POOL, "-m", "P@3", "--all", "-f", "csv", folder=pool).out)
 
 

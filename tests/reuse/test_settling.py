@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from cranfield.evaluate.align import align
 from cranfield.evaluate.measure import parse_measure
 from cranfield.reuse.intervals import identities, intervals_of_runs
 from cranfield.reuse.pairs import OpenScore, QueuedDocument, open_score
-from cranfield.reuse.settle import Settlement, make_safe, settle
+from cranfield.reuse.settle import Chances, Judging, Settlement, make_safe, settle
 
 Judged = dict[str, dict[str, int]]
 Rankings = dict[str, list[str]]
@@ -76,7 +77,8 @@ def test_so_many_are_needed_if_none_is_relevant_and_no_fewer(seed: int, text: st
         assert not judged_in_turn(one, found, lambda _: 0, found.if_not_relevant - 1)
 
 
-def test_only_what_favours_the_one_behind_has_to_be_judged_if_it_is_not_relevant():
+def test_what_favours_the_one_behind_comes_first_as_it_is_probably_not_relevant():
+    """Few judged documents are relevant, fewer still of the others: those of B raise the lowest lead more."""
     judged = {"1": {"a": 1, "b": 0}, "2": {"a": 0}}
     one = contest(judged, {"1": ["a", "x"], "2": ["y"]}, {"1": ["b", "z"], "2": ["w"]}, "DCG@2", depth=2, highest=1)
     found = settle(one)
@@ -85,13 +87,87 @@ def test_only_what_favours_the_one_behind_has_to_be_judged_if_it_is_not_relevant
     assert found == Settlement(
         queue=(
             QueuedDocument("2", "w", 0.5, "B", 1),
-            QueuedDocument("2", "y", 0.5, "A", 1),
             QueuedDocument("1", "z", pytest.approx(1 / np.log2(3) / 2), "B", 2),
+            QueuedDocument("2", "y", 0.5, "A", 1),
             QueuedDocument("1", "x", pytest.approx(1 / np.log2(3) / 2), "A", 2),
         ),
         if_not_relevant=1,
         for_certain=4,
     )
+
+
+def two_topics(*chances: float, spread: float = 1.0) -> Judging:
+    """A has x and y, B has v and w, each alone at rank 1; nothing else is known, and a relevant one is worth .5."""
+    judged = {"1": {"a": 1}, "2": {"a": 1}}
+    one = contest(judged, {"1": ["x"], "2": ["y"]}, {"1": ["v"], "2": ["w"]}, "P@1", depth=1, highest=1)
+    assert one.documents.names(one.unjudged.document) == ["x", "v", "y", "w"]
+    return Judging(one, Chances(np.array(chances), spread))
+
+
+def test_a_label_changes_what_is_expected_of_its_run_and_of_its_topic():
+    """x was expected with .5: the surprise is .5, over 1 / 1² + .25; so much is added to the logits once for each."""
+    judging = two_topics(0.5, 0.2, 0.5, 0.2)
+    judging.judge(np.array([0]), np.array([1]))
+    step = 0.5 / 1.25
+    _, v, y, w = judging.expected.tolist()
+    assert np.log(v / (1 - v)) == pytest.approx(np.log(0.25) + step)
+    assert (w, np.log(y / (1 - y))) == (pytest.approx(0.2), pytest.approx(step))
+
+
+def test_the_probability_of_being_ahead_counts_what_labels_have_in_common():
+    """The mean is .5 · (.8 + .5 - .2 - .5); a label varies by .25 p (1 - p), a run's and a topic's by their sums."""
+    judging = two_topics(0.8, 0.2, 0.5, 0.5, spread=0.5)
+    first, second = 0.5 * 0.16, 0.5 * 0.25  # the weights times p (1 - p) of the documents of each topic
+    labels = 0.25 * (0.16 + 0.16 + 0.25 + 0.25)
+    runs = 2 * (first + second) ** 2 * 0.5**2
+    topics = (first - first) ** 2 + (second - second) ** 2
+    assert judging.ahead(judging.expected) == pytest.approx(NormalDist().cdf(0.3 / np.sqrt(labels + runs + topics)))
+
+
+def test_the_two_orders_take_what_raises_the_lowest_lead_and_what_varies_most():
+    judging = two_topics(0.9, 0.1, 0.7, 0.6)  # A is probably ahead: x and y help if relevant, v and w if not
+    assert judging.gain("certain").tolist() == pytest.approx([0.45, 0.45, 0.35, 0.2])
+    assert judging.gain("likely").tolist() == pytest.approx([0.0225, 0.0225, 0.0525, 0.06])
+
+
+@given(seed=st.integers(0, 2**32), text=st.sampled_from(SUMS))
+def test_labels_move_the_ends_as_they_do_in_the_interval_and_on_average_by_the_gain(seed: int, text: str):
+    rng = np.random.default_rng(seed)
+    one = contest(*random_pair(rng), text)
+    if not len(one.unjudged):
+        return
+    judging = Judging(one, Chances(rng.uniform(0.1, 0.9, len(one.unjudged)), 1.0))
+    place, expected = rng.integers(len(one.unjudged), size=1), judging.expected
+    best, lead = int(np.argmax(one.gains)), 1 if judging.ahead(expected) >= 0.5 else -1
+    chance = float(expected[place[0]])
+    ends = [one.after(place, np.array([grade], dtype=np.int32)).difference.ends for grade in (0, best)]
+    before = one.difference.ends
+    low = [min(lead * low, lead * high) for low, high in (before, *ends)]
+    raised = chance * (low[2] - low[0]) + (1 - chance) * (low[1] - low[0])
+    assert judging.gain("certain")[place[0]] == pytest.approx(raised, abs=1e-12)
+    judging.judge(place, np.array([best]))
+    assert (judging.low, judging.high) == pytest.approx(ends[1], abs=1e-12)
+
+
+@given(seed=st.integers(0, 2**32), text=st.sampled_from(SUMS))
+def test_judging_in_turn_ends_when_the_interval_decides_and_not_before(seed: int, text: str):
+    rng = np.random.default_rng(seed)
+    one = contest(*random_pair(rng), text)
+    judging, worth = Judging(one), one.gains / one.gains.max()
+    grades = rng.choice(np.flatnonzero((worth == 0) | (worth == 1)), len(one.unjudged)).astype(np.int32)
+    places = np.flatnonzero(~judging.until_decided("certain", worth[grades]).is_open)
+    assert one.after(places, grades[places]).difference.is_decided
+    likely = judging.until_decided("likely", worth[grades])
+    assert int((~likely.is_open).sum()) <= len(one.unjudged)
+
+
+def test_the_expected_number_is_that_of_drawn_labels_and_the_same_each_time():
+    """Two of four are needed at least; if x and y are relevant and v not, w is not needed."""
+    judging = two_topics(0.99, 0.01, 0.99, 0.01)
+    first, again = (judging.expected_number("certain", np.random.default_rng(1)) for _ in range(2))
+    assert first == again
+    assert (first.low, first.high) == (3, 4)
+    assert judging.expected_number("likely", np.random.default_rng(1)) == (0.0, 0, 0)
 
 
 def test_what_comes_after_a_certain_decision_is_not_asked_for():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +16,7 @@ from cranfield.base.text import counted
 from cranfield.evaluate.align import AnyRun
 from cranfield.evaluate.lists import GradeGains
 from cranfield.evaluate.measure import AnyMeasure
+from cranfield.store import judging
 from cranfield.store import runs as stored_runs
 from cranfield.store.store import Store
 from cranfield.workflows.reading import (
@@ -57,7 +58,8 @@ class Field:
 
     `words` are the requested runs as they were named: names, paths, or runs. `prefixes` are the pooled prefixes of
     the contributing runs, None where these are not known; `levels` who alone contributed what, by run, group and
-    family. `notes` is what should be known about all this.
+    family. `notes` is what should be known about all this. `settled` are the grades that were given to decide between
+    runs, by topic and document: no sample of the unjudged documents.
     """
 
     read: Read
@@ -67,6 +69,7 @@ class Field:
     knowledge: assess.Knowledge
     gains: GradeGains = ()
     notes: tuple[str, ...] = ()
+    settled: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     @property
     def asked(self) -> int:
@@ -129,7 +132,19 @@ def field_of(
         depth_known=prefixes is not None or known_card is not None or options.depth is not None,
     )
     gains = () if scale is None else scale.own_gains
-    return Field(read, tuple(request.runs), prefixes, levels, knowledge, gains, tuple(pool.notes))
+    chosen = set(judging.settled_pairs(store)) if store is not None else set()
+    settled = (
+        {(topic, name): grade for topic, name, grade in read.qrels if grade >= 0 and (topic, name) in chosen}
+        if chosen
+        else {}
+    )
+    notes = list(pool.notes)
+    if settled:
+        notes.append(
+            f"{counted(len(settled), 'judgment')} made in queues of settle: such judgments favour the runs they were"
+            " chosen for, and other runs are at a disadvantage"
+        )
+    return Field(read, tuple(request.runs), prefixes, levels, knowledge, gains, tuple(notes), settled)
 
 
 def _read(request: Request, more: Sequence[str], store: Store | None, progress: Progress) -> Read:
