@@ -308,6 +308,7 @@ def test_the_status_of_a_packet_says_what_to_do_with_it(judging: Store, tmp_path
         desk.cannot(desk.next_item(), "broken", seconds=1.0)
         desk.postpone(desk.next_item(), seconds=1.0)
         found = collection_status(packet)
-        assert (found.pooled, found.judged, found.unjudged, found.packet_for) == (3, 2, 1, "eve")
+        counts = found.counts
+        assert (counts.pooled, counts.judged, counts.unjudged, found.packet_for) == (3, 2, 1, "eve")
         desk.judge(desk.next_item(), 2, seconds=1.0)
         kept(collection_status(packet).next_step[1])
