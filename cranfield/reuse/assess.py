@@ -18,6 +18,7 @@ from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values, ratio
 from cranfield.evaluate.measure import AnyMeasure, Measure, aggregated_rows, own_measures
 from cranfield.evaluate.measures.gain import powers
 from cranfield.reuse.card import Card
+from cranfield.reuse.completeness import Completed, Completion
 from cranfield.reuse.completions import unjudged_within
 from cranfield.reuse.expected_loss import Loss, ModelCache, expected_loss, scale_model
 from cranfield.reuse.intervals import (
@@ -231,7 +232,8 @@ class Assessment:
     """What is known of all runs by one measure.
 
     `low` and `high` are the intervals of the runs' scores (NaN where there are none). `model` and `loss` are None
-    where no model could be fitted, and `untestable` says why. `family_models` are those of families with groups
+    where no model could be fitted, and `untestable` says why. `completed` are the scores if the pool went deeper, for
+    a measure that looks below it. `family_models` are those of families with groups
     enough. `verdicts` are in the order of the runs. `rank` is 1 + the runs that
     are better; `ranks` are the best and worst ranks by exact intervals, `likely_ranks` by [score, score + upper end
     of the expected loss].
@@ -247,6 +249,7 @@ class Assessment:
     model: UnjudgedModel | None
     family_models: FamilyModels
     loss: Loss | None
+    completed: Completed | None
     untestable: str
     evidence: tuple[Evidence, ...]
     verdicts: tuple[Verdict, ...]
@@ -289,8 +292,9 @@ def assess_measures(
     chosen = [measure for measure in own_measures(measures) if measure.takes_verdict]
     depth = partial(interval_depth, pool_depth=knowledge.pool_depth)
     intervals = intervals_of_runs(alignment, chosen, depth=depth, closure=closure, further=further)
-    cache = None
+    cache = completion = None
     if knowledge.provenance is not None:
+        completion = Completion(alignment, knowledge.provenance, relevant_from=knowledge.relevant_from)
         depths = [measure_depths(measure, knowledge.pool_depth) for measure in chosen]
         cache = ModelCache(
             alignment, knowledge.provenance, reach=np.max([np.ones_like(knowledge.pool_depth), *depths], axis=0)
@@ -305,6 +309,7 @@ def assess_measures(
             rng=np.random.default_rng(SEED),
             thresholds=thresholds,
             cache=cache,
+            completion=completion,
             learn=learn,
         )
         for place, measure in enumerate(chosen)
@@ -322,6 +327,7 @@ def assess_runs(
     rng: np.random.Generator,
     thresholds: Thresholds | None = None,
     cache: ModelCache | None = None,
+    completion: Completion | None = None,
     learn: Learn = "always",
 ) -> Assessment:
     """Assess all runs by one measure. `low` and `high` are the intervals of scores; `cache` serves all measures.
@@ -348,7 +354,9 @@ def assess_runs(
         loss = loss.within(low - score, high - score)
     pool_judged, topic_pool_judged = _judged_shares(alignment.lists)
     pooled_unjudged = _open_by_pooled(alignment, measure, coverage.depth)
-    by_depth = takes_pool_depth(measure)
+    by_depth, completed = takes_pool_depth(measure), None
+    if by_depth and completion is not None:
+        completed = completion.of(measure, score, rng=np.random.default_rng(SEED))
     evidence = tuple(
         replace(
             coverage.evidence(run, topic_judged=table.topic_judged),
@@ -370,6 +378,9 @@ def assess_runs(
             tolerance=tolerance,
             inferred=knowledge.inferred,
             inferred_depth=knowledge.inferred and by_depth,
+            to_rank=coverage.depth_in_words if by_depth else "",
+            completed=None if completed is None else completed.of_run(run),
+            uneven=0.0 if completed is None else completed.uneven(run),
         )
         for run, of_run in enumerate(models)
     )
@@ -385,6 +396,7 @@ def assess_runs(
         model=model,
         family_models=by_family,
         loss=loss,
+        completed=completed,
         untestable=untestable,
         evidence=evidence,
         verdicts=tuple(verdict_of(one, table) for one in evidence),

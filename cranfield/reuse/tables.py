@@ -14,7 +14,7 @@ from cranfield.base.tables import Column, Table, Value, table_of
 from cranfield.base.text import counted
 from cranfield.reuse.assess import Assessment
 from cranfield.reuse.provenance import Level
-from cranfield.reuse.verdict import Thresholds
+from cranfield.reuse.verdict import Evidence, Thresholds
 
 if TYPE_CHECKING:
     from cranfield.reuse.collection import CollectionReport
@@ -32,6 +32,7 @@ _RUNS = (
     *(Column("run"), Column("measure")),
     *_numbers("score", "low", "high", "judged", "holes", "first_unjudged", "loss", "loss_upper"),
     *_numbers("rank", "rank_best", "rank_worst", "likely_best", "likely_worst"),
+    *(Column("to_rank"), *_numbers("complete", "complete_low", "complete_high", "complete_to")),
     *(Column("contributed"), Column("verdict", kind="verdict"), Column("rule"), Column("reason")),
 )
 
@@ -55,11 +56,26 @@ def trust_rows(assessment: Assessment, runs: Sequence[int]) -> Rows:
                 evidence.loss,
                 evidence.upper,
                 *(int(one[run]) for one in (assessment.rank, ranks.best, ranks.worst, likely.best, likely.worst)),
+                *completeness_columns(evidence),
                 bool(assessment.coverage.contributed[run].any()),
                 *(verdict.level, verdict.rule, verdict.reason),
             )
         )
     return rows
+
+
+def _between(low: Value, high: Value) -> str:
+    return "" if low is None or high is None else f"{_number(low):.4f}–{_number(high):.4f}"
+
+
+def _number(value: Value) -> float:
+    return float(value) if isinstance(value, int | float) else float("nan")
+
+
+def completeness_columns(evidence: Evidence) -> tuple[Value, ...]:
+    """The rank down to which a score is judged, if its measure looks below the pool, and the completed score."""
+    depth, value, low, high = evidence.completed or (None,) * 4
+    return evidence.to_rank or None, value, low, high, depth
 
 
 def trust_data(assessments: Sequence[Assessment], runs: Sequence[int]) -> Table:
@@ -70,20 +86,25 @@ def trust_data(assessments: Sequence[Assessment], runs: Sequence[int]) -> Table:
 def trust_table(assessment: Assessment, runs: Sequence[int], *, inferred: bool = False) -> Table:
     """The rows of one measure as people read them, best first; `inferred` says that the pool was inferred."""
 
-    def number(value: Value) -> float:
-        return float(value) if isinstance(value, int | float) else float("nan")
-
-    measure = str(assessment.measure)
-    rows: Rows = []
-    for row in sorted(trust_rows(assessment, runs), key=lambda row: (-number(row[2]), str(row[0]))):
-        run, _, score, low, high, judged, unjudged, first, loss, upper, rank, best, worst, *_, level, _, reason = row
-        possible = "" if low is None or high is None else f"{number(low):.4f}–{number(high):.4f}"
-        ranks = str(best) if best == worst else f"{best}–{worst}"
-        rows.append((run, score, possible, judged, unjudged, first, loss, upper, rank, ranks, level, reason))
-    columns = [
-        Column("run"),
-        Column("score", measure, "number"),
-        Column("possible", "interval"),
+    measure, completed, rows = str(assessment.measure), assessment.completed, Rows()
+    titles = {name: one.title for name, one in zip(assessment.run_names, assessment.verdicts, strict=True)}
+    to_rank = next((f" to rank {one.to_rank}" for one in assessment.evidence if one.to_rank), "")
+    columns = [Column("run"), Column("score", measure, "number"), Column("possible", f"interval{to_rank}")]
+    if completed is not None and not completed.unknown:
+        columns.append(Column("complete", f"complete to rank {completed.depth} (80%)"))
+    for row in sorted(trust_rows(assessment, runs), key=lambda row: (-_number(row[2]), str(row[0]))):
+        known = dict(zip((one.name for one in _RUNS), row, strict=True))
+        ends = [_between(known[low], known[f"{low[:-3]}high"]) for low in ("low", "complete_low")]
+        best, worst = known["rank_best"], known["rank_worst"]
+        rows.append(
+            (
+                *(known["run"], known["score"], ends[0]),
+                *([f"{_number(known['complete']):.4f} ({ends[1]})"] if len(columns) > 3 else []),
+                *(known[name] for name in ("judged", "holes", "first_unjudged", "loss", "loss_upper", "rank")),
+                *(str(best) if best == worst else f"{best}–{worst}", titles[str(known["run"])], known["reason"]),
+            )
+        )
+    columns += [
         Column("judged", assessment.coverage.judged_name, "number", 2),
         Column("holes", "unjudged", "number"),
         Column("first", "from rank", "number"),

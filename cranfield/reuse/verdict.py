@@ -47,6 +47,11 @@ class Thresholds:
     caution_upper: float = _number(
         3, "CAUTION if the upper end of the expected loss exceeds this many tolerances", highest=1e6
     )
+    caution_drift: float = _number(
+        1,
+        "CAUTION if a deeper pool is expected to change the score by so many tolerances more than the usual run's",
+        highest=1e6,
+    )
     caution_judged: float = _number(0.8, "CAUTION if a smaller share of the top k is judged")
     fewest_groups: float = _number(3, "UNTESTABLE with fewer contributing groups", highest=1e6)
     fewest_unjudged: float = _number(
@@ -108,7 +113,15 @@ _NAMES = (
         "unreliable_loss",
         "caution_loss",
     ),
-    *("caution_upper", "caution_judged", "fewest_groups", "fewest_holes", "largest_share", "fitting_share"),
+    *(
+        "caution_upper",
+        "caution_drift",
+        "caution_judged",
+        "fewest_groups",
+        "fewest_holes",
+        "largest_share",
+        "fitting_share",
+    ),
     *("fair", "unfair", "enough_groups", "fewest_unique", "told_orphans", "most_orphans"),
 )
 """What users write and collections keep, in the order of the fields."""
@@ -152,7 +165,9 @@ class Evidence:
     measure. The `score` may lie outside the interval, for measures that pass unjudged documents over. `unlike` says
     that its unjudged documents are retrieved by so few contributors that the upper end is that of the model without
     popularity. `inferred` says that the contributing runs or the pool depth were inferred, and `inferred_depth` that
-    k follows from that.
+    k follows from that. `to_rank` is k where the measure looks below the pool. `completed` are a rank and the score
+    completed down to it, with the ends of an 80% interval; None where unknown. `uneven` is by how much its expected
+    change differs from that of the usual contributing run.
     """
 
     judged: float
@@ -180,16 +195,28 @@ class Evidence:
     tolerance: float = 0.01
     inferred: bool = False
     inferred_depth: bool = False
+    to_rank: str = ""
+    completed: tuple[int, float, float, float] | None = None
+    uneven: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A level, the name of the rule that decided, its reason as a phrase, and the number that triggered it."""
+    """A level, the name of the rule that decided, its reason as a phrase, and the number that triggered it.
+
+    `to_rank` is there where the measure looks below the pool, and the level holds down to this rank alone.
+    """
 
     level: Level
     rule: str
     reason: str
     number: float
+    to_rank: str = ""
+
+    @property
+    def title(self) -> str:
+        """The level as people read it."""
+        return f"{self.level} to rank {self.to_rank}" if self.to_rank and not MARKS[self.level] else self.level
 
     @property
     def mark(self) -> str:
@@ -197,12 +224,12 @@ class Verdict:
         return MARKS[self.level]
 
     def __str__(self) -> str:
-        return f"{self.level} ({self.reason})"
+        return f"{self.title} ({self.reason})"
 
 
 def verdict_of(evidence: Evidence, thresholds: Thresholds | None = None) -> Verdict:
     """The verdict by the first rule that applies. Where it rests on an inferred pool, its reason says so."""
-    found = next(_verdicts(evidence, thresholds or Thresholds()))
+    found = replace(next(_verdicts(evidence, thresholds or Thresholds())), to_rank=evidence.to_rank)
     rests = evidence.inferred_depth or (evidence.inferred and found.rule in _BY_CONTRIBUTORS)
     return replace(found, reason=f"{found.reason}{INFERRED}") if rests and found.rule not in _BY_POOL else found
 
@@ -222,6 +249,22 @@ def _verdicts(evidence: Evidence, table: Thresholds) -> Iterator[Verdict]:
     if _exceeds(evidence.pooled_unjudged, evidence.tolerance):
         reason = f"its pooled but unjudged documents could change the score by {_points(evidence.pooled_unjudged)}"
         yield Verdict("PROVISIONAL", "pooled-unjudged", reason, evidence.pooled_unjudged)
+    # Below the pool runs may not be comparable: some gain from what a deeper pool would find, and others lose.
+    uneven = list[Verdict]()
+    width, limit = float("inf"), table.caution_drift * evidence.tolerance
+    if evidence.low is not None and evidence.high is not None:
+        score = evidence.low if evidence.score is None else evidence.score
+        width = max(evidence.high, score) - min(evidence.low, score)
+    is_narrow = not _exceeds(width, evidence.tolerance)
+    if _exceeds(abs(evidence.uneven), limit) and evidence.completed is not None:
+        depth, complete, *_ = evidence.completed
+        drift = complete - (evidence.score or 0.0)
+        own, usual = _points(drift), _points(drift - evidence.uneven)
+        reason = f"complete to rank {depth} it would change by {own}, the usual run by {usual}"
+        reason += f" (limit {_points(limit)} apart)"
+        uneven.append(Verdict("CAUTION", "uneven-drift", reason, evidence.uneven))
+    if evidence.pooled or evidence.unjudged == 0 or is_narrow:
+        yield from uneven
     if evidence.pooled:
         reason = f"{top} were all pooled"
         if evidence.missing:
@@ -230,13 +273,9 @@ def _verdicts(evidence: Evidence, table: Thresholds) -> Iterator[Verdict]:
         yield Verdict("POOLED", "contributed", reason, evidence.judged)
     if evidence.unjudged == 0:
         yield Verdict("SAFE", "no-holes", f"{top} are all judged", 0.0)
-    if evidence.low is not None and evidence.high is not None:
-        score = evidence.low if evidence.score is None else evidence.score
-        width = max(evidence.high, score) - min(evidence.low, score)
-        if not _exceeds(width, evidence.tolerance):
-            most = _points(max(width, 0.0005))
-            reason = f"judging could change the score by at most {most}"
-            yield Verdict("SAFE", "narrow-interval", reason, width)
+    if is_narrow:
+        reason = f"judging could change the score by at most {_points(max(width, 0.0005))}"
+        yield Verdict("SAFE", "narrow-interval", reason, width)
     # Of a measure of the whole list coverage alone says little: most such alarms were false.
     condemns = evidence.depth_known
     if evidence.upper_blind is not None:
@@ -270,6 +309,7 @@ def _verdicts(evidence: Evidence, table: Thresholds) -> Iterator[Verdict]:
     if _exceeds(table.caution_judged, evidence.judged):
         reason = f"{_share(evidence.judged)} judged (limit {_share(table.caution_judged)})"
         yield Verdict("CAUTION", "coverage", reason, evidence.judged)
+    yield from uneven
     yield Verdict("SAFE", "small-loss", f"{expected} (limit {_points(limit)})", loss)
 
 
@@ -335,7 +375,14 @@ def account(told: Account) -> str:
     decides between it and A if none of them is relevant.
     """
     evidence = told.evidence
-    facts = [f"{told.run} {told.measure} {_bare(told.score)} (unjudged = not relevant)"]
+    scored = "unjudged = not relevant"
+    if told.to_pool and evidence.depth.isdecimal():
+        scored += f"; judged to rank {evidence.depth}; completeness unknown"
+        if evidence.completed is not None:
+            value, low, high = (_bare(one, digits=2) for one in evidence.completed[1:])
+            known = f"complete to rank {evidence.completed[0]}: {value}, {low}–{high}"
+            scored = scored.replace("completeness unknown", known)
+    facts = [f"{told.run} {told.measure} {_bare(told.score)} ({scored})"]
     if evidence.low is not None and evidence.high is not None:
         to_rank = f" to rank {evidence.depth}" if told.to_pool and evidence.depth.isdecimal() else ""
         facts.append(f"interval {_bare(evidence.low)}–{_bare(evidence.high)}{to_rank}")
@@ -349,7 +396,7 @@ def account(told: Account) -> str:
         contributed = "contributed to the pool" if told.contributed else "did not contribute to the pool"
         depth = ", but not to this depth" if told.contributed and not evidence.pooled else ""
         sentences.append(f"It {'probably ' if evidence.inferred else ''}{contributed}{depth}.")
-    sentences.append(f"{_expected(evidence)}{told.verdict.level}, {told.verdict.reason}.")
+    sentences.append(f"{_expected(evidence)}{told.verdict.title}, {told.verdict.reason}.")
     facts = [
         f"{by}{standing} {_listed(names)}"
         for by, standing, names in (

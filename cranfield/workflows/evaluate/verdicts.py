@@ -14,6 +14,7 @@ from cranfield.base.text import counted
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import Values
 from cranfield.evaluate.scores import Scores
+from cranfield.reuse.tables import completeness_columns
 from cranfield.reuse.verdict import MARKS, WORST_FIRST, account
 from cranfield.runs.columns import Mask
 from cranfield.store import Store
@@ -26,7 +27,10 @@ from cranfield.workflows.reuse.field import Field, Trusted
 Hidden = dict[int, Mask]
 """By the place of a measure in what is trusted: the runs asked for that are shown without interval and loss."""
 
-COLUMNS = ("low", "high", "judged", "loss", "loss_upper", "verdict", "reason")
+COLUMNS = (
+    *("low", "high", "judged", "loss", "loss_upper", "verdict", "reason"),
+    *("to_rank", "complete", "complete_low", "complete_high", "complete_to"),
+)
 TOLD_AT_MOST = 6
 """How many runs are described in sentences below a table; the rest is counted."""
 
@@ -61,7 +65,7 @@ def columns_beside(trust: Trusted, rows: list[tuple[str, str, str, float]]) -> d
         for run, name in enumerate(aligned.run_names[: trust.field.asked]):
             evidence, verdict = one.evidence[run], one.verdicts[run]
             known = evidence.low, evidence.high, evidence.judged, evidence.loss, evidence.upper
-            cells[name, ALL, measure] = (*known, verdict.level, verdict.reason)
+            cells[name, ALL, measure] = (*known, verdict.level, verdict.reason, *completeness_columns(evidence))
             for topic, identifier in enumerate(aligned.topic_ids):
                 numbers = (
                     float(trust.bounds.lower[place, run, topic]),
@@ -70,7 +74,7 @@ def columns_beside(trust: Trusted, rows: list[tuple[str, str, str, float]]) -> d
                     nothing if one.loss is None else float(one.loss.by_topic[run, topic]),
                 )
                 given = (None if value != value else value for value in numbers)
-                cells[name, identifier, measure] = (*given, None, None, None)
+                cells[name, identifier, measure] = (*given, *(None,) * (len(COLUMNS) - len(numbers)))
     found = [cells.get(row[:3], (None,) * len(COLUMNS)) for row in rows]
     return {name: [row[place] for row in found] for place, name in enumerate(COLUMNS)}
 

@@ -268,6 +268,8 @@ class Trusted:
                 f"the pool depth {deepest} is less than the cutoff of {', '.join(deeper)}: contributing runs have"
                 " unjudged documents there too, and their loss is estimated from the ranks above"
             )
+        unknown = {one.completed.unknown: one.completed.depth for one in self.trusts if one.completed is not None}
+        notes += [f"completeness to rank {depth} is unknown: {reason}" for reason, depth in unknown.items() if reason]
         return tuple(notes)
 
 

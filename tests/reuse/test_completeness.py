@@ -1,0 +1,118 @@
+"""What a score would be if the pool went deeper: against labels that are known, and where nothing can be told."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from kept import Kept
+
+from cranfield.evaluate.align import align
+from cranfield.evaluate.measure import parse_measure
+from cranfield.qrels.qrels import qrels_of
+from cranfield.reuse.assess import Knowledge, assess_measures
+from cranfield.reuse.completeness import Completion, _Labelled
+from cranfield.reuse.verdict import Account, Evidence, Thresholds, account, verdict_of
+
+
+def scores(alignment, measure):
+    return measure.values(alignment.lists).reshape(alignment.shape).mean(axis=1)
+
+
+@pytest.fixture(scope="module")
+def collection(made):
+    return made(seed=3, topics=40, documents=400, groups=10, depth=10, length=120, rates=(0.1,), taste=1.5)
+
+
+@pytest.fixture(scope="module")
+def completion(collection):
+    return Completion(collection.alignment, collection.prefixes.by("group"))
+
+
+def deeper(collection, depth):
+    """The runs against the labels of all that any of them retrieves down to a depth."""
+    pooled = {
+        (topic, document) for run in collection.runs for topic, documents, _ in run for document in documents[:depth]
+    }
+    qrels = qrels_of([row for row in collection.everything if row[:2] in pooled])
+    return align(qrels, collection.runs)
+
+
+@pytest.mark.parametrize("name", ["AP", "nDCG", "Rprec", "Bpref"])
+def test_completed_scores_are_near_the_truth(collection, completion, name):
+    measure = parse_measure(name)
+    now, truth = scores(collection.alignment, measure), scores(deeper(collection, completion.depth), measure)
+    found = completion.of(measure, now, rng=np.random.default_rng(1))
+    assert completion.depth == 100
+    assert np.abs(found.value - truth).mean() < max(np.abs(now - truth).mean(), 0.015)
+    assert ((found.low <= truth) & (truth <= found.high)).mean() >= 0.7
+    assert (found.low < found.high).all()
+    np.testing.assert_allclose(found.value, now + found.drift)
+
+
+def test_what_is_drawn_for_a_document_is_the_same_in_all_runs_and_counts_in_r(collection, completion):
+    labelled = _Labelled(completion, 10, 100)
+    here = labelled.pair >= 0
+    assert (labelled.grade[labelled.pair[here]] >= 0).sum() == (collection.alignment.lists.grades >= 0).sum()
+    np.testing.assert_allclose(labelled.score(parse_measure("AP")), scores(collection.alignment, parse_measure("AP")))
+    everything = np.where(labelled.open, np.int32(1), labelled.grade)
+    precision = labelled._score(parse_measure("P@100"), everything)
+    assert (precision > scores(collection.alignment, parse_measure("P@100"))).all()
+    assert (labelled._score(parse_measure("NumRel"), everything) > (labelled.grade > 0).sum() / 40).all()
+
+
+def test_the_same_draws_give_the_same_scores(completion, collection):
+    measure = parse_measure("AP")
+    now = scores(collection.alignment, measure)
+    first, again = (completion.of(measure, now, rng=np.random.default_rng(5)) for _ in range(2))
+    np.testing.assert_array_equal(first.value, again.value)
+
+
+def test_where_nothing_can_be_told_the_reason_is_given(made, collection, kept: Kept):
+    shallow = made(depth=9, length=30)
+    ended = made(depth=10, length=10)
+    known = collection.prefixes.by("group")
+    removed = np.zeros((len(known.groups), len(known.owner)), dtype=bool)
+    for alignment, provenance in (
+        (shallow.alignment, shallow.prefixes.by("group")),
+        (ended.alignment, ended.prefixes.by("group")),
+        (replace(collection.alignment, pair_keys=None), known),
+        (collection.alignment, replace(known, removed=removed)),
+    ):
+        found = Completion(alignment, provenance).of(
+            parse_measure("AP"), np.zeros(len(alignment.run_names)), rng=np.random.default_rng(1)
+        )
+        kept(found.unknown)
+        assert found.of_run(0) is None
+        assert found.uneven(0) == 0
+
+
+def test_a_measure_that_looks_below_the_pool_never_passes_as_plainly_pooled(collection):
+    provenance = collection.prefixes.by("group")
+    _, (deep, cut) = assess_measures(
+        collection.alignment,
+        [parse_measure("AP"), parse_measure("P@5")],
+        Knowledge(provenance.depth, provenance),
+        thresholds=Thresholds().with_values({"caution_drift": 100}),
+        closure="at-k",
+        further=0,
+        learn="where unjudged",
+    )
+    assert {one.title for one in deep.verdicts} == {"POOLED to rank 10"}
+    assert {one.title for one in cut.verdicts} == {"POOLED"}
+    assert all(one.completed is not None and one.completed[0] == 100 for one in deep.evidence)
+    assert all(one.completed is None for one in cut.evidence)
+
+
+def test_runs_that_a_deeper_pool_would_change_unlike_the_others_are_not_called_pooled(kept: Kept):
+    good = Evidence(judged=1.0, topics=50, low_topics=0, unjudged=0, pooled=True, score=0.3, low=0.3, high=0.3)
+    deep = replace(good, to_rank="10", depth="10", completed=(100, 0.26, 0.24, 0.29), uneven=-0.011)
+    assert verdict_of(good).title == "POOLED"
+    assert verdict_of(replace(deep, uneven=-0.01)).title == "POOLED to rank 10"
+    uneven = verdict_of(deep)
+    assert (uneven.level, uneven.rule, uneven.number) == ("CAUTION", "uneven-drift", -0.011)
+    kept(account(Account("r", "AP", 0.3, "judged@10", deep, uneven, contributed=True, to_pool=True)))
+    unknown = replace(deep, completed=None, uneven=0.0)
+    kept(account(Account("r", "AP", 0.3, "judged@10", unknown, verdict_of(unknown), contributed=True, to_pool=True)))
+    wide = replace(deep, pooled=False, unjudged=3, high=0.305)
+    assert verdict_of(wide).rule == "uneven-drift"
+    assert verdict_of(replace(wide, high=0.4, loss=0.001, upper=0.002, groups=22)).rule == "uneven-drift"
