@@ -88,7 +88,7 @@ def trust_table(assessment: Assessment, runs: Sequence[int], *, inferred: bool =
 
     measure, completed, rows = str(assessment.measure), assessment.completed, Rows()
     titles = {name: one.title for name, one in zip(assessment.run_names, assessment.verdicts, strict=True)}
-    to_rank = next((f" to rank {one.to_rank}" for one in assessment.evidence if one.to_rank), "")
+    to_rank = next((f"@{one.to_rank}" for one in assessment.evidence if one.to_rank), "")
     columns = [Column("run"), Column("score", measure, "number"), Column("possible", f"interval{to_rank}")]
     if completed is not None and not completed.unknown:
         columns.append(Column("complete", f"complete to rank {completed.depth} (80%)"))
