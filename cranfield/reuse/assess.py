@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import ceil, log
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -352,35 +352,29 @@ def assess_runs(
     is_finite, tolerance = np.isfinite(low) & np.isfinite(high), tolerance_of(measure, alignment.lists, table)
     if loss is not None:
         loss = loss.within(low - score, high - score)
-    pool_judged, topic_pool_judged = _judged_shares(alignment.lists)
     pooled_unjudged = _open_by_pooled(alignment, measure, coverage.depth)
     by_depth, completed = takes_pool_depth(measure), None
     if by_depth and completion is not None:
         completed = completion.of(measure, score, rng=np.random.default_rng(SEED))
+    of_pool = _of_pool(knowledge, alignment.lists, to_rank=coverage.depth_in_words if by_depth else "")
     evidence = tuple(
         replace(
             coverage.evidence(run, topic_judged=table.topic_judged),
             low=float(low[run]) if is_finite[run] else None,
             high=float(high[run]) if is_finite[run] else None,
             score=float(score[run]),
-            pool_judged=pool_judged,
-            topic_pool_judged=topic_pool_judged,
             pooled_unjudged=float(pooled_unjudged[run]),
-            finished=knowledge.finished,
             loss=None if loss is None else float(loss.mean[run]),
             upper=None if loss is None else float(loss.upper[run]),
             upper_blind=None if loss is None or not by_depth or knowledge.inferred else float(loss.upper_blind[run]),
-            depth_known=knowledge.depth_known or not by_depth,
             upper_is_maximum=of_run is not None and of_run.blind.factor.is_maximum,
             unlike=loss is not None and bool(loss.unlike[run]),
             groups=0 if of_run is None else of_run.groups,
             untestable=untestable,
             tolerance=tolerance,
-            inferred=knowledge.inferred,
-            inferred_depth=knowledge.inferred and by_depth,
-            to_rank=coverage.depth_in_words if by_depth else "",
             completed=None if completed is None else completed.of_run(run),
             uneven=0.0 if completed is None else completed.uneven(run),
+            **of_pool,
         )
         for run, of_run in enumerate(models)
     )
@@ -469,6 +463,20 @@ def _with_scales(model: UnjudgedModel, scaled: UnjudgedModel) -> UnjudgedModel:
     if popular is not None and scaled.popular is not None:
         popular = replace(popular, scale=scaled.popular.scale)
     return replace(model, blind=replace(model.blind, scale=scaled.blind.scale), popular=popular)
+
+
+def _of_pool(knowledge: Knowledge, lists: Lists, *, to_rank: str) -> dict[str, Any]:
+    """The evidence that is the same for all runs. `to_rank` is the pool depth, if the measure looks below it."""
+    pool_judged, topic_pool_judged = _judged_shares(lists)
+    return {
+        "pool_judged": pool_judged,
+        "topic_pool_judged": topic_pool_judged,
+        "finished": knowledge.finished,
+        "depth_known": knowledge.depth_known or not to_rank,
+        "inferred": knowledge.inferred,
+        "inferred_depth": knowledge.inferred and bool(to_rank),
+        "to_rank": to_rank,
+    }
 
 
 def _judged_shares(lists: Lists) -> tuple[float, float]:

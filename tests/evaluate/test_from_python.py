@@ -41,6 +41,7 @@ def scores(frame: pd.DataFrame) -> list[tuple[object, ...]]:
 
 
 VERDICTS = ["low", "high", "judged", "loss", "loss_upper", "verdict", "reason"]
+VERDICTS += ["to_rank", "complete", "complete_low", "complete_high", "complete_to"]
 
 
 @pytest.mark.parametrize("opened", [files, collection])

@@ -49,7 +49,8 @@ COLUMNS = (
     *map(Number, ("plain", "rank", "plain_rank")),
     *(Column("letters"), Column("letters_test"), Number("letters_alpha")),
     *map(Number, ("low", "high", "judged", "loss", "loss_upper")),
-    *(Column("verdict", kind="verdict"), Column("reason")),
+    *(Column("verdict", kind="verdict"), Column("reason"), Column("to_rank")),
+    *map(Number, ("complete", "complete_low", "complete_high", "complete_to")),
 )
 
 _MOVES_SHOWN = 10
