@@ -353,9 +353,8 @@ def assess_runs(
     if loss is not None:
         loss = loss.within(low - score, high - score)
     pooled_unjudged = _open_by_pooled(alignment, measure, coverage.depth)
-    by_depth, completed = takes_pool_depth(measure), None
-    if by_depth and completion is not None:
-        completed = completion.of(measure, score, rng=np.random.default_rng(SEED))
+    by_depth, same = takes_pool_depth(measure), np.random.default_rng(SEED)
+    completed = completion.of(measure, score, rng=same) if by_depth and completion is not None else None
     of_pool = _of_pool(knowledge, alignment.lists, to_rank=coverage.depth_in_words if by_depth else "")
     evidence = tuple(
         replace(
