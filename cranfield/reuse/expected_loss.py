@@ -368,7 +368,13 @@ def scale_model(
     copies = len(without.lists.level_counts) // max(len(depth), 1)
 
     deep, lists = np.tile(depth, copies), alignment.lists
-    lost = (measure.values(lists) - measure.values(without.lists)).reshape(alignment.shape)[contributing]
+    # What is lost is what the run's own documents down to the depth would add: others that its group contributed move
+    # R and the ideal too, but nobody asks about those.
+    held_out = _unjudged_of(without, measure, contributing, deep, None, lists)
+    at = lists.offsets[held_out.cell_of_list[held_out.list_of]] + held_out.rank - 1
+    known = held_out.filled(np.searchsorted(lists.levels, lists.grades[at]))
+    lost = np.zeros(len(lists))
+    lost[held_out.cell_of_list] = measure.values(known) - measure.values(held_out.lists)
     kept = alignment.scored[contributing]
 
     def scaled(chain: Chain, popularity: Values | None, rng: np.random.Generator) -> Chain:
@@ -380,7 +386,8 @@ def scale_model(
         estimate = expected_chances(alone, labels, unjudged.documents, held_out=True)
         (gain,) = _gains(without, measure, model, rng, unjudged, SCALE_DRAWS, [estimate])
         true, expected = (
-            float(np.where(kept, one, 0.0).sum() / max(int(kept.sum()), 1)) for one in (lost, gain.mean[contributing])
+            float(np.where(kept, one[contributing], 0.0).sum() / max(int(kept.sum()), 1))
+            for one in (lost.reshape(alignment.shape), gain.mean)
         )
         little = TOO_SMALL if expected >= 0 else -TOO_SMALL
         return replace(

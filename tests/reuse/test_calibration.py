@@ -1,8 +1,8 @@
 """Calibration: expected and true losses agree, and few runs called SAFE have lost much."""
 
-import importlib.util
 import sys
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -17,12 +17,11 @@ from cranfield.reuse.provenance import Contributor, pooled_shares, prefixes_of, 
 from cranfield.reuse.verdict import Thresholds
 
 ROOT = Path(__file__).parents[2]
-TREC_2 = ROOT.parent / "shared" / "data" / "trec-2-adhoc"
+DATA = ROOT.parent / "shared" / "data"
 MEASURES = [parse_measure("nDCG@10"), parse_measure("P@10")]
 
-_specification = importlib.util.spec_from_file_location("calibration_page", ROOT / "docs" / "calibration.py")
-script = sys.modules["calibration_page"] = importlib.util.module_from_spec(_specification)
-_specification.loader.exec_module(script)
+sys.path.append(str(ROOT / "docs"))
+left_out, script = import_module("left_out"), import_module("calibration")
 
 
 @pytest.mark.parametrize(
@@ -40,13 +39,13 @@ def test_expected_and_true_losses_of_made_collections_agree_in_the_mean(made, sh
     collections = [made(seed=seed, topics=50, **shape) for seed in range(3)]
     for place, _ in enumerate(MEASURES):
         found = [
-            script.calibrated(one.alignment, one.prefixes, MEASURES, rng=np.random.default_rng(1))[place]
+            left_out.calibrated(one.alignment, one.prefixes, MEASURES, rng=np.random.default_rng(1))[place]
             for one in collections
         ]
         true, expected = (np.concatenate([getattr(one, name) for one in found]) for name in ("true", "expected"))
-        safe = np.concatenate([one.true_where("SAFE") for one in found])
+        safe = np.concatenate([one.true[one.safe] for one in found])
         assert expected.mean() == pytest.approx(true.mean(), rel=0.2, abs=0.001)
-        assert np.mean([one.covered for one in found]) > 0.85
+        assert np.mean([one.below.mean() for one in found]) > 0.85
         assert (safe > 2 * Thresholds().tolerance).sum() <= 0.05 * len(safe)
 
 
@@ -54,10 +53,10 @@ def test_expected_and_true_losses_of_made_collections_agree_in_the_mean(made, sh
 def test_with_few_topics_too_most_losses_stay_below_their_upper_ends(made, name):
     collections = [made(seed=seed, topics=10, groups=10) for seed in range(6)]
     found = [
-        script.calibrated(one.alignment, one.prefixes, [parse_measure(name)], rng=np.random.default_rng(1))[0]
+        left_out.calibrated(one.alignment, one.prefixes, [parse_measure(name)], rng=np.random.default_rng(1))[0]
         for one in collections
     ]
-    assert np.mean([one.covered for one in found]) > 0.9
+    assert np.mean([one.below.mean() for one in found]) > 0.9
 
 
 @pytest.mark.parametrize("depth", [3, 5, 10])
@@ -87,7 +86,7 @@ def test_the_labels_that_only_the_outsider_brought_have_no_say_in_what_it_is_exp
     alignment = align(changed, collection.runs, keep_rows=True)
     prefixes = prefixes_of(alignment, changed, collection.runs, collection.prefixes.contributors, depth=10)
     before, after = (
-        script.calibrated(one, pre, MEASURES, rng=np.random.default_rng(1))[0]
+        left_out.calibrated(one, pre, MEASURES, rng=np.random.default_rng(1))[0]
         for one, pre in ((collection.alignment, collection.prefixes), (alignment, prefixes))
     )
     place = before.run_names.index("run-2-0")
@@ -163,12 +162,82 @@ def test_a_family_with_three_groups_teaches_about_its_own_runs(made):
     assert found.loss.mean[7] != plain.loss.mean[7]
 
 
+def test_what_a_sister_run_contributed_is_not_expected_of_a_run(made):
+    found = [
+        left_out.calibrated(one.alignment, one.prefixes, [parse_measure("AP")], rng=np.random.default_rng(1))[0]
+        for one in (made(seed=seed, topics=40, runs=3, depth=5) for seed in range(3))
+    ]
+    true, expected = (np.concatenate([getattr(one, name) for one in found]).mean() for name in ("true", "expected"))
+    assert expected == pytest.approx(true, rel=0.05)
+
+
+def test_the_page_is_written_for_any_collection_whose_truth_is_known(made, monkeypatch):
+    monkeypatch.setattr(script, "SAMPLES", 50)
+    shape = made(topics=20, groups=6, runs=2, depth=5)
+    contributors = [replace(one, family="ab"[place % 2]) for place, one in enumerate(shape.prefixes.contributors)]
+    grades = {(topic, document): grade for topic, document, grade in shape.everything}
+    collection = left_out.Collection("made", (5, 10), shape.runs, contributors, grades, 0)
+    page = script.page([collection])
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line[:1] == "|"]
+    cells = [(measure, "made", depth) for measure in script.MEASURES for depth in ("5", "10")]
+    assert [tuple(row[:3]) for row in rows if len(row) > 2 and row[1] == "made"] == [
+        *cells,
+        *cells,
+        ("all", "made", "all"),
+        *cells,
+    ]
+    assert [row[:3] for row in rows if row[1] in ("a", "b")] == [
+        [measure, family, "12"] for measure in script.MEASURES for family in ("a", "b")
+    ]
+    assert len([row for row in rows if row[-1].endswith(" of 6") or row[-1].endswith(" of 1")]) == len(
+        script.CRITERIA
+    )
+
+
+def test_true_losses_are_known_below_the_pool_too(made):
+    shallow = made(topics=20, groups=6, depth=5)
+    grades = {(topic, document): grade for topic, document, grade in shallow.everything}
+    collection = left_out.Collection("made", (5,), shallow.runs, shallow.prefixes.contributors, grades, None)
+    (found,) = (
+        one for one in left_out.calibrate(collection, 5) if (str(one.measure), one.variant) == ("P@10", "coverage")
+    )
+    whole = align(shallow.everything, shallow.runs)
+    precision = parse_measure("P@10").values(whole.lists).reshape(whole.shape).mean(axis=1)
+    kept = {pair[:2] for run in shallow.runs[1:] for pair in left_out._first(run, 5)}
+    others = align(qrels_of([row for row in shallow.everything if row[:2] in kept]), shallow.runs[:1])
+    before = parse_measure("P@10").values(others.lists).mean()
+    assert found.true[0] == pytest.approx(precision[0] - before)
+
+
+def test_intervals_are_of_groups(made):
+    cell = left_out.calibrated(
+        (shape := made(groups=5, runs=2)).alignment, shape.prefixes, MEASURES[1:], rng=np.random.default_rng(1)
+    )[0]
+    same = replace(cell, true=np.repeat([0.1, 0.2, 0.3, 0.4, 0.5], 2), group=tuple("aabbccddee"))
+    apart = replace(same, group=tuple("abcdefghij"))
+    value, low, high = script.TRUE.with_ends(same)
+    assert value == pytest.approx(0.3)
+    assert low < script.TRUE.with_ends(apart)[1] < value < script.TRUE.with_ends(apart)[2] < high
+
+
+def on_the_page(cells):
+    """Whether the lines of some cells stand on the page."""
+    lines = (ROOT / "docs" / "calibration.md").read_text(encoding="utf-8").splitlines()
+    tables = script.table(cells, script.LOSSES), script.table(cells, script.ENDS)
+    return all(line in lines for table in tables for line in table.splitlines()[2:])
+
+
+def cells_of(collection):
+    return {
+        (collection.name, depth, str(one.measure)): one
+        for depth in collection.depths
+        for one in left_out.calibrate(collection, depth, variants=("popularity",))
+    }
+
+
 @pytest.fixture(scope="module")
 def trec_2():
-    script.MEASURES = ("nDCG@10", "P@10")
-    qrels = TREC_2 / "qrels" / "qrels.101-150.disk1.disk2"
-    runs = script.runs_in(TREC_2 / "runs", script.topics_of(qrels))
-    return runs, script.rows_of(qrels), script.groups_of(TREC_2 / "meta" / "desc.xml")
+    return cells_of(left_out.trec_2(DATA / "trec-2-adhoc"))
 
 
 REFERENCE = {
@@ -176,22 +245,62 @@ REFERENCE = {
     50: (0.0150, 0.0158, 0.52, 0.0118),
     100: (0.0073, 0.0081, 0.50, 0.0202),
 }
-"""nDCG@10 on TREC-2 in a first-order form: mean expected and true loss, correlation, largest true loss of the safe"""
+"""nDCG@10 on TREC-2 in a first-order form: mean expected and true loss, correlation, largest true loss of the safe.
+There the whole group is judged again, here the run alone: the true loss is larger by .0001."""
 
 
 @pytest.mark.shared
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("depth", sorted(REFERENCE))
-def test_trec_2_comes_out_at_least_as_well_as_computed_elsewhere_and_as_the_page_says(trec_2, depth):
-    ndcg, precision = script.calibrations(*trec_2, depth)
-    expected, true, correlation, largest = REFERENCE[depth]
+def test_trec_2_comes_out_at_least_as_well_as_computed_elsewhere(trec_2, depth):
+    ndcg = trec_2["TREC-2", depth, "nDCG@10"]
+    expected, true, correlation, _ = REFERENCE[depth]
     assert len(ndcg.true) == 37
-    assert ndcg.true.mean() == pytest.approx(true, abs=0.00005)
+    assert ndcg.true.mean() == pytest.approx(true, abs=0.00015)
     assert abs(ndcg.expected.mean() - ndcg.true.mean()) <= abs(expected - true) + 0.00005
-    assert ndcg.correlation > correlation
-    assert ndcg.true_where("SAFE").max() <= largest + 0.00005
-    assert precision.expected.mean() == pytest.approx(precision.true.mean(), rel=0.06)
-    page = (ROOT / "docs" / "calibration.md").read_text(encoding="utf-8")
-    rows = [[cell.strip() for cell in text.strip("|").split("|")] for text in page.splitlines() if text[:1] == "|"]
-    for found in (ndcg, precision):
-        assert list(script.line(depth, found))[:6] in [row[:6] for row in rows]
+    assert script.CORRELATION.with_ends(ndcg)[0] > correlation + 0.3
+
+
+@pytest.mark.shared
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("criterion", script.CRITERIA, ids=lambda one: one.text)
+def test_every_cell_of_trec_2_meets_what_is_wanted(trec_2, criterion):
+    missed = [key for key, cell in trec_2.items() if criterion.holds(key[1], cell) is False]
+    assert missed == []
+
+
+@pytest.mark.shared
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_figures_of_trec_2_stand_on_the_page(trec_2):
+    assert len(trec_2) == 12
+    assert on_the_page(trec_2)
+
+
+@pytest.mark.shared
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_upper_ends_of_trec_2_are_kept_as_often_as_promised(trec_2):
+    every = left_out.pooled([("TREC-2", cell) for cell in trec_2.values()])
+    assert script.BELOW.with_ends(every)[2] >= 0.95
+
+
+@pytest.mark.shared
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_figures_of_a_collection_of_abstracts_stand_on_the_page():
+    assert on_the_page(cells_of(left_out.abstracts(DATA, "med")))
+
+
+@pytest.mark.shared
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+def test_over_all_collections_few_safe_verdicts_are_wrong_and_upper_ends_are_kept(trec_2):
+    small = [cells_of(left_out.abstracts(DATA, name)) for name in left_out.SMART]
+    cells = {key: cell for one in (trec_2, *small) for key, cell in one.items()}
+    assert on_the_page(cells)
+    every = left_out.pooled([(name, cell) for (name, _, _), cell in cells.items()])
+    assert script.WRONG.with_ends(every)[2] <= 0.03
+    assert script.BELOW.with_ends(every)[2] >= 0.95

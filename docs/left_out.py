@@ -1,0 +1,423 @@
+"""Runs left out of the pool with their group or family, on collections whose truth is known, for `calibration.py`.
+
+The pools are re-made from the runs at several depths. What the runs of a group that is left out lose is known,
+because their documents were judged.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from cranfield.base.files import Source
+from cranfield.base.records import Document, Topic
+from cranfield.compare.differences import repeated
+from cranfield.corpus.reading import read_documents, read_topics
+from cranfield.evaluate.align import Alignment, align
+from cranfield.evaluate.lists import Counts, Lists, Values
+from cranfield.evaluate.measure import Measure, own_measures, parse_measures
+from cranfield.qrels.qrels import Qrels, qrels_of
+from cranfield.reuse.assess import Coverage, coverage_of, measure_depths, why_untaught, why_untestable
+from cranfield.reuse.expected_loss import Loss, ModelCache, expected_loss, scale_model
+from cranfield.reuse.hold_out import lists_without
+from cranfield.reuse.intervals import takes_pool_depth
+from cranfield.reuse.provenance import Contributor, Prefixes, Provenance, prefix_of, prefixes_of
+from cranfield.reuse.unjudged_model import UnjudgedModel
+from cranfield.reuse.verdict import Thresholds, Verdict, verdict_of
+from cranfield.runs.baseline import Query, TopicField, query_text, search
+from cranfield.runs.check import Expectations, check, repair
+from cranfield.runs.reading import read_rows
+from cranfield.runs.run import Rows, Run, ranked
+
+MEASURES = ("P@10", "nDCG@10", "AP")
+LEFT_OUT = ("rutfmed",)
+"""Has half of the topics, and was not pooled on most of them."""
+
+SEED = 1
+
+Pair = tuple[str, str]
+Numbers = NDArray[np.int64]
+
+# The collections: runs, their groups and families, and the grades that are known.
+
+
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """A collection whose truth is known: `grades` by topic and document; `otherwise` is the grade of all others,
+    None where it is not known. The pool is re-made at each of the `depths`.
+    """
+
+    name: str
+    depths: tuple[int, ...]
+    runs: Sequence[Run]
+    contributors: Sequence[Contributor]
+    grades: Mapping[Pair, int]
+    otherwise: int | None
+
+    def qrels(self, depth: int) -> Qrels:
+        """The judgments of what is among the first documents of any run."""
+        found = {pair: self.grades.get(pair, self.otherwise) for run in self.runs for pair in _first(run, depth)}
+        return qrels_of([(*pair, grade) for pair, grade in found.items() if grade is not None])
+
+
+def _first(run: Run, depth: int) -> Iterator[Pair]:
+    return ((topic, document) for topic, documents, _ in run for document in documents[:depth])
+
+
+def collections_in(data: Path) -> list[Collection]:
+    """TREC-2, and four collections of abstracts with the baseline systems as groups."""
+    return [trec_2(data / "trec-2-adhoc"), *(abstracts(data, name) for name in SMART)]
+
+
+def trec_2(folder: Path) -> Collection:
+    """The runs of TREC-2 ad hoc, mended as `runs check --repair` does, each with its organisation as group."""
+    rows = [text.split() for text in (folder / "qrels" / "qrels.101-150.disk1.disk2").read_text().splitlines()]
+    grades = {(topic, document): int(grade) for topic, _, document, grade in rows}
+    records = ElementTree.fromstring((folder / "meta" / "desc.xml").read_text(encoding="utf-8")).iter("runs")
+    groups = {str(one.findtext("tag")): str(one.findtext("organization")) for one in records}
+    runs, expected = list[Run](), Expectations(topics=frozenset(topic for topic, _ in grades))
+    for path in sorted((folder / "runs").iterdir()):
+        name = path.name.removeprefix("input.").removesuffix(".gz")
+        if name not in LEFT_OUT:
+            found = read_rows(Source(path))
+            run = repair(found, check(found, expected), name=name)[0]
+            runs += [run] if run is not None else []
+    contributors = [Contributor(run.tag, groups[run.tag]) for run in runs]
+    return Collection("TREC-2", (10, 20, 50, 100), runs, contributors, grades, None)
+
+
+SMART = {
+    "cranfield": ("docs/cran.all.1400.xml", "topics/cran.qry.xml", "qrels/cranqrel.trec.txt"),
+    "cacm": ("docs/cacm.all", "topics/topics.cacm.txt", "qrels/qrels.cacm.txt"),
+    "med": ("docs/MED.ALL", "topics/MED.QRY", "qrels/MED.REL"),
+    "vaswani-npl": ("docs/doc-text.trec", "topics/query-text.trec", "qrels/qrels"),
+}
+"""Documents, topics and qrels of each."""
+
+LENGTH = 100
+SYSTEMS: dict[str, tuple[str, ...]] = {
+    "BM25": (
+        "bm25",
+        "bm25 k1=0.9 b=0.4 variant=robertson stemmer=none",
+        "bm25 variant=bm25l stopwords=none",
+        "bm25 k1=2 b=0.3 variant=atire",
+        "bm25 variant=bm25plus stemmer=none stopwords=none",
+    ),
+    "language model": (
+        "dirichlet",
+        "dirichlet mu=100 stemmer=none",
+        "dirichlet mu=300 stopwords=none",
+        "rm3",
+        "rm3 fb_docs=3 fb_terms=10 mu=200",
+        "rm3 fb_docs=20 fb_terms=50 original=0.2 stemmer=none",
+    ),
+    "vector space": (
+        "tfidf",
+        "tfidf stemmer=none",
+        "tfidf stopwords=none",
+        "rocchio",
+        "rocchio fb_docs=10 beta=2 stemmer=none",
+        "rocchio fb_docs=2 fb_terms=20 beta=0.5 stopwords=none",
+    ),
+    "character n-grams": (
+        "chargrams",
+        "chargrams shortest=2 longest=3",
+        "chargrams shortest=4 longest=4",
+        "chargrams shortest=5 longest=6",
+    ),
+    "LSA": ("lsa", "lsa dims=30", "lsa dims=60 stemmer=none", "lsa dims=200 stopwords=none"),
+}
+"""Baseline systems with their options, by family. A system is a group. Where a whole family is left out, each run
+counts as a group: 19 are left of any family, as many as an upper end for 95% of new groups needs."""
+
+
+def abstracts(data: Path, name: str) -> Collection:
+    """A collection of abstracts with runs of the baseline systems. What the qrels do not list is not relevant."""
+    documents, topics, qrels = (data / name / part for part in SMART[name])
+    rows = [text.split() for text in qrels.read_text(encoding="utf-8").splitlines()]
+    # The qrels of CACM name documents CACM-0001 that are 1 in its file.
+    grades = {(row[0], row[-2].removeprefix("CACM-").lstrip("0")): min(int(row[-1]), 1) for row in rows if row}
+    # The topics of Cranfield are numbered by their position in the qrels.
+    records = read_topics(topics, ids="position") if name == "cranfield" else read_topics(topics)
+    fields: tuple[TopicField, ...] = ("title", "description", "narrative")
+    asked = [Query(one.id, query_text(one, fields)) for one in records if isinstance(one, Topic)]
+    relevant = {topic for (topic, _), grade in grades.items() if grade}
+    corpus = Abstracts([one for one in read_documents(documents) if isinstance(one, Document)])
+    runs = []
+    contributors = []
+    for family, systems in SYSTEMS.items():
+        for words in systems:
+            runs.append(made_run(words, corpus, [query for query in asked if query.topic in relevant]))
+            contributors.append(Contributor(words, words.split()[0], family))
+    return Collection(name, (5, 10, 20), runs, contributors, grades, 0)
+
+
+@dataclass(frozen=True)
+class Abstracts:
+    """The documents of a collection, without an index."""
+
+    texts: Sequence[Document]
+
+    def documents(self) -> Iterable[Document]:
+        """All of them."""
+        return self.texts
+
+    def search(self, query: str, limit: int) -> list[tuple[str, float]]:
+        """Only the system fts5 needs it."""
+        raise NotImplementedError
+
+
+def made_run(words: str, corpus: Abstracts, queries: Sequence[Query]) -> Run:
+    """A run of a baseline system, given by its name and options."""
+    system, *options = words.split()
+    found = list(search(system, corpus, queries, LENGTH, dict(one.split("=") for one in options)))
+    topics, documents = (
+        pa.array(column, pa.large_string()).dictionary_encode()
+        for column in (
+            [one.topic for one in found for _ in one.documents],
+            [document for one in found for document in one.documents],
+        )
+    )
+    codes = (np.asarray(column.indices, dtype=np.int32) for column in (topics, documents))
+    scores = np.array([score for one in found for score in one.scores])
+    rows = Rows(topics.dictionary, next(codes), documents.dictionary, next(codes), scores, None)
+    return replace(ranked(rows), tag=words)
+
+
+# One group or family after the other is left out, and what is expected of its runs is compared with the truth.
+
+Variant = Literal["popularity", "coverage", "no rule"]
+"""By which model: with popularity; without it, as with a card; with popularity also for runs unlike all others."""
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Contributing runs, each left out with its group or family: true and expected loss, judged@k and verdict."""
+
+    measure: Measure
+    variant: Variant
+    run_names: tuple[str, ...]
+    group: tuple[str, ...]
+    true: Values
+    expected: Values
+    upper: Values
+    judged: Values
+    unlike: NDArray[np.bool_]
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def below(self) -> NDArray[np.bool_]:
+        """Whose true loss is not beyond the upper end, on the side where that lies."""
+        beyond = np.where(self.upper >= 0, self.true - self.upper, self.upper - self.true)
+        return np.asarray(beyond <= 1e-12)
+
+    @property
+    def safe(self) -> NDArray[np.bool_]:
+        """Who is SAFE by the estimate; that everything is judged cannot be wrong."""
+        return np.array([one.level == "SAFE" and one.rule != "no-holes" for one in self.verdicts])
+
+    @property
+    def wrong(self) -> NDArray[np.bool_]:
+        """Whose score is off by more than twice the tolerance."""
+        return np.asarray(np.abs(self.true) > 2 * Thresholds().tolerance + 1e-12)
+
+    @property
+    def low(self) -> NDArray[np.bool_]:
+        """The half of the runs with the lower coverage."""
+        return np.asarray(np.argsort(np.argsort(self.judged, kind="stable")) < len(self.judged) // 2)
+
+    def only(self, here: NDArray[np.bool_]) -> Calibration:
+        """Some of the runs."""
+        places = np.flatnonzero(here).tolist()
+        return replace(
+            self,
+            run_names=tuple(self.run_names[place] for place in places),
+            group=tuple(self.group[place] for place in places),
+            verdicts=tuple(self.verdicts[place] for place in places),
+            true=self.true[here],
+            expected=self.expected[here],
+            upper=self.upper[here],
+            judged=self.judged[here],
+            unlike=self.unlike[here],
+        )
+
+
+def pooled(parts: Sequence[tuple[str, Calibration]]) -> Calibration:
+    """Several calibrations as one; groups of different collections are different groups."""
+    every = [one for _, one in parts]
+    return replace(
+        every[0],
+        run_names=tuple(name for one in every for name in one.run_names),
+        group=tuple(f"{name} {group}" for name, one in parts for group in one.group),
+        verdicts=tuple(verdict for one in every for verdict in one.verdicts),
+        true=np.concatenate([one.true for one in every]),
+        expected=np.concatenate([one.expected for one in every]),
+        upper=np.concatenate([one.upper for one in every]),
+        judged=np.concatenate([one.judged for one in every]),
+        unlike=np.concatenate([one.unlike for one in every]),
+    )
+
+
+def calibrate(
+    collection: Collection,
+    depth: int,
+    *,
+    level: Literal["group", "family"] = "group",
+    variants: Sequence[Variant] = ("popularity", "coverage"),
+) -> list[Calibration]:
+    """Leave each group or family out of the pool re-made at a depth: by measure, then by variant."""
+    qrels = collection.qrels(depth)
+    alignment = align(qrels, collection.runs, keep_rows=True)
+    prefixes = prefixes_of(alignment, qrels, collection.runs, collection.contributors, depth=depth)
+    every = qrels_of([(*pair, grade) for pair, grade in collection.grades.items() if pair[0] in alignment.topic_ids])
+    truth = align(every, collection.runs).lists.grades
+    if collection.otherwise is not None:
+        truth = np.where(truth < 0, np.int32(collection.otherwise), truth)
+    measures, rng = own_measures(parse_measures(MEASURES)), np.random.default_rng(SEED)
+    return calibrated(alignment, prefixes, measures, rng=rng, truth=truth, level=level, variants=variants)
+
+
+def calibrated(
+    alignment: Alignment,
+    prefixes: Prefixes,
+    measures: Sequence[Measure],
+    *,
+    rng: np.random.Generator,
+    truth: NDArray[np.int32] | None = None,
+    level: Literal["group", "family"] = "group",
+    variants: Sequence[Variant] = ("popularity",),
+) -> list[Calibration]:
+    """Leave each group or family out in turn, and compare the expected loss of its runs with the true loss.
+
+    `truth` are the grades at all places of the lists, those of the alignment without. All groups and measures have
+    the same draws, so that no line depends on which others are asked for.
+    """
+    provenance = prefixes.by(level)
+    found: dict[tuple[Measure, Variant], list[Calibration]] = {}
+    truth = alignment.lists.grades if truth is None else truth
+    draws = repeated(rng)
+    for group in range(len(provenance.groups)):
+        reduced, others = _without(alignment, prefixes, provenance, group)
+        runs = np.flatnonzero(provenance.group_of_run == group)
+        depths = [measure_depths(measure, others.depth) for measure in measures]
+        cache = ModelCache(reduced, others, reach=np.max(depths, axis=0))
+        for measure in measures:
+            for part in _parts(reduced, cache, measure, runs, truth, next(draws), variants, provenance.groups[group]):
+                found.setdefault((measure, part.variant), []).append(part)
+    return [
+        replace(pooled([("", part) for part in parts]), group=tuple(group for part in parts for group in part.group))
+        for parts in found.values()
+    ]
+
+
+def _without(
+    alignment: Alignment, prefixes: Prefixes, provenance: Provenance, group: int
+) -> tuple[Alignment, Provenance]:
+    """The alignment without what a group alone contributed, and the provenance of the pool of the others."""
+    cells = np.full(len(alignment.lists), group, dtype=np.int32)
+    reduced: Lists = lists_without(alignment.lists, provenance, cells)
+    mine = provenance.group_of_run == group
+    left = {alignment.run_names[run] for run in np.flatnonzero(mine).tolist()}
+    kept = ~mine[prefixes.brought_by]
+    contributors = tuple(one for one in prefixes.contributors if one.run not in left)
+    others = replace(
+        prefixes, contributors=contributors, rows=prefixes.rows[kept], brought_by=prefixes.brought_by[kept]
+    )
+    return replace(alignment, lists=reduced), others.by("group" if provenance.level == "group" else "run")
+
+
+def _parts(
+    reduced: Alignment,
+    cache: ModelCache,
+    measure: Measure,
+    runs: Numbers,
+    truth: NDArray[np.int32],
+    rng: np.random.Generator,
+    variants: Sequence[Variant],
+    name: str,
+) -> Iterator[Calibration]:
+    """What is expected of the runs that are left out, by each variant."""
+    others, table = cache.provenance, Thresholds()
+    depth = measure_depths(measure, others.depth)
+    coverage = coverage_of(reduced, measure, pool_depth=others.depth, provenance=others)
+    learned = scale_model(measure, cache.model(depth), cache, depth=depth, rng=rng)
+    reason = why_untestable(reduced, others, table) or why_untaught(learned, table)
+    true = true_losses(reduced, measure, runs, truth, depth)
+    for variant, same in zip(variants, repeated(rng), strict=False):
+        model, popularity = learned, cache.popularity(depth)
+        if variant == "coverage":
+            model, popularity = replace(learned, popular=None, unlike=0.0), None
+        elif variant == "no rule":
+            model = replace(learned, unlike=-1e9)
+        loss = expected_loss(
+            reduced, measure, model, depth=depth, rng=same, runs=runs.tolist(), popularity=popularity
+        )
+        verdicts = tuple(_verdict(coverage, loss, model, reason, run, table) for run in runs.tolist())
+        yield Calibration(
+            measure=measure,
+            variant=variant,
+            run_names=tuple(reduced.run_names[run] for run in runs.tolist()),
+            group=(name,) * len(runs),
+            true=true,
+            expected=loss.mean[runs],
+            upper=loss.upper[runs],
+            judged=np.array([coverage.evidence(run, topic_judged=0.5).judged for run in runs.tolist()]),
+            unlike=loss.unlike[runs],
+            verdicts=verdicts,
+        )
+
+
+def true_losses(
+    reduced: Alignment, measure: Measure, runs: Numbers, truth: NDArray[np.int32], depth: Counts
+) -> Values:
+    """What the score of each run gains when its own documents down to the depth are judged, and nothing else.
+
+    What else its group contributes, or the run below the depth, moves R and the ideal, but is not its loss.
+    """
+    topics = len(reduced.topic_ids)
+    cells = (runs[:, np.newaxis] * topics + np.arange(topics)).ravel()
+    before = reduced.lists.chosen(cells)
+    known = replace(reduced.lists, grades=truth).chosen(cells).grades
+    unjudged = prefix_of(before, depth)[0].unjudged
+    at = before.offsets[unjudged.cell] + unjudged.rank - 1
+    found = known[at] >= 0
+    at, cell, levels = at[found], unjudged.cell[found], before.levels
+    grades = before.grades.copy()
+    grades[at] = known[at]
+    places = cell * len(levels) + np.searchsorted(levels, known[at])
+    added = np.bincount(places, minlength=len(cells) * len(levels)).reshape(-1, len(levels))
+    after = replace(
+        before,
+        grades=grades,
+        topics=np.arange(len(cells)),
+        level_counts=before.level_counts[before.topics] + added,
+        pooled_count=None,
+        _relevant={},
+    )
+    gained = (measure.values(after) - measure.values(before)).reshape(len(runs), topics)
+    return np.array([gained[place][reduced.scored[run]].mean() for place, run in enumerate(runs.tolist())])
+
+
+def _verdict(
+    coverage: Coverage, loss: Loss, model: UnjudgedModel, reason: str, run: int, table: Thresholds
+) -> Verdict:
+    """The verdict on a run by what is estimated; its interval has no say."""
+    evidence = replace(
+        coverage.evidence(run, topic_judged=table.topic_judged),
+        pooled=False,
+        missing=0,
+        loss=None if reason else float(loss.mean[run]),
+        upper=None if reason else float(loss.upper[run]),
+        upper_blind=None if reason or not takes_pool_depth(coverage.measure) else float(loss.upper_blind[run]),
+        groups=model.groups,
+        untestable=reason,
+        tolerance=table.tolerance,
+    )
+    return verdict_of(evidence, table)
