@@ -16,7 +16,6 @@ from cranfield.base.text import counted
 from cranfield.evaluate.align import AnyRun
 from cranfield.evaluate.lists import GradeGains
 from cranfield.evaluate.measure import AnyMeasure
-from cranfield.store import judging
 from cranfield.store import runs as stored_runs
 from cranfield.store.store import Store
 from cranfield.workflows.reading import (
@@ -30,6 +29,7 @@ from cranfield.workflows.reading import (
 with deferred:
     from cranfield.reuse import assess, card, provenance, verdict
     from cranfield.runs import reading as runs_reading
+    from cranfield.store import judging
     from cranfield.workflows.pool import inputs as pool_inputs
 
 if TYPE_CHECKING:
