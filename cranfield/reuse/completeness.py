@@ -78,7 +78,9 @@ class Completion:
         if self.provenance.method != "deletion":
             return "the plan depends on who takes part"
         if self.pool_depth < FEWEST_DEPTHS:
-            return f"a pool of depth {self.pool_depth} is too shallow to extrapolate; at least {FEWEST_DEPTHS} is needed"
+            return (
+                f"a pool of depth {self.pool_depth} is too shallow to extrapolate; at least {FEWEST_DEPTHS} is needed"
+            )
         if self.alignment.lists.length.max(initial=0) <= self.pool_depth:
             return "no list goes deeper than the pool"
         new = new_by_depth(self.alignment, self.provenance, rel=self._relevant_from).relevant.sum(axis=0)
