@@ -1,6 +1,9 @@
 """What a score would be if the pool went deeper: against labels that are known, and where nothing can be told."""
 
+import sys
 from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +14,10 @@ from cranfield.evaluate.measure import parse_measure
 from cranfield.qrels.qrels import qrels_of
 from cranfield.reuse.assess import Knowledge, assess_measures
 from cranfield.reuse.completeness import Completion, _Labelled
+from cranfield.reuse.provenance import prefixes_of
 from cranfield.reuse.verdict import Account, Evidence, Thresholds, account, verdict_of
+
+ROOT = Path(__file__).parents[2]
 
 
 def scores(alignment, measure):
@@ -116,3 +122,20 @@ def test_runs_that_a_deeper_pool_would_change_unlike_the_others_are_not_called_p
     wide = replace(deep, pooled=False, unjudged=3, high=0.305)
     assert verdict_of(wide).rule == "uneven-drift"
     assert verdict_of(replace(wide, high=0.4, loss=0.001, upper=0.002, groups=22)).rule == "uneven-drift"
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("depth", [10, 20, 50])
+def test_on_trec_2_completed_scores_are_nearer_to_the_truth_at_every_depth(depth):
+    sys.path.append(str(ROOT / "docs"))
+    collection = import_module("left_out").trec_2(ROOT.parent / "shared" / "data" / "trec-2-adhoc")
+    pool, full = (collection.qrels(one) for one in (depth, 100))
+    alignment, whole = align(pool, collection.runs, keep_rows=True), align(full, collection.runs)
+    prefixes = prefixes_of(alignment, pool, collection.runs, collection.contributors, depth=depth)
+    completion = Completion(alignment, prefixes.by("group"))
+    for name in ("AP", "nDCG", "Rprec", "Bpref"):
+        measure = parse_measure(name)
+        now, truth = scores(alignment, measure), scores(whole, measure)
+        found = completion.of(measure, now, rng=np.random.default_rng(1))
+        assert np.abs(found.value - truth).mean() < np.abs(now - truth).mean()
+        assert ((found.low <= truth) & (truth <= found.high)).mean() >= 0.7
