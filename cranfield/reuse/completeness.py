@@ -89,11 +89,12 @@ class Completion:
 
     @cached_property
     def _trial(self) -> _Labelled:
-        return _Labelled(self, self.pool_depth // 2, self.pool_depth)
+        return _Labelled(self, self.provenance.depth // 2, self.provenance.depth)
 
     @cached_property
     def _now(self) -> _Labelled:
-        return _Labelled(self, self.pool_depth, self.depth)
+        everything = np.full_like(self.provenance.depth, np.iinfo(np.int64).max)
+        return _Labelled(self, everything, np.full_like(self.provenance.depth, self.depth))
 
     def of(self, measure: Measure, score: Values, *, rng: np.random.Generator) -> Completed:
         """The scores of all runs, completed."""
@@ -102,10 +103,11 @@ class Completion:
             return Completed(self.depth, nothing, nothing, nothing, nothing, float("nan"), self.unknown)
         trial, now = self._trial, self._now
         contributing = self.provenance.group_of_run >= 0
-        error = (score - trial.drawn(measure, TRIAL_DRAWS, rng).mean(axis=0))[contributing]
+        truth = trial.score(measure, trial.judged)
+        error = (truth - trial.drawn(measure, TRIAL_DRAWS, rng).mean(axis=0))[contributing]
         drawn = now.drawn(measure, DRAWS, rng)
         # The score is of all qrels, the draws are of what contributors retrieve: their difference is what counts.
-        drift = drawn.mean(axis=0) - now.score(measure)
+        drift = drawn.mean(axis=0) - now.score(measure, now.judged)
         more = now.expected / max(trial.expected, 1.0)
         spread = np.sqrt(drawn.var(axis=0, ddof=1) + more * (error**2).mean())
         low, high = (score + drift + sign * NORMAL_80 * spread for sign in (-1, 1))
@@ -113,11 +115,11 @@ class Completion:
 
 
 class _Labelled:
-    """The pairs of topic and document that contributors retrieve down to `reach`, of which those down to `pooled` are
-    judged: known labels, and the chances of the others.
+    """The pairs of topic and document that contributors retrieve down to `reach`. Labels of those at ranks down to
+    `pooled` are known; both are one number per topic. The others have chances.
     """
 
-    def __init__(self, completion: Completion, pooled: int, reach: int) -> None:
+    def __init__(self, completion: Completion, pooled: Counts, reach: Counts) -> None:
         alignment, provenance = completion.alignment, completion.provenance
         lists, topics = alignment.lists, len(alignment.topic_ids)
         self.alignment, self.lists, keys = alignment, lists, alignment.pair_keys
@@ -126,7 +128,7 @@ class _Labelled:
         group = provenance.group_of_run
         cell = np.repeat(np.arange(len(lists)), lists.length)
         run, rank = cell // topics, np.arange(len(cell)) - lists.offsets[cell] + 1
-        near = prefix_of(lists, np.full(topics, reach))[1]
+        near = prefix_of(lists, reach)[1]
         known, first = np.unique(keys[near[group[run[near]] >= 0]], return_index=True)
         self.topic = cell[near[group[run[near]] >= 0][first]] % topics
         self.pair = KeyTable.of(known).places(keys)
@@ -137,7 +139,8 @@ class _Labelled:
         best[pair[in_turn]] = at_rank[in_turn]  # the lowest rank is written last
         grade = np.full(len(known), -1, dtype=np.int32)
         grade[pair] = lists.grades[here]
-        self.grade = np.where((best <= pooled) & (grade >= 0), grade, np.int32(-1))
+        self.judged = np.maximum(grade, np.int32(-1))
+        self.grade = np.where(best <= pooled[self.topic], self.judged, np.int32(-1))
         self.open = self.grade < 0
         # How good each run is, by the labels of its pooled documents.
         shown = self.grade[pair] >= 0
@@ -187,10 +190,6 @@ class _Labelled:
         """How many of the unjudged documents are expected to be relevant."""
         return float(chances(self.columns[self.open] @ self._fitted[0]).sum())
 
-    def score(self, measure: Measure) -> Values:
-        """The scores of all runs with the known labels alone."""
-        return self._score(measure, self.grade)
-
     def drawn(self, measure: Measure, draws: int, rng: np.random.Generator) -> Values:
         """The scores with all labels, draws by runs: weights, topics and labels are drawn anew each time."""
         weights, covariance, variance = self._fitted
@@ -205,10 +204,11 @@ class _Labelled:
             labels[relevant] = rng.choice(grades, size=int(relevant.sum()), p=counts / counts.sum())
             grade = self.grade.copy()
             grade[self.open] = labels
-            scores.append(self._score(measure, grade))
+            scores.append(self.score(measure, grade))
         return np.array(scores)
 
-    def _score(self, measure: Measure, grade: NDArray[np.int32]) -> Values:
+    def score(self, measure: Measure, grade: NDArray[np.int32]) -> Values:
+        """The scores of all runs with these grades of the pairs, -1 where unjudged."""
         lists, levels = self.lists, self.lists.levels
         judged = grade >= 0
         cells = self.topic[judged] * len(levels) + np.searchsorted(levels, grade[judged])

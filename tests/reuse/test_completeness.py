@@ -56,14 +56,34 @@ def test_completed_scores_are_near_the_truth(collection, completion, name):
 
 
 def test_what_is_drawn_for_a_document_is_the_same_in_all_runs_and_counts_in_r(collection, completion):
-    labelled = _Labelled(completion, 10, 100)
+    labelled = _Labelled(completion, np.full(40, 10), np.full(40, 100))
     here = labelled.pair >= 0
     assert (labelled.grade[labelled.pair[here]] >= 0).sum() == (collection.alignment.lists.grades >= 0).sum()
-    np.testing.assert_allclose(labelled.score(parse_measure("AP")), scores(collection.alignment, parse_measure("AP")))
+    np.testing.assert_allclose(
+        labelled.score(parse_measure("AP"), labelled.grade), scores(collection.alignment, parse_measure("AP"))
+    )
     everything = np.where(labelled.open, np.int32(1), labelled.grade)
-    precision = labelled._score(parse_measure("P@100"), everything)
+    precision = labelled.score(parse_measure("P@100"), everything)
     assert (precision > scores(collection.alignment, parse_measure("P@100"))).all()
-    assert (labelled._score(parse_measure("NumRel"), everything) > (labelled.grade > 0).sum() / 40).all()
+    assert (labelled.score(parse_measure("NumRel"), everything) > (labelled.grade > 0).sum() / 40).all()
+
+
+def test_topics_may_be_pooled_to_different_depths(collection):
+    depth = {f"t{number:03}": 10 if number % 2 else 30 for number in range(40)}
+    pooled = {
+        (topic, document)
+        for run in collection.runs
+        for topic, documents, _ in run
+        for document in documents[: depth[topic]]
+    }
+    qrels = qrels_of([row for row in collection.everything if row[:2] in pooled])
+    alignment = align(qrels, collection.runs, keep_rows=True)
+    prefixes = prefixes_of(alignment, qrels, collection.runs, collection.prefixes.contributors, depth=depth)
+    completion, measure = Completion(alignment, prefixes.by("group")), parse_measure("AP")
+    now, truth = scores(alignment, measure), scores(deeper(collection, 100), measure)
+    found = completion.of(measure, now, rng=np.random.default_rng(1))
+    assert not found.unknown
+    assert ((found.low <= truth) & (truth <= found.high)).mean() >= 0.7
 
 
 def test_the_same_draws_give_the_same_scores(completion, collection):
