@@ -1,8 +1,8 @@
 """Writes the table of docs/reuse.md that shows how many judgments settle takes, on pairs whose labels are known.
 
-    python docs/settling.py RUNS QRELS GROUPS [PAIRS] > table.md
+    python docs/settling.py FOLDER [PAIRS] > table.md
 
-The arguments are those of docs/calibration.py; PAIRS is how many pairs are drawn. Each group has one run. Both runs
+FOLDER has TREC-2, PAIRS is how many pairs are drawn. Each group has one run. Both runs
 of a pair are held out: the pool is made of the others, the model of unjudged documents learned from them. Then
 documents are judged one at a time, each chosen after the label of the one before, until the pair is decided.
 
@@ -15,11 +15,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from calibration import groups_of, repooled, rows_of, runs_in, topics_of
+from left_out import Collection, trec_2
 
 from cranfield.base.tables import table_of
 from cranfield.evaluate.align import align
@@ -30,7 +30,7 @@ from cranfield.reuse.assess import measure_depths
 from cranfield.reuse.expected_loss import ModelCache
 from cranfield.reuse.intervals import identities, interval_depth
 from cranfield.reuse.pairs import TOLERANCE, OpenScore, open_score
-from cranfield.reuse.provenance import Contributor, prefixes_of
+from cranfield.reuse.provenance import prefixes_of
 from cranfield.reuse.settle import Goal, Judging, learned_chances
 from cranfield.runs.run import Run
 
@@ -73,22 +73,25 @@ class Course:
 
 def main() -> None:
     """Read, judge, write."""
-    folder, qrels, groups = (Path(name) for name in sys.argv[1:4])
-    runs = runs_in(folder, topics_of(qrels))
-    pairs = int(sys.argv[4]) if len(sys.argv) > 4 else PAIRS
-    sys.stdout.write(table(runs, rows_of(qrels), groups_of(groups), pairs))
+    pairs = int(sys.argv[2]) if len(sys.argv) > 2 else PAIRS
+    sys.stdout.write(table(binary(trec_2(Path(sys.argv[1]))), pairs))
 
 
-def table(runs: Sequence[Run], rows: Sequence[tuple[str, str, int]], groups: dict[str, str], pairs: int) -> str:
-    """Give the table as Markdown."""
+def binary(collection: Collection) -> Collection:
+    """The same with two grades."""
+    return replace(collection, grades={pair: min(grade, 1) for pair, grade in collection.grades.items()})
+
+
+def table(collection: Collection, pairs: int) -> str:
+    """The table as Markdown."""
     rng = np.random.default_rng(SEED)
-    of_group = {groups[run.tag]: run for run in sorted(runs, key=lambda _: rng.random())}
+    groups = {one.run: one.group for one in collection.contributors}
+    of_group = {groups[run.tag]: run for run in sorted(collection.runs, key=lambda _: rng.random())}
     chosen, lines = list(of_group.values()), []
     both = [(one, two) for one in range(len(chosen)) for two in range(one)]
     drawn = [both[place] for place in rng.permutation(len(both))[:pairs].tolist()]
-    binary = [(topic, document, min(grade, 1)) for topic, document, grade in rows]
     for depth in DEPTHS:
-        found = [courses(chosen, binary, groups, pair, depth, rng) for pair in drawn]
+        found = [courses(collection, chosen, pair, depth, rng) for pair in drawn]
         of_measure = zip(MEASURES, zip(*found, strict=True), strict=True)
         lines += [(measure, str(depth), *line(some)) for measure, some in of_measure]
     return renderers.get("markdown")(table_of(list(COLUMNS), lines))
@@ -120,21 +123,16 @@ def line(found: Sequence[Course]) -> Iterator[str]:
 
 
 def courses(
-    runs: Sequence[Run],
-    rows: Sequence[tuple[str, str, int]],
-    groups: dict[str, str],
-    pair: tuple[int, int],
-    depth: int,
-    rng: np.random.Generator,
+    collection: Collection, runs: Sequence[Run], pair: tuple[int, int], depth: int, rng: np.random.Generator
 ) -> list[Course]:
     """Settle one pair of runs that did not contribute to the pool of the others, by each measure."""
     others = [run for place, run in enumerate(runs) if place not in pair]
-    field, qrels = [*(runs[place] for place in pair), *others], repooled(others, rows, depth)
+    field, qrels = [*(runs[place] for place in pair), *others], replace(collection, runs=others).qrels(depth)
     aligned = align(qrels, field, keep_rows=True)
-    contributors = [Contributor(run.tag, groups[run.tag]) for run in others]
+    contributors = [one for one in collection.contributors if one.run in {run.tag for run in others}]
     provenance = prefixes_of(aligned, qrels, field, contributors, depth=depth).by("group")
     cache, documents = ModelCache(aligned, provenance), identities(aligned, field)
-    grades, found = {(topic, document): grade for topic, document, grade in rows}, []
+    grades, found = collection.grades, list[Course]()
     for measure in own_measures(parse_measures(MEASURES)):
         deep = measure_depths(measure, provenance.depth)
         reach = interval_depth(measure, pool_depth=provenance.depth)

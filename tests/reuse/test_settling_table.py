@@ -1,6 +1,5 @@
 """The table of how many judgments settle takes, on a few pairs of runs whose labels are known."""
 
-import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -15,17 +14,12 @@ pytestmark = [pytest.mark.shared, pytest.mark.slow]
 
 def test_the_orders_need_fewer_judgments_than_chance_and_the_oracle_fewest(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    monkeypatch.delitem(sys.modules, "calibration", raising=False)
     script = import_module("settling")
-    paths = TREC_2 / "qrels" / "qrels.101-150.disk1.disk2", TREC_2 / "meta" / "desc.xml"
-    rows, groups = script.rows_of(paths[0]), script.groups_of(paths[1])
-    runs = script.runs_in(TREC_2 / "runs", script.topics_of(paths[0]))
-    runs = list({groups[run.tag]: run for run in runs}.values())
-    binary = [(topic, document, min(grade, 1)) for topic, document, grade in rows]
+    collection = script.binary(script.trec_2(TREC_2))
+    groups = {one.run: one.group for one in collection.contributors}
+    runs = list({groups[run.tag]: run for run in collection.runs}.values())
     pairs = [(0, 1), (4, 5), (9, 12)]
-    found = [
-        one for pair in pairs for one in script.courses(runs, binary, groups, pair, 20, np.random.default_rng(1))
-    ]
+    found = [one for pair in pairs for one in script.courses(collection, runs, pair, 20, np.random.default_rng(1))]
     assert [one for one in found if not one.oracle <= one.certain <= one.unjudged] == []
     assert sum(one.certain for one in found) < 0.9 * sum(one.random_certain for one in found)
     assert sum(one.is_right for one in found) >= len(found) - 1  # one pair is all but equal
