@@ -1,7 +1,7 @@
 """`cranfield simulate`: what other pools and budgets would have found."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer import Option
@@ -9,7 +9,7 @@ from typer import Option
 from cranfield.base.errors import UsageError
 from cranfield.base.registry import deferred
 from cranfield.cli import console
-from cranfield.cli.console import COLLECTION, Collection, Format
+from cranfield.cli.console import COLLECTION, Collection, Format, removed
 from cranfield.cli.pool import Seconds
 from cranfield.cli.reuse import Layers, Measures, PoolDepth, QrelsWord, Runs, SkipBad
 
@@ -41,7 +41,7 @@ ToDepth = Annotated[
 Wanted = Annotated[
     float | None, Option(min=0.0, help="Also give the number of topics needed to detect this difference.")
 ]
-Power = Annotated[float, Option(min=0.01, max=0.999, help="Power of that test, for --difference.")]
+Power = Annotated[str | None, removed("--power", "power is 0.8")]
 RelevantFrom = Annotated[
     int | None,
     Option(min=1, help="Lowest grade that counts as relevant. [default: that of the collection's scale, else 1]"),
@@ -62,7 +62,6 @@ def simulate(
     groups: Groups = None,
     outsiders: Outsiders = False,
     difference: Wanted = None,
-    power: Power = 0.8,
     forecast: ToDepth = None,
     pool_depth: PoolDepth = None,
     relevant_from: RelevantFrom = None,
@@ -72,41 +71,32 @@ def simulate(
     layer: Layers = None,
     collection: Collection = COLLECTION,
     format: Format = "table",
+    power: Power = None,
 ) -> None:
     """Replay pooling plans against known judgments: cost, relevant documents found, and effect on the ranking."""
     if plot:
         figures.kind_of(plot)
-    options = workflow.SimulateOptions(
-        plans=tuple(plan or ()),
-        budgets=_numbers(budgets),
-        groups=groups,
-        outsiders=outsiders,
-        seed=seed,
-        seconds=seconds_per_document,
-        relevant_from=relevant_from,
-        difference=difference,
-        power=power,
-    )
     if forecast is not None and (plan or budgets or outsiders or difference is not None or plot):
         raise typer.BadParameter(
             "--forecast cannot be combined with plans, budgets, --outsiders, --difference or --plot"
         )
     if forecast is None and pool_depth is not None:
         raise typer.BadParameter("--pool-depth needs --forecast: a plan sets its own depth")
-    with console.opened(
-        collection, qrels=qrels, runs=runs, layers=layer, warn=console.say, skip_bad=skip_bad
-    ) as files:
-        store, chosen = files.store, tuple(measure or workflow.DEFAULT_MEASURES)
-        request = files.request(chosen, runs)
+    inputs: Any = {"qrels": qrels, "runs": runs, "layers": layer, "groups": groups, "skip_bad": skip_bad}
+    measures, many = measure or ["nDCG@10", "AP"], _numbers(budgets)
+    with console.opened(collection, warn=console.say, **inputs) as files:
         if forecast is not None:
-            foreseen = workflow.foresee(request, options, to_depth=forecast, pool_depth=pool_depth, store=store)
-            console.show(foreseen, format)
+            pools: Any = {"to_depth": forecast, "pool_depth": pool_depth, "groups": groups, "store": files.store}
+            pools |= {"relevant_from": relevant_from, "seconds": seconds_per_document}
+            console.show(workflow.forecast_pools(files.request(measures, runs), **pools), format)
             return
-        with console.progress() as progress:
-            result = workflow.simulate_plans(request, options, store=store, progress=progress)
+        plans: Any = {"outsiders": outsiders, "difference": difference, "relevant_from": relevant_from, "seed": seed}
+        plans |= {"measures": measures, "runs": runs, "seconds_per_document": seconds_per_document}
+        result = files.simulate(*(plan or ()), budgets=many, **plans)
     console.show(result, format)
     if plot is not None:
-        console.say(f"drew {result.plot(plot)} into {plot}")
+        workflow.plot(result, plot)
+        console.say(f"drew yield and rank correlation against cost into {plot}")
 
 
 def _numbers(text: str) -> tuple[int, ...]:

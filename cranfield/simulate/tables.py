@@ -1,22 +1,19 @@
-"""Tables of plans that were replayed: what each costs and finds, what it does to the ranking, what is foreseen."""
+"""Replayed plans as tables: cost and yield, effect on the ranking of the runs, and topics needed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from cranfield.base.tables import Column, Number, Table, Value, table_of
-from cranfield.simulate.study import Outcome
+from cranfield.base.registry import deferred
+from cranfield.base.tables import Column, Number, Result, Table, Value, table_of
+from cranfield.base.text import counted
+from cranfield.simulate.study import Known, Outcome
 
-if TYPE_CHECKING:
-    from cranfield.simulate.forecast import Forecast, TopicsNeeded
-
-    Needed = dict[tuple[int, str], TopicsNeeded | None]
-    """By the place of the outcome and the measure."""
+with deferred:
+    from cranfield.simulate import forecast
 
 Row = dict[str, Value]
-
-_HOUR = 3600
 
 COSTS = [
     Column("plan"),
@@ -54,10 +51,49 @@ NEEDED = [
 ]
 
 
-def outcome_rows(outcomes: Sequence[Outcome], needed: Needed | None, *, seconds: float) -> list[Row]:
-    """One row for each plan and measure with everything that is known of it."""
+@dataclass(frozen=True, eq=False)
+class Simulation(Result):
+    """The outcome of each plan, in the order they were given, smaller budgets first; a row for each measure of each.
+
+    Rows have the number of topics needed where a difference was given.
+    """
+
+    known: Known
+    outcomes: tuple[Outcome, ...]
+    rows: list[Row]
+    notes: tuple[str, ...]
+    wide = True
+
+    def table(self) -> Table:
+        """One row for each plan and measure, with all columns."""
+        return table_of(list(self.rows[0]), [tuple(row.values()) for row in self.rows])
+
+    def tables(self) -> Iterator[Table]:
+        """Costs, then for each measure the ranking and the topics needed."""
+        measures = [str(effect.measure) for effect in self.outcomes[0].effects]
+        share = "of known: share of the known relevant documents; a replay finds only documents that were judged"
+        yield _selected(COSTS, self.rows[:: len(measures)], "Cost and yield of each plan", [share])
+        runs = counted(len(self.known.runs), "run")
+        for place, measure in enumerate(measures):
+            rows = self.rows[place :: len(measures)]
+            caption = f"{measure}: ranking of {runs}, compared with all known judgments"
+            if any(one.held_out is not None for one in self.outcomes):
+                loss = "expected loss: share of its score that a run loses when its own group is left out"
+                yield _selected([*RANKING, *LOSSES], rows, caption, [loss])
+            else:
+                yield _selected(RANKING, rows, caption)
+            if NEEDED[1].name in rows[0]:
+                yield _selected(NEEDED, rows, f"{measure}: topics needed to detect the difference, under each plan")
+
+
+def _selected(columns: Sequence[Column], rows: Sequence[Row], caption: str, notes: Sequence[str] = ()) -> Table:
+    return table_of(columns, [[row[column.name] for column in columns] for row in rows], caption=caption, notes=notes)
+
+
+def outcome_rows(outcomes: Sequence[Outcome], *, seconds: float, difference: float | None) -> list[Row]:
+    """One row for each plan and measure; judging takes `seconds` per document."""
     rows = []
-    for place, one in enumerate(outcomes):
+    for one in outcomes:
         cost = one.cost
         for effect in one.effects:
             loss, nothing = one.loss(effect.measure), float("nan")
@@ -74,65 +110,24 @@ def outcome_rows(outcomes: Sequence[Outcome], needed: Needed | None, *, seconds:
                 "unknown": cost.unknown,
                 "relevant": cost.relevant,
                 "known_relevant": cost.known_relevant,
-                "share": _known(cost.share),
+                "share": cost.share,
                 "empty": cost.empty,
-                "hours": cost.documents * seconds / _HOUR,
+                "hours": cost.documents * seconds / 3600,
                 "measure": str(effect.measure),
-                "tau_b": _known(effect.tau_b),
-                "tau_ap": _known(effect.tau_ap),
+                "tau_b": effect.tau_b,
+                "tau_ap": effect.tau_ap,
                 "fall": None if effect.fall is None else effect.fall.drop,
                 "falling": effect.falling,
-                "change": _known(effect.change),
+                "change": effect.change,
                 "changing": effect.changing,
-                "loss_mean": _known(mean),
-                "loss_max": _known(largest),
+                "loss_mean": mean,
+                "loss_max": largest,
                 "losing": losing,
             }
-            if needed is not None:
-                need = needed[place, str(effect.measure)]
+            if difference is not None:
                 numbers: tuple[Value, ...] = (None,) * 4
-                if need is not None:
-                    numbers = need.deviation, need.topics, need.documents, need.documents * seconds / _HOUR
+                if need := forecast.needed(one, effect.measure, difference=difference):
+                    numbers = *need, need[2] * seconds / 3600
                 row |= zip((column.name for column in NEEDED[1:]), numbers, strict=True)
-            rows.append(row)
+            rows.append({name: None if value != value else value for name, value in row.items()})  # NaN: not known
     return rows
-
-
-def outcome_table(
-    columns: Sequence[Column], rows: Sequence[Row], *, caption: str, notes: Sequence[str] = ()
-) -> Table:
-    """Some columns of some rows, under their headings."""
-    return table_of(columns, [[row[column.name] for column in columns] for row in rows], caption=caption, notes=notes)
-
-
-def forecast_table(forecast: Forecast, *, seconds: float) -> Table:
-    """Pools of rising depth: documents, relevant ones found or foreseen, and what the last step brought."""
-    rows: list[tuple[Value, ...]] = []
-    documents, relevant = 0, 0.0
-    for one in forecast.at:
-        more = one.documents - documents
-        ends = (round(one.low), round(one.high)) if one.is_foreseen else (None, None)
-        gained = 100 * (one.relevant - relevant) / more if more else None
-        hours = one.documents * seconds / _HOUR
-        rows.append((one.depth, one.documents, hours, round(one.relevant), *ends, gained, one.is_foreseen))
-        documents, relevant = one.documents, one.relevant
-    columns = [
-        Number("depth"),
-        Number("documents"),
-        Number("hours", digits=1),
-        Number("relevant"),
-        Number("low", "from"),
-        Number("high", "to"),
-        Number("gained", "per 100 more", digits=1),
-        Column("foreseen", "forecast"),
-    ]
-    notes = ["per 100 more: relevant documents among 100 that this depth adds to the previous one"]
-    if any(one.is_foreseen for one in forecast.at):
-        notes.append(
-            "forecast: extrapolated from smaller depths, with one standard error, without documents that no run has"
-        )
-    return table_of(columns, rows, caption="Pools of increasing depth", notes=notes)
-
-
-def _known(value: float) -> float | None:
-    return None if value != value else value

@@ -18,7 +18,7 @@ from cranfield.base.errors import CranfieldError, InputError, UnknownName, Usage
 from cranfield.base.files import Progress, silent
 from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Result, Value
+from cranfield.base.tables import Value
 from cranfield.base.text import few
 from cranfield.qrels.release import NOW
 
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from cranfield.evaluate.align import AnyRun
     from cranfield.qrels.qrels import Qrels
+    from cranfield.simulate.tables import Simulation
     from cranfield.store import Store
     from cranfield.workflows.reading import As
 
@@ -215,28 +216,30 @@ class Inputs:
         runs: Sequence[str] | None = None,
         outsiders: bool = False,
         difference: float | None = None,
+        relevant_from: int | None = None,
         seconds_per_document: float | None = None,
         seed: int = 0,
-    ) -> Result:
+    ) -> Simulation:
         """Replay pooling plans against the known judgments: one row for each plan and measure.
 
         Each row has the cost of the plan, the share of the known relevant documents that it finds, and its effect on
         the ranking of the runs. `budgets` continue the last step of a plan up to that many documents over all topics.
         `outsiders` also replays every plan without each group; `difference` adds the number of topics needed to
-        detect it. Depths are replayed where no plan is named. `attrs["notes"]` says what a replay cannot show.
+        detect it. Grades from `relevant_from` on are relevant: that of the collection's scale, else 1. Depths are
+        replayed where no plan is named. `attrs["notes"]` says what a replay cannot show.
         """
-        options = simulating.SimulateOptions(
-            plans=plans,
-            budgets=tuple(budgets),
-            groups=self.pool_options.groups,
-            outsiders=outsiders,
-            difference=difference,
-            seconds=seconds_per_document,
-            seed=seed,
-        )
         request = self.request(measures, runs, with_ids=True)
+        options: Any = {
+            "outsiders": outsiders,
+            "difference": difference,
+            "relevant_from": relevant_from,
+            "seed": seed,
+        }
+        options |= {"groups": self.pool_options.groups, "seconds": seconds_per_document}
         with self.progress() as progress:
-            return simulating.simulate_plans(request, options, store=self.store, progress=progress)
+            return simulating.simulate_plans(
+                request, plans, budgets=budgets, store=self.store, progress=progress, **options
+            )
 
     def explain(
         self,

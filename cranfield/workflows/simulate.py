@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,6 @@ import numpy as np
 from cranfield.base.errors import InputError, UsageError, quoted
 from cranfield.base.files import Progress, Source, silent
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Result, Table, table_of
 from cranfield.base.text import counted
 from cranfield.evaluate import measure as measuring
 from cranfield.pool import candidates
@@ -37,6 +36,7 @@ BEYOND = 0.1
 """From which share of documents that nobody judged a plan is said to go beyond the known pool."""
 
 _PLANS_NAMED = 3
+Groups = Path | Sequence[run_reading.Member] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,6 @@ def about_plans(
         yield f"--outsiders also replays each plan without each group: {groups:,} more replays per plan"
 
 
-DEFAULT_MEASURES = ("nDCG@10", "AP")
 STRATEGIES = ("take", "rrf", "mtf", "max-mean-ns")
 """What is played at given budgets where no plan is named."""
 
@@ -111,160 +110,81 @@ DEPTHS = (1, 2, 5, 10, 20, 50, 100)
 """The depths that are played where neither plans nor budgets are given."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class SimulateOptions:
-    """Which plans are played, at which budgets, and by whom they are fed.
-
-    `groups` says whose the runs are and which of them feed the plans, as a file or as it is; without it a collection
-    knows. With `outsiders` every plan is played without each group too. `seconds` a document are measured or assumed
-    where they are not given, and `relevant_from` is that of the collection's scale, else 1. With a `difference` it is
-    also told how many topics would find it with the chance `power`.
-    """
-
-    plans: tuple[str, ...] = ()
-    budgets: tuple[int, ...] = ()
-    groups: Path | Sequence[run_reading.Member] | None = None
-    outsiders: bool = False
-    seed: int = 0
-    seconds: float | None = None
-    relevant_from: int | None = None
-    difference: float | None = None
-    power: float = 0.8
-
-
-@dataclass(frozen=True, eq=False)
-class Simulated(Result):
-    """What came of the plans, in the order they were given, smaller budgets first.
-
-    `needed` has the topics for a difference, where one was given, by the place of the outcome and the measure.
-    """
-
-    known: study.Known
-    measures: tuple[measuring.Measure, ...]
-    outcomes: tuple[study.Outcome, ...]
-    speed: Speed
-    notes: tuple[str, ...] = ()
-    needed: dict[tuple[int, str], forecasts.TopicsNeeded | None] | None = None
-    wide = True
-
-    @cached_property
-    def _rows(self) -> list[tables.Row]:
-        return tables.outcome_rows(self.outcomes, self.needed, seconds=self.speed.seconds)
-
-    def table(self) -> Table:
-        """One row for each plan and measure with everything that is known of it."""
-        return table_of(list(self._rows[0]), [tuple(row.values()) for row in self._rows])
-
-    def tables(self) -> Iterator[Table]:
-        """Costs, then for each measure the ranking and the topics needed."""
-        measures, losses = self.measures, any(one.held_out is not None for one in self.outcomes)
-        yield tables.outcome_table(
-            tables.COSTS,
-            self._rows[:: len(measures)],
-            caption="Cost and yield of each plan",
-            notes=["of known: share of the known relevant documents; a replay finds only documents that were judged"],
-        )
-        ranking = f"ranking of {counted(len(self.known.runs), 'run')}, compared with all known judgments"
-        for place, measure in enumerate(measures):
-            rows = self._rows[place :: len(measures)]
-            yield tables.outcome_table(
-                [*tables.RANKING, *tables.LOSSES] if losses else tables.RANKING,
-                rows,
-                caption=f"{measure}: {ranking}",
-                notes=["expected loss: share of its score that a run loses when its own group is left out"]
-                if losses
-                else (),
-            )
-            if self.needed is not None:
-                caption = f"{measure}: topics needed to detect the difference, under each plan"
-                yield tables.outcome_table(tables.NEEDED, rows, caption=caption)
-
-    def plot(self, path: Path) -> str:
-        """Draw what the plans find and what they do to the ranking, against what they cost; say what was drawn."""
-        by_strategy: dict[str, list[study.Outcome]] = {}
-        for one in self.outcomes:
-            by_strategy.setdefault(one.strategy, []).append(one)
-        found, taus = {}, {}
-        for name, some in by_strategy.items():
-            # The share found with 0, 1, 2 … documents, of the largest budget.
-            curve = max(some, key=lambda one: one.cost.documents).play.found(self.known)
-            share = curve / max(int(self.known.relevant.sum()), 1)
-            found[name] = np.arange(len(curve), dtype=np.float64), share
-            documents = np.array([one.cost.documents for one in some], dtype=float)
-            taus[name] = documents, np.array([one.effects[0].tau_b for one in some])
-        figures.save(figures.replayed(found, taus, measure=str(self.measures[0])), path)
-        return "yield and rank correlation against cost"
-
-
-@dataclass(frozen=True, eq=False)
-class Foreseen(Result):
-    """What pools of rising depth cost, found, and would find."""
-
-    forecast: forecasts.Forecast
-    speed: Speed
-    notes: tuple[str, ...] = ()
-    wide = True
-
-    def table(self) -> Table:
-        """One row for each depth."""
-        return tables.forecast_table(self.forecast, seconds=self.speed.seconds)
-
-
 def simulate_plans(
-    request: Request, options: SimulateOptions, *, store: Store | None = None, progress: Progress = silent
-) -> Simulated:
-    """Play plans against the judgments that are known, and tell what each would have cost, found and done."""
-    field = _field(request, options, store)
+    request: Request,
+    words: Sequence[str],
+    *,
+    budgets: Sequence[int] = (),
+    groups: Groups = None,
+    outsiders: bool = False,
+    difference: float | None = None,
+    relevant_from: int | None = None,
+    seconds: float | None = None,
+    seed: int = 0,
+    store: Store | None = None,
+    progress: Progress = silent,
+) -> tables.Simulation:
+    """Replay plans against the known judgments: what each would have cost and found, and its effect on the ranking.
+
+    `groups` name the group of each run and the contributing runs, in a file or as they are; without them a collection
+    knows both. With `outsiders` every plan is also replayed without each group. `seconds` per document are measured
+    or assumed where they are not given, and `relevant_from` is that of the collection's scale, else 1. With a
+    `difference`, each row has the number of topics needed to detect it.
+    """
+    field = _field(request, groups, relevant_from, seconds, store)
     known = field.known
-    if options.outsiders and not field.has_groups:
+    if outsiders and not field.has_groups:
         raise UsageError("--outsiders needs the groups of the runs: name them with --groups FILE")
-    if any(budget < 1 for budget in options.budgets):
+    if any(budget < 1 for budget in budgets):
         raise UsageError("a budget is a number of documents, from 1 up")
-    words: Sequence[str] = options.plans or STRATEGIES
-    if not options.plans and not options.budgets:
+    if not words and not budgets:
         # Beyond the depth that was judged nobody knows what a plan would find.
         deepest = min(_pool_depth(known, store)[0] or known.pooled.depth, known.pooled.depth)
         words = [f"depth {depth}" for depth in sorted({*DEPTHS, deepest}) if depth <= min(deepest, DEPTHS[-1])]
-    parsed = [study.open_ended(plan) if options.budgets else plan for plan in map(plans.parse, words)]
+    parsed = [study.open_ended(plan) if budgets else plan for plan in map(plans.parse, words or STRATEGIES)]
     played = list({str(plan): plan for plan in parsed}.values())
     own = measuring.own_measures(parse_measures(request.measures, store, relevant_from=known.relevant_from))
-    without: study.Without = "replay" if options.outsiders else "deletion" if field.has_groups else "nothing"
+    without: study.Without = "replay" if outsiders else "deletion" if field.has_groups else "nothing"
+    report = partial(progress, "replaying plans")
     outcomes = tuple(
-        study.study(
-            known,
-            played,
-            tuple(own),
-            budgets=options.budgets,
-            seed=options.seed,
-            without=without,
-            progress=lambda done, total: progress("replaying plans", done, total),
-        )
+        study.study(known, played, tuple(own), budgets=budgets, seed=seed, without=without, progress=report)
     )
     if not outcomes:
         raise InputError("every budget is below what the first steps of the plans need; raise the budgets")
-    needed = None
-    if options.difference is not None:
-        needed = {
-            (place, str(effect.measure)): forecasts.needed(
-                one, effect.measure, difference=options.difference, power=options.power
-            )
-            for place, one in enumerate(outcomes)
-            for effect in one.effects
-        }
-    notes = (*request.notes, *about_known(field), *about_plans(field, outcomes, played, options.budgets))
-    return Simulated(known, tuple(own), outcomes, field.speed, notes, needed)
+    rows = tables.outcome_rows(outcomes, seconds=field.speed.seconds, difference=difference)
+    notes = (*request.notes, *about_known(field), *about_plans(field, outcomes, played, budgets))
+    return tables.Simulation(known, outcomes, rows, notes)
 
 
-def foresee(
+def plot(result: tables.Simulation, path: Path) -> None:
+    """Plot the yield of the plans and their effect on the ranking against their cost."""
+    by_strategy: dict[str, list[study.Outcome]] = {}
+    for one in result.outcomes:
+        by_strategy.setdefault(one.strategy, []).append(one)
+    found, taus = {}, {}
+    for name, some in by_strategy.items():
+        # The share found with 0, 1, 2 … documents, of the largest budget.
+        curve = max(some, key=lambda one: one.cost.documents).play.found(result.known)
+        share = curve / max(int(result.known.relevant.sum()), 1)
+        found[name] = np.arange(len(curve), dtype=np.float64), share
+        documents = np.array([one.cost.documents for one in some], dtype=float)
+        taus[name] = documents, np.array([one.effects[0].tau_b for one in some])
+    measure = str(result.outcomes[0].effects[0].measure)
+    figures.save(figures.replayed(found, taus, measure=measure), path)
+
+
+def forecast_pools(
     request: Request,
-    options: SimulateOptions,
     *,
     to_depth: int,
     pool_depth: int | None = None,
+    groups: Groups = None,
+    relevant_from: int | None = None,
+    seconds: float | None = None,
     store: Store | None = None,
-) -> Foreseen:
-    """Tell what pools down to a depth cost, found, and would probably find below the depth that was judged."""
-    field = _field(request, options, store)
+) -> forecasts.Forecast:
+    """Cost and yield of pools down to a depth: counted down to the known pool's depth, and extrapolated below it."""
+    field = _field(request, groups, relevant_from, seconds, store)
     depth, notes = pool_depth, [*request.notes, *about_known(field)]
     if depth is None:
         depth, reason = _pool_depth(field.known, store)
@@ -272,35 +192,33 @@ def foresee(
             raise InputError(f"the pool depth is not known: {reason}; set it with --pool-depth")
         notes.append(reason)
     result = forecasts.forecast(field.known, pool_depth=depth, to_depth=to_depth)
-    if result.unknown > BEYOND:
+    if result.unjudged > BEYOND:
         notes.append(
-            f"warning: {result.unknown:.0%} of the documents to depth {depth} are unjudged; relevant documents are"
+            f"warning: {result.unjudged:.0%} of the documents to depth {depth} are unjudged; relevant documents are"
             " undercounted"
         )
     if result.refusal:
         notes.append(f"no forecast beyond depth {depth}: {result.refusal}")
-    return Foreseen(result, field.speed, tuple(notes))
+    return replace(result, seconds=field.speed.seconds, notes=tuple(notes))
 
 
-def _field(request: Request, options: SimulateOptions, store: Store | None) -> Field:
+def _field(
+    request: Request, groups: Groups, relevant_from: int | None, seconds: float | None, store: Store | None
+) -> Field:
     qrels, runs = read_in_full(request, store)
-    members = run_reading.read_groups(Source(options.groups)) if isinstance(options.groups, Path) else options.groups
+    members = run_reading.read_groups(Source(groups)) if isinstance(groups, Path) else groups
     here = {run.tag for run in runs}
     known = study.known_of(
         qrels,
         runs,
         _contributing(runs, members, store),
         alignment=align_runs(request, qrels, runs, keep_rows=True),
-        relevant_from=options.relevant_from or (1 if store is None else store.scale().relevant_from),
+        relevant_from=relevant_from or (1 if store is None else store.scale().relevant_from),
         texts=None if store is None else partial(inputs.read_texts, store),
         queries=None if store is None else inputs.queries(store),
     )
-    return Field(
-        known,
-        has_groups=members is not None or store is not None,
-        speed=judging_speed(store, options.seconds),
-        absent=tuple(one.run for one in members or () if one.pooled and one.run not in here),
-    )
+    absent = tuple(one.run for one in members or () if one.pooled and one.run not in here)
+    return Field(known, members is not None or store is not None, judging_speed(store, seconds), absent)
 
 
 def _contributing(

@@ -28,17 +28,17 @@ def long_lists(toolbox):
 def test_down_to_the_pool_the_forecast_is_what_was_found(long_lists):
     told = forecast(long_lists, pool_depth=12, to_depth=12)
     assert [one.depth for one in told.at] == [1, 2, 5, 10, 12]
-    assert told.deeper is None
+    assert told.refusal == ""
     for one in told.at:
         played = play(long_lists, parse(f"depth {one.depth}"))
         relevant = int(played.found(long_lists)[-1])
-        assert one == AtDepth(one.depth, len(played), relevant, relevant, relevant, is_foreseen=False)
+        assert one == AtDepth(one.depth, len(played), relevant, relevant, relevant, is_extrapolated=False)
 
 
 def test_below_the_pool_documents_are_counted_and_relevant_ones_follow_the_curve(long_lists):
     told = forecast(long_lists, pool_depth=12, to_depth=24)
-    found = [one for one in told.at if not one.is_foreseen]
-    assert [one.depth for one in told.at if one.is_foreseen] == [20, 24]
+    found = [one for one in told.at if not one.is_extrapolated]
+    assert [one.depth for one in told.at if one.is_extrapolated] == [20, 24]
     new = np.diff(
         [0, *(int(play(long_lists, parse(f"depth {depth}")).found(long_lists)[-1]) for depth in range(1, 13))]
     )
@@ -70,11 +70,9 @@ def test_nothing_is_foreseen_below_the_lists(long_lists, kept: Kept):
 def test_topics_for_a_difference_are_those_of_the_power_of_the_t_test(worked, toolbox):
     (found,) = study(worked, [parse("depth 1")], toolbox.measures("AP"))
     (measure,) = toolbox.measures("AP")
-    told = needed(found, measure, difference=0.1, power=0.9)
     deviation = residual_deviation(found.scores.of(measure))
-    assert told.deviation == deviation
-    assert told.topics == topics_needed(difference=0.1, deviation=deviation, power=0.9)
-    assert told.documents == told.topics * 3
+    topics = topics_needed(difference=0.1, deviation=deviation, power=0.8)
+    assert needed(found, measure, difference=0.1) == (deviation, topics, topics * 3)
 
 
 def test_one_topic_tells_nothing_about_topics(toolbox):
