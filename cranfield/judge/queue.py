@@ -6,14 +6,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from math import sqrt
-from typing import Literal, get_args
+from typing import Literal
 
 from cranfield.base.errors import UnknownName, UsageError
 from cranfield.judge.events import Purpose
 
 # Chance while judging: a hash of the seed and of what is drawn, the same on every machine and at every time.
-
-_SPAN = float(2**64)
 
 
 def draw(seed: int, purpose: str, topic: str, document: str) -> float:
@@ -24,7 +22,7 @@ def draw(seed: int, purpose: str, topic: str, document: str) -> float:
     whatever other documents there are, so a pool that grows keeps its draws.
     """
     words = f"cranfield-draw-1\n{seed}\n{purpose}\n{topic}\n{document}"
-    return int.from_bytes(sha256(words.encode()).digest()[:8], "big") / _SPAN
+    return int.from_bytes(sha256(words.encode()).digest()[:8], "big") / 2**64
 
 
 # Who judges which topic, and which documents are judged by more than one.
@@ -113,16 +111,13 @@ def check_names(assessors: Sequence[str], *, seconds: int = 0) -> None:
         raise UsageError(f"each document of the overlap needs {seconds + 1} assessors; only {len(assessors)} named")
 
 
-def topics_in_turn(topics: Sequence[str], roles: Mapping[str, Role], busy: Mapping[str, int]) -> list[str]:
+def topics_in_turn(roles: Mapping[str, Role], busy: Mapping[str, int]) -> list[str]:
     """Put the topics an assessor may judge in the order they are judged in.
 
     Primary topics first, then shared ones, then those of a second assessor, then those of everybody; of these, those
     that fewest others are judging now (`busy`), so that one topic stays with one assessor where it can.
     """
-    return sorted(
-        (topic for topic in topics if topic in roles),
-        key=lambda topic: (_RANKS[roles[topic]], busy.get(topic, 0) if roles[topic] == "anyone" else 0),
-    )
+    return sorted(roles, key=lambda topic: (_RANKS[roles[topic]], roles[topic] == "anyone" and busy.get(topic, 0)))
 
 
 def roles_of(topics: Sequence[str], assigned: Sequence[Assigned], assessor: str) -> dict[str, Role]:
@@ -135,8 +130,7 @@ def roles_of(topics: Sequence[str], assigned: Sequence[Assigned], assessor: str)
 State = Literal["not theirs", "done", "postponed", "open"]
 """How a document stands for one assessor, whoever has it open at the moment."""
 
-OrderName = Literal["plan", "id", "random", "cluster"]
-ORDERS: tuple[OrderName, ...] = get_args(OrderName)
+ORDERS = ("plan", "id", "random", "cluster")
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,21 +223,17 @@ def may_lease(entry: Entry, answers: Answers, holders: Iterable[str]) -> bool:
 class Order:
     """The order in which the documents of a topic are shown. `pooled` is how the pool had been ordered before."""
 
-    name: OrderName = "plan"
+    name: str = "plan"
     seed: int = 0
     pooled: str = ""
+
+    def __post_init__(self) -> None:
+        if self.name not in ORDERS:
+            raise UnknownName("judging order", self.name, ORDERS)
 
     def __str__(self) -> str:
         shown = f"random:{self.seed}" if self.name == "random" else self.name
         return f"{shown} of {self.pooled}" if self.pooled and self.name in ("plan", "cluster") else shown
-
-
-def order_named(name: str, *, seed: int = 0) -> Order:
-    """The order of this name."""
-    for known in ORDERS:
-        if name == known:
-            return Order(known, seed)
-    raise UnknownName("judging order", name, ORDERS)
 
 
 def ordered(
@@ -258,15 +248,12 @@ def ordered(
         return sorted(entries, key=lambda entry: entry.document.encode())
     if order.name == "random":
         return sorted(entries, key=lambda entry: draw(order.seed, "judging order", topic, entry.document))
-    first: dict[int, int] = {}
-    cluster_of = (clusters or {}) if order.name == "cluster" else {}
-    for entry in entries if cluster_of else ():
-        cluster = cluster_of.get(entry.document)
-        if cluster is not None:
-            first[cluster] = min(first.get(cluster, entry.place), entry.place)
-    return sorted(
-        entries, key=lambda entry: (first.get(cluster_of.get(entry.document, -1), entry.place), entry.place)
-    )
+    # Without clusters each document is the first of its own.
+    cluster_of, first = (clusters or {}) if order.name == "cluster" else {}, dict[int | str, int]()
+    by_place = sorted(entries, key=lambda entry: entry.place)
+    for entry in by_place:
+        first.setdefault(cluster_of.get(entry.document, entry.document), entry.place)
+    return sorted(by_place, key=lambda entry: first[cluster_of.get(entry.document, entry.document)])
 
 
 # Consistency probes: now and then an assessor sees one of their earlier documents again, without being told.
@@ -369,19 +356,16 @@ def estimate(tried: Sequence[Tried], relevant: dict[str, bool]) -> Estimate:
     chapter 5). A relevant document below rank 300 that no search found is not counted: the estimate is of what the
     topic's own words can reach, a lower bound for the collection.
     """
-    sampled = {one.document for one in tried}
-    beside = sum(found for document, found in relevant.items() if document not in sampled)
+    sampled, found = {one.document for one in tried}, sum(relevant.values())
+    beside = sum(is_relevant for document, is_relevant in relevant.items() if document not in sampled)
     total, variance = 0.0, 0.0
     for stratum in dict.fromkeys((one.stratum, one.population) for one in tried):
         known = [relevant[one.document] for one in tried if one.stratum == stratum[0] and one.document in relevant]
         if len(known) < min(2, stratum[1]):
-            return Estimate(len(relevant), sum(relevant.values()), None, None, None)
+            return Estimate(len(relevant), found, None, None, None)
         share, size = sum(known) / len(known), stratum[1]
         total += size * share
         variance += size * (size - len(known)) * share * (1 - share) / max(len(known) - 1, 1)
-    found = sum(relevant.values())
-    if not relevant:
-        return Estimate(0, 0, None, None, None)
     reach = 1.96 * sqrt(variance)
     expected = total + beside
     return Estimate(len(relevant), found, expected, max(expected - reach, found), expected + reach)

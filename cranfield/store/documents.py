@@ -107,6 +107,10 @@ fetch = Query(f"SELECT {_COLUMNS} FROM documents WHERE id = ?", first(_document)
 """One document by its id, or None."""
 
 
+title_of = Query[str | None]("SELECT title FROM documents WHERE id = ?", value)
+"""The title of a document, or None."""
+
+
 def each(store: Store) -> Iterator[tuple[Document, str]]:
     """(document, stored content hash) in the order they came, a page at a time: no read transaction stays open."""
     last = 0

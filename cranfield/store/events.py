@@ -99,18 +99,25 @@ def event_with_uuid(store: Store, uuid: str) -> Event | None:
     return next(_read(store, "uuid = ?", uuid), None)
 
 
-def latest_answer(store: Store, layer: str, topic: str, document: str, *, assessor: str) -> Event | None:
-    """What one assessor said last of one document, or None: what counts, or what he said when shown it again."""
-    key = PairKey(layer, topic, document, assessor)
-    happened = events_of_pair(store, key)
-    undone = {event.undoes for event in happened if event.kind == "undone"}
-    said = [
-        event
-        for event in happened
-        if event.purpose == "probe" and event.kind in ("judged", "cannot-judge") and event.uuid not in undone
-    ]
-    stands = fold(happened).get(key)
-    return max((*said, *([stands] if stands else [])), key=lambda event: event.sequence, default=None)
+def latest_answers(
+    store: Store, layer: str, *, assessor: str, pair: tuple[str, str] | None = None
+) -> Iterator[Event]:
+    """What one assessor said last of each document, or of one, latest first, read as needed.
+
+    The answer to a probe is the latest one to its document, though it never counts.
+    """
+    of_pair = " AND topic = ?3 AND document = ?4" if pair else ""
+    said = f"""SELECT event, topic, document FROM judgments
+               WHERE assessor = ?1 AND layer = ?2 AND adjudicated = 0{of_pair}
+               UNION ALL SELECT sequence, topic, document FROM judgment_events AS probe
+               WHERE assessor = ?1 AND layer = ?2 AND purpose = 'probe' AND kind IN ('judged', 'cannot-judge')
+                 AND {NOT_UNDONE.format("probe")}{of_pair}
+               ORDER BY 1 DESC"""
+    seen: set[tuple[str, str]] = set()
+    for sequence, *subject in store.each(said, assessor, layer, *(pair or ())):
+        if tuple(subject) not in seen:
+            seen.add((subject[0], subject[1]))
+            yield from _read(store, "sequence = ?", sequence)
 
 
 def events(store: Store, *, up_to: int | None = None, layers: Sequence[str] = ()) -> Iterator[Event]:

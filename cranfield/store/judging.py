@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -13,6 +12,7 @@ from cranfield.store.events import NOT_UNDONE
 from cranfield.store.store import Query, Store, column, first, grouped, records, value
 
 Plan = TypeVar("Plan", Overlap, Probes)
+Record = TypeVar("Record")
 
 
 def answers(store: Store, layer: str, topic: str, *, assessor: str, document: str = "") -> dict[str, Answers]:
@@ -63,26 +63,6 @@ It says the same as `judge.queue.state_of` for whoever is not second, in a sixth
 """
 
 
-def own_grades(
-    store: Store, layer: str, topic: str, *, assessor: str, other_than: Collection[int] = ()
-) -> dict[str, int | None]:
-    """Document -> grade of what one assessor has judged for a topic, as they said it last.
-
-    The answer to a probe is what was said last, though it never counts. A grade of one of the versions `other_than`
-    is left away: the document is there, without it.
-    """
-    query = f"""SELECT document, grade, scale, event FROM judgments INDEXED BY judgments_by_assessor
-                WHERE assessor = ?1 AND layer = ?2 AND topic = ?3 AND adjudicated = 0 AND grade IS NOT NULL
-                UNION ALL
-                SELECT document, grade, scale, sequence FROM judgment_events AS probe
-                INDEXED BY judgment_events_probes
-                WHERE purpose = 'probe' AND assessor = ?1 AND layer = ?2 AND topic = ?3 AND kind = 'judged'
-                  AND {NOT_UNDONE.format("probe")}
-                ORDER BY 4"""
-    rows = store.rows(query, assessor, layer, topic)
-    return {document: None if scale in other_than else grade for document, grade, scale, _ in rows}
-
-
 own_relevance = Query[dict[str, bool]](
     """SELECT document, grade >= relevant_from FROM judgments INDEXED BY judgments_by_assessor
        JOIN scales ON version = scale
@@ -106,32 +86,6 @@ own_topics = Query[list[str]](
     "SELECT topic FROM judgments WHERE layer = ? AND assessor = ? GROUP BY topic ORDER BY max(event) DESC", column
 )
 """The topics of a layer in which an assessor has answered something, that of the latest answer first."""
-
-
-def own_past(store: Store, layer: str, *, assessor: str) -> Iterator[tuple[str, str]]:
-    """(uuid of the latest answer, title of the document) of one assessor, latest first, read as needed.
-
-    The answer to a probe is the latest one to its document, though what counts is another.
-    """
-    probed = f"""SELECT topic, document, sequence, uuid, coalesce(documents.title, '') FROM judgment_events AS probe
-                 LEFT JOIN documents ON documents.id = document
-                 WHERE purpose = 'probe' AND assessor = ? AND layer = ? AND kind IN ('judged', 'cannot-judge')
-                   AND {NOT_UNDONE.format("probe")}
-                 ORDER BY sequence DESC"""
-    standing = """SELECT judgments.topic, judgments.document, judgments.event, uuid, coalesce(documents.title, '')
-                  FROM judgments JOIN judgment_events ON judgment_events.sequence = judgments.event
-                  LEFT JOIN documents ON documents.id = judgments.document
-                  WHERE judgments.assessor = ? AND judgments.layer = ? AND judgments.adjudicated = 0
-                  ORDER BY judgments.event DESC"""
-    probes = deque(store.rows(probed, assessor, layer))
-    last = {row[:2]: row[2] for row in reversed(probes)}
-    for topic, document, sequence, uuid, title in store.each(standing, assessor, layer):
-        while probes and probes[0][2] > sequence:
-            probe = probes.popleft()
-            if last[probe[:2]] == probe[2]:
-                yield probe[3], probe[4]
-        if last.get((topic, document), 0) < sequence:
-            yield uuid, title
 
 
 def pace_of(store: Store, *, assessor: str, since: str, limit: int) -> tuple[int, list[float]]:
@@ -243,30 +197,6 @@ def put_assignments(store: Store, made: Sequence[Assigned], *, topics: Sequence[
     store.put("assignments", [(one.topic, one.assessor, one.role, now) for one in made])
 
 
-_PLANS: dict[type, tuple[str, tuple[str, ...]]] = {
-    Overlap: ("overlap", ("share", "by", "seed")),
-    Probes: ("probes", ("share", "after", "seed")),
-}
-"""The setting of each plan, and the names under which its parts are written."""
-
-
-def planned(store: Store, kind: type[Plan]) -> Plan:
-    """What more than one assessor judges, or what they see again; nothing where nothing was planned."""
-    name, parts = _PLANS[kind]
-    found = store.setting(name)
-    try:
-        return kind(*(found[part] for part in parts)) if found else kind()
-    except (CranfieldError, LookupError, TypeError) as error:
-        raise CollectionError(f"the setting {quoted(name)} is invalid: {found!r} ({error})") from None
-
-
-def plan(store: Store, *plans: Overlap | Probes | None) -> None:
-    """Plan what more than one judge, and what is seen again, inside `store.write()`; what is None stays."""
-    for one in filter(None, plans):
-        name, parts = _PLANS[type(one)]
-        store.set(name, {part: getattr(one, part) for part in parts})
-
-
 # What makes a collection file a packet: for whom it is, and where it comes from.
 
 PACKET = "packet"
@@ -288,19 +218,38 @@ class PacketFacts:
     up_to_event: int
 
 
-_PACKET_PARTS = ("collection", "collection_made", "assessor", "layer", "session", "up_to_event")
-"""What is written of a packet, under these names."""
+_PARTS: dict[type, tuple[str, tuple[str, ...]]] = {
+    Overlap: ("overlap", ("share", "by", "seed")),
+    Probes: ("probes", ("share", "after", "seed")),
+    PacketFacts: (PACKET, ("collection", "collection_made", "assessor", "layer", "session", "up_to_event")),
+}
+"""The setting in which each of these is kept, and the names under which its parts are written."""
 
 
-def put_packet_facts(store: Store, facts: PacketFacts) -> None:
-    """Make a new collection file a packet, inside its `write()`."""
-    store.set(PACKET, {part: getattr(facts, part) for part in _PACKET_PARTS})
+def put_setting(store: Store, *records: Overlap | Probes | PacketFacts | None) -> None:
+    """Keep overlap, probes or the facts of a packet, inside `store.write()`; what is None stays as it was."""
+    for record in filter(None, records):
+        name, parts = _PARTS[type(record)]
+        store.set(name, {part: getattr(record, part) for part in parts})
+
+
+def _setting(store: Store, kind: type[Record]) -> Record | None:
+    name, parts = _PARTS[kind]
+    kept = store.setting(name)
+    try:
+        return kind(**{part: kept[part] for part in parts}) if kept else None
+    except (CranfieldError, LookupError, TypeError) as error:
+        raise CollectionError(f"the setting {quoted(name)} is invalid: {kept!r} ({error})") from None
+
+
+def planned(store: Store, kind: type[Plan]) -> Plan:
+    """What more than one assessor judges, or what they see again; nothing where nothing was planned."""
+    return _setting(store, kind) or kind()
 
 
 def packet_facts(store: Store) -> PacketFacts | None:
     """What is known of a packet; None where the file is a collection of its own."""
-    found = store.setting(PACKET)
-    return None if found is None else PacketFacts(**{part: found[part] for part in _PACKET_PARTS})
+    return _setting(store, PacketFacts)
 
 
 answered_in_packet = Query[list[tuple[int, int]]](

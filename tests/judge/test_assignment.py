@@ -82,7 +82,7 @@ def test_the_overlap_is_about_its_share_and_grows_with_it():
 
 def test_topics_come_in_turn():
     roles = {"t1": "anyone", "t2": "second", "t3": "share", "t4": "primary", "t5": "anyone"}
-    assert topics_in_turn(["t0", *roles], roles, {"t1": 1, "t4": 5}) == ["t4", "t3", "t2", "t5", "t1"]
+    assert topics_in_turn(roles, {"t1": 1, "t4": 5}) == ["t4", "t3", "t2", "t5", "t1"]
 
 
 def test_a_topic_that_is_somebodys_is_nobody_elses():

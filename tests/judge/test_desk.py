@@ -10,7 +10,7 @@ from cranfield.judge.events import Event, Evidence
 from cranfield.judge.queue import Assigned, Overlap, Probes
 from cranfield.judge.session import Held, Item, SessionProgress
 from cranfield.store.events import append_events, events, projection_faults, standing
-from cranfield.store.judging import Queued, add_queue, live_leases, plan, put_assignments
+from cranfield.store.judging import Queued, add_queue, live_leases, put_assignments, put_setting
 from cranfield.store.store import Store
 from cranfield.workflows.judge.session import StoredSession
 
@@ -205,7 +205,7 @@ def test_two_sittings_never_have_the_same_document(sit: Sit):
 
 def test_two_sittings_of_one_assessor_never_have_the_same_document_of_the_overlap(sit: Sit, judging: Store):
     with judging.write():
-        plan(judging, Overlap(1.0))
+        put_setting(judging, Overlap(1.0))
     first, second, other = sit("ana"), sit("ana"), sit("ben", topics=["t1"])
     assert [named(desk.next_item()) for desk in (first, second, other)] == [
         ("t1", "d01"),
@@ -305,7 +305,7 @@ def test_overlap_goes_to_the_second_assessor_and_to_nobody_else(sit: Sit, judgin
     assign(judging, Assigned("t1", "ana", "primary"), Assigned("t1", "ben", "second"))
     overlap = Overlap(0.4, 2, 7)
     with judging.write():
-        plan(judging, overlap)
+        put_setting(judging, overlap)
     twice = [document for document in T1 if overlap.needed("t1", document) == 2]
     assert 0 < len(twice) < len(T1)
     assert judged_to_the_end(sit("ben", topics=["t1"])) == [("t1", document) for document in twice]
@@ -333,7 +333,7 @@ def test_needed_answers_are_counted_for_each_layer(sit: Sit, judging: Store):
 
 def test_a_probe_shows_an_earlier_document_and_never_counts(sit: Sit, judging: Store):
     with judging.write():
-        plan(judging, Probes(0.5, 3, 1))
+        put_setting(judging, Probes(0.5, 3, 1))
     desk = sit(topics=["t1"])
     shown, left = [], []
     while (item := desk.next_item()) is not None:
@@ -361,7 +361,7 @@ def test_a_probe_shows_an_earlier_document_and_never_counts(sit: Sit, judging: S
 def probed_desk(sit: Sit, judging: Store) -> tuple[StoredSession, str]:
     """Seat somebody who has just answered a probe otherwise than before; give the document."""
     with judging.write():
-        plan(judging, Probes(0.5, 3, 1))
+        put_setting(judging, Probes(0.5, 3, 1))
     desk, seen = sit(topics=["t1"]), set[str]()
     while (item := next_of(desk)).document.id not in seen:
         seen.add(item.document.id)
@@ -400,7 +400,7 @@ def test_a_probe_that_is_taken_back_is_asked_again_and_counted_once(sit: Sit, ju
 
 def test_taking_back_an_answer_that_made_a_probe_due_makes_no_second_one_due(sit: Sit, judging: Store):
     with judging.write():
-        plan(judging, Probes(0.5, 3, 1))
+        put_setting(judging, Probes(0.5, 3, 1))
     desk, left = sit(topics=["t1"]), []
     while (item := desk.next_item()) is not None:
         desk.judge(item, 2, seconds=1)

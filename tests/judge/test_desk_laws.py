@@ -13,7 +13,7 @@ from cranfield.base.errors import InputError
 from cranfield.judge.queue import Overlap, Probes
 from cranfield.judge.session import Item
 from cranfield.store.events import events, projection_faults, standing
-from cranfield.store.judging import live_leases, plan
+from cranfield.store.judging import live_leases, put_setting
 from cranfield.store.store import Store, open_store
 from cranfield.workflows.judge.session import StoredSession, open_session
 
@@ -43,8 +43,8 @@ class Bench:
         self.seconds = 1_000_000.0
         self.store = open_store(path)
         with self.store.write():
-            plan(self.store, Overlap(overlap, 2, 1))
-            plan(self.store, Probes(probes, 2, 1))
+            put_setting(self.store, Overlap(overlap, 2, 1))
+            put_setting(self.store, Probes(probes, 2, 1))
         self.stores = [open_store(path) for _ in ASSESSORS]
         self.desks = [self.seat(store, name) for store, name in zip(self.stores, ASSESSORS, strict=True)]
         self.items: dict[int, Item] = {}

@@ -13,7 +13,6 @@ from cranfield.judge.queue import (
     Order,
     draw,
     may_lease,
-    order_named,
     ordered,
     state_again,
     state_of,
@@ -86,7 +85,7 @@ ENTRIES = [Entry(name, place) for place, name in enumerate(["b", "c", "a", "é",
 def test_the_orders(kept: Kept):
     clusters = {"c": 7, "d": 7, "é": 8}
     shown = {
-        name: [entry.document for entry in ordered(ENTRIES, order_named(name, seed=1), "t", clusters=clusters)]
+        name: [entry.document for entry in ordered(ENTRIES, Order(name, seed=1), "t", clusters=clusters)]
         for name in ("plan", "id", "cluster")
     }
     assert shown == {
@@ -94,11 +93,11 @@ def test_the_orders(kept: Kept):
         "id": ["a", "b", "c", "d", "é"],
         "cluster": ["b", "c", "d", "a", "é"],
     }
-    assert [str(order_named(name, seed=1)) for name in ("plan", "id", "random", "cluster")] == [
+    assert [str(Order(name, seed=1)) for name in ("plan", "id", "random", "cluster")] == [
         *("plan", "id", "random:1", "cluster"),
     ]
     with kept.raises(UnknownName):
-        order_named("randm")
+        Order("randm")
 
 
 @given(st.lists(st.text(min_size=1, max_size=5), unique=True, max_size=20), st.integers(0, 5), st.text(max_size=3))

@@ -8,7 +8,7 @@ from cranfield.base.records import Topic
 from cranfield.base.text import in_words
 from cranfield.judge.queue import Assigned, Overlap
 from cranfield.judge.session import Held, TopicState
-from cranfield.store.judging import plan, put_assignments
+from cranfield.store.judging import put_assignments, put_setting
 from cranfield.store.store import Store
 from cranfield.workflows.judge.session import StoredSession
 
@@ -70,7 +70,7 @@ def test_what_is_left_counts_down_by_one_for_whoever_has_only_some_documents(sit
     with judging.write():
         given = [Assigned("t1", "ana", "primary"), Assigned("t1", "ben", "second")]
         put_assignments(judging, given, topics=["t1"], now=NOW)
-        plan(judging, overlap)
+        put_setting(judging, overlap)
     twice = [f"d{number:02}" for number in range(1, 13) if overlap.needed("t1", f"d{number:02}") == 2]
     ben = sit("ben", topics=["t1"])
     count = len(twice)

@@ -211,21 +211,24 @@ def assign(
         chosen = list(dict.fromkeys(topics)) or [topic for topic in sizes if topic not in taken]
         if not chosen:
             raise InputError("every topic is assigned; name topics with --topic, or reassign all with --again")
-        twice = plan or judging.planned(store, rules.Overlap)
-        seconds = twice.by - 1 if twice.share and not together else 0
-        rules.check_names(names, seconds=seconds if plan is not None else 0)
         if together:
             made = rules.together(chosen, names)
         else:
-            wanted = {topic: sizes[topic] for topic in chosen}
-            made = rules.equal_shares(wanted, names, seconds=min(seconds, len(names) - 1))
+            twice = plan or judging.planned(store, rules.Overlap)
+            seconds = twice.by - 1 if twice.share else 0
+            # An overlap that was planned before is met as far as there are assessors.
+            made = rules.equal_shares(
+                {topic: sizes[topic] for topic in chosen},
+                names,
+                seconds=seconds if plan is not None else min(seconds, len(names) - 1),
+            )
     if names or plan is not None or probing is not None:
         with store.write():
             for name in names:
                 events.add_assessor(store, name, now=now())
             if chosen:
                 judging.put_assignments(store, made, topics=chosen, now=now())
-            judging.plan(store, plan, probing)
+            judging.put_setting(store, plan, probing)
     return Assignments(
         tuple(judging.assigned(store)), judging.planned(store, rules.Overlap), judging.planned(store, rules.Probes)
     )

@@ -85,7 +85,7 @@ def _furnish(store: Store, packet: Store, facts: PacketFacts, pairs: Sequence[Pa
     packet.set("made_by", f"cranfield {__version__}")
     packet.set("made", now())
     packet.set("probes", store.setting("probes", {}))
-    judging.put_packet_facts(packet, facts)
+    judging.put_setting(packet, facts)
     store.copy_versions(packet)
     wanted = {topic for topic, _ in pairs}
     source = documents.add_source(packet, documents.LoadedFile("topics", PACKET, PACKET, ""), now=now())

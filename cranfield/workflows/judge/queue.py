@@ -161,7 +161,7 @@ def choose_source(
 
     The layer is `main`, or that of the queue.
     """
-    chosen = rules.order_named(order, seed=seed)
+    chosen = Order(order, seed)
     clusters = pools.clusters_by_document(store) if order == "cluster" else {}
     overlap = judging.planned(store, rules.Overlap)
     if queue:
@@ -411,7 +411,7 @@ class Queue:
             if lease.assessor != self.assessor:
                 others.setdefault(lease.topic, set()).add(lease.assessor)
         busy = {topic: len(names) for topic, names in others.items()}
-        ordered = rules.topics_in_turn(list(self.roles), self.roles, busy)
+        ordered = rules.topics_in_turn(self.roles, busy)
         first = self.current.topic if self.current else self._begin_with
         return [topic for topic in dict.fromkeys([first, *ordered]) if topic in self.roles and topic not in skip]
 

@@ -154,7 +154,6 @@ class StoredSession(Judging):
         super().__init__(queue.store, queue.assessor, queue.layer, queue.session)
         self._queue, self.like_named = queue, like_named
         self._open: dict[Pair, LeasedEntry] = {}
-        self._reopened: dict[Pair, LeasedEntry] = {}
         self._answered: list[tuple[Event, LeasedEntry]] = []
         today = start_of_today()
         self._today, seconds = judging.pace_of(self._store, assessor=self.assessor, since=today, limit=_RECENT)
@@ -192,11 +191,14 @@ class StoredSession(Judging):
     def _item(self, item: LeasedEntry, *, before: Answer | None = None) -> Item:
         name = item.entry.document
         if before is None and item.known.own and not item.is_probe:
-            event = events.latest_answer(self._store, self._layer, *item.pair, assessor=self.assessor)
-            before = None if event is None else answer_of(event, self._other_scales)
+            said = self._latest_answer(item.pair)
+            before = None if said is None else answer_of(said, self._other_scales)
         document = documents.fetch(self._store, name) or Document(name, "", NO_TEXT)
         topic = self._topics.get(item.topic) or Topic(item.topic, "")
         return Item(topic, document, item.position, item.of, self._count(item.topic).left, before)
+
+    def _latest_answer(self, pair: Pair) -> Event | None:
+        return next(events.latest_answers(self._store, self._layer, assessor=self.assessor, pair=pair), None)
 
     def _count(self, topic: str) -> Count:
         """How far a topic is, as the assessor is told, with the probes that nobody may notice.
@@ -283,7 +285,7 @@ class StoredSession(Judging):
         )
 
     def _leased(self, item: Item) -> LeasedEntry:
-        known = self._open.get(item.pair) or self._reopened.get(item.pair)
+        known = self._open.get(item.pair)
         return known or self._queue.placed(*item.pair, self._queue.answers(*item.pair))
 
     def _answer(self, item: Item, event: Event) -> Saved:
@@ -308,7 +310,6 @@ class StoredSession(Judging):
         queue.owed, queue.deferred = owed, deferred
         queue.made_due.update([pair] if makes_due else [])
         self._open.pop(pair, None)
-        self._reopened.pop(pair, None)
         if following is not None:
             self._keep_open(following)
         self._answered.append((event, replace(leased, late=late)))
@@ -374,12 +375,10 @@ class StoredSession(Judging):
         """The answers that stand, latest first, whose topic, document, title or note has all the words."""
         wanted, older = words.casefold().split(), self._store.other_scales()
         found: list[HistoryEntry] = []
-        for uuid, title in judging.own_past(self._store, self._layer, assessor=self.assessor):
+        for event in events.latest_answers(self._store, self._layer, assessor=self.assessor):
             if len(found) == HISTORY_LIMIT:
                 break
-            event = events.event_with_uuid(self._store, uuid)
-            if event is None:
-                continue
+            title = documents.title_of(self._store, event.document) or ""
             text = "\n".join([event.topic, event.document, title, event.note, event.reason]).casefold()
             if all(word in text for word in wanted):
                 found.append(HistoryEntry(event.topic, event.document, title, answer_of(event, older)))
@@ -394,21 +393,20 @@ class StoredSession(Judging):
         if not answers.own:
             return self.take(topic, document, "")
         self._open.pop(pair, None)
-        self._reopened[pair] = self._queue.placed(topic, document, answers)
-        return self._item(self._reopened[pair])
+        return self._item(self._queue.placed(topic, document, answers))
 
     def search(self, topic: str, words: str) -> list[SearchHit]:
         """Search the whole collection; each hit says whether it is judged by this assessor, or will be judged."""
-        older = self._store.other_scales()
-        grades = judging.own_grades(self._store, self._layer, topic, assessor=self.assessor, other_than=older)
+        older, hits = self._store.other_scales(), list[SearchHit]()
         pooled = {entry.document for entry in self._queue.source.find_entries(topic)}
         pooled |= {one.document for one in events.finds(self._store, topic)}
-        return [
-            SearchHit(hit.document, hit.title, hit.snippet, "judged", grades[hit.document])
-            if hit.document in grades
-            else SearchHit(hit.document, hit.title, hit.snippet, "pooled" if hit.document in pooled else "new")
-            for hit in documents.search(self._store, words, limit=_SEARCH_LIMIT)
-        ]
+        for hit in documents.search(self._store, words, limit=_SEARCH_LIMIT):
+            said = self._latest_answer((topic, hit.document))
+            shown = SearchHit(hit.document, hit.title, hit.snippet, "pooled" if hit.document in pooled else "new")
+            if said is not None and said.grade is not None:
+                shown = replace(shown, state="judged", grade=None if said.scale in older else said.grade)
+            hits.append(shown)
+        return hits
 
     def take(self, topic: str, document: str, words: str) -> Item:
         """Put a found document into the pool, as found by search, lease it and give it."""
