@@ -1,8 +1,26 @@
 """Build information-retrieval test collections, and say of every score how far it can be trusted."""
 
+from typing import TYPE_CHECKING, Any
+
 from cranfield._version import __version__
 from cranfield.base.errors import CranfieldError
-from cranfield.collection import Opened, open_collection, open_files
-from cranfield.workflows.reuse.reuse import ReuseResult
+
+if TYPE_CHECKING:
+    from cranfield.collection import Opened, open_collection, open_files
+    from cranfield.workflows.reuse.reuse import ReuseResult
 
 __all__ = ["CranfieldError", "Opened", "ReuseResult", "__version__", "open_collection", "open_files"]
+
+
+def __getattr__(name: str) -> Any:
+    """The API is imported when it is first used: the command line imports this package too, and needs none of it."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from cranfield import collection
+    from cranfield.workflows.reuse import reuse
+
+    return getattr(reuse if name == "ReuseResult" else collection, name)
+
+
+def __dir__() -> list[str]:
+    return __all__
