@@ -62,4 +62,6 @@ def _package(module: str) -> str:
 def test_an_init_file_holds_nothing_but_exports(path: Path):
     allowed = (ast.Expr, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
     body = ast.parse(path.read_text(encoding="utf-8")).body
-    assert [type(node).__name__ for node in body if not isinstance(node, allowed)] == []
+    others = [ast.unparse(node).split("\n")[0] for node in body if not isinstance(node, allowed)]
+    by_name = {"if TYPE_CHECKING:", "def __getattr__(name: str) -> Any:", "def __dir__() -> list[str]:"}
+    assert set(others) <= by_name  # exports that are imported when they are first used
