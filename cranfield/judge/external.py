@@ -8,7 +8,7 @@ have a note and a confidence from 0 to 1. A grade of null means that the judge c
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from cranfield.base.errors import quoted
@@ -89,43 +89,21 @@ def _id(value: object) -> str:
 # Grades that pass from a judged document to its near-duplicates.
 
 
-@dataclass(frozen=True)
-class Passed:
-    """A grade that passes from one document of a topic to another."""
-
-    topic: str
-    document: str
-    grade: int
-    source: str
-
-
-@dataclass(frozen=True)
-class Torn:
-    """A cluster whose judged members have different grades: nothing passes, and somebody should look at it."""
-
-    topic: str
-    grades: tuple[tuple[str, int], ...]
-
-
 def propagated(
-    grades: Mapping[tuple[str, str], int], clusters: Mapping[str, Iterable[str]]
-) -> tuple[list[Passed], list[Torn]]:
-    """Find what passes on. `grades` are those that were given, by topic and document; `clusters` hold documents.
+    grades: Mapping[Pair, int], clusters: Sequence[Sequence[str]]
+) -> tuple[dict[Pair, str], list[tuple[str, str, int]]]:
+    """Which grades pass on: (topic, document) -> the judged document whose grade it gets.
 
     Within a topic all judged members of a cluster must have the same grade; the source is the first judged member,
-    in the order of the cluster. A document that was judged itself never gets another's grade.
+    in the order of the cluster. A document that was judged itself never gets another's grade. Second, the
+    (topic, document, grade) of clusters whose judged members differ: nothing passes there.
     """
-    cluster_of = {document: name for name, members in clusters.items() for document in members}
-    found: dict[tuple[str, str], dict[str, int]] = {}
-    for (topic, document), grade in grades.items():
-        if document in cluster_of:
-            found.setdefault((topic, cluster_of[document]), {})[document] = grade
-    passed, torn = [], []
-    for (topic, name), judged in sorted(found.items()):
-        members = list(clusters[name])
+    cluster_of = {document: place for place, members in enumerate(clusters) for document in members}
+    sources, differing = dict[Pair, str](), list[tuple[str, str, int]]()
+    for topic, place in sorted({(topic, cluster_of[one]) for topic, one in grades if one in cluster_of}):
+        judged = {one: grades[topic, one] for one in clusters[place] if (topic, one) in grades}
         if len(set(judged.values())) > 1:
-            torn.append(Torn(topic, tuple(sorted(judged.items()))))
-            continue
-        source = next(document for document in members if document in judged)
-        passed += [Passed(topic, one, judged[source], source) for one in members if one not in judged]
-    return passed, torn
+            differing += [(topic, *one) for one in sorted(judged.items())]
+        else:
+            sources |= {(topic, one): next(iter(judged)) for one in clusters[place] if one not in judged}
+    return sources, differing

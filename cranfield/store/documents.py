@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import astuple, dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -132,9 +132,9 @@ def known(store: Store, identifiers: Sequence[str]) -> set[str]:
     return {row[0] for row in store.among("SELECT id FROM documents WHERE id IN ({})", identifiers)}
 
 
-def content_hashes(store: Store, identifiers: Sequence[str]) -> dict[str, str]:
+def content_hashes(store: Store, identifiers: Collection[str]) -> dict[str, str]:
     """Id -> content hash of those of the ids that are documents of the collection."""
-    return dict(store.among("SELECT id, content_hash FROM documents WHERE id IN ({})", identifiers))
+    return dict(store.among("SELECT id, content_hash FROM documents WHERE id IN ({})", list(identifiers)))
 
 
 def texts(store: Store, identifiers: Sequence[str]) -> dict[str, str]:

@@ -6,7 +6,7 @@ import pytest
 from kept import Kept
 
 from cranfield.base.errors import InputError
-from cranfield.judge.external import Passed, Torn, propagated
+from cranfield.judge.external import propagated
 from cranfield.store import documents
 from cranfield.store.events import events, projection_faults
 from cranfield.store.store import Store
@@ -37,7 +37,7 @@ def judged(store: Store, folder: Path, *rows: str) -> None:
 
 def test_a_grade_passes_to_the_other_members_of_its_cluster(clustered: Store, tmp_path: Path):
     judged(clustered, tmp_path, "t1,d02,3,ada", "t2,d05,1,bob")
-    assert propagate(clustered) == Propagated(new=3, same=0, withdrawn=0, torn=())
+    assert propagate(clustered) == Propagated(new=3, same=0, withdrawn=0, differing=())
     passed = [(one.topic, one.document, one.grade, one.assessor, one.reason) for one in events(clustered)][2:]
     assert passed == [
         ("t1", "d01", 3, "ada", "near-duplicate of d02"),
@@ -49,7 +49,7 @@ def test_a_grade_passes_to_the_other_members_of_its_cluster(clustered: Store, tm
         *(("t1", "d01", 3), ("t1", "d02", 3), ("t1", "d03", 3)),
         *(("t2", "d05", 1), ("t2", "d30", 1)),
     ]
-    assert propagate(clustered) == Propagated(new=0, same=3, withdrawn=0, torn=())
+    assert propagate(clustered) == Propagated(new=0, same=3, withdrawn=0, differing=())
     assert projection_faults(clustered) == []
 
 
@@ -61,7 +61,7 @@ def test_only_exact_duplicates_on_request(clustered: Store, tmp_path: Path):
 def test_a_cluster_whose_members_were_judged_differently_passes_nothing(clustered: Store, tmp_path: Path):
     judged(clustered, tmp_path, "t1,d01,3,ada", "t1,d02,0,ada")
     done = propagate(clustered)
-    assert done == Propagated(new=0, same=0, withdrawn=0, torn=(Torn("t1", (("d01", 3), ("d02", 0))),))
+    assert done == Propagated(new=0, same=0, withdrawn=0, differing=(("t1", "d01", 3), ("t1", "d02", 0)))
 
 
 def test_what_passed_is_taken_back_when_it_no_longer_would_and_passes_again_when_it_would(
@@ -70,7 +70,7 @@ def test_what_passed_is_taken_back_when_it_no_longer_would_and_passes_again_when
     judged(clustered, tmp_path, "t1,d01,3,ada")
     assert propagate(clustered).new == 2
     judged(clustered, tmp_path, "t1,d02,0,bob")
-    assert propagate(clustered) == Propagated(0, 0, 2, (Torn("t1", (("d01", 3), ("d02", 0))),))
+    assert propagate(clustered) == Propagated(0, 0, 2, (("t1", "d01", 3), ("t1", "d02", 0)))
     assert list(qrels_for(clustered)) == [("t1", "d01", 3), ("t1", "d02", 0)]
     judged(clustered, tmp_path, "t1,d02,3,bob")
     assert propagate(clustered) == Propagated(1, 0, 0, ())
@@ -100,9 +100,12 @@ def test_without_a_search_for_duplicates_there_is_nothing_to_pass(judging: Store
 
 def test_the_source_is_the_first_judged_member_in_the_order_of_the_cluster():
     grades = {("1", "b"): 2, ("1", "c"): 2, ("2", "a"): 0}
-    passed, torn = propagated(grades, {"x": ["a", "b", "c", "d"], "y": ["e", "f"]})
-    assert passed == [
-        *(Passed("1", "a", 2, "b"), Passed("1", "d", 2, "b")),
-        *(Passed("2", "b", 0, "a"), Passed("2", "c", 0, "a"), Passed("2", "d", 0, "a")),
-    ]
-    assert torn == []
+    sources, differing = propagated(grades, [["a", "b", "c", "d"], ["e", "f"]])
+    assert sources == {
+        ("1", "a"): "b",
+        ("1", "d"): "b",
+        ("2", "b"): "a",
+        ("2", "c"): "a",
+        ("2", "d"): "a",
+    }
+    assert differing == []

@@ -8,11 +8,11 @@ import os
 import re
 import shlex
 import signal
-from collections import Counter
-from collections.abc import AsyncGenerator, Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from time import monotonic
-from typing import Literal
+from tempfile import TemporaryFile
+from typing import IO, Literal
 from uuid import uuid4
 
 from cranfield.base.errors import LINES_KEPT, InputError, Problem, UnknownName, UsageError, quoted
@@ -28,132 +28,14 @@ from cranfield.workflows.judge.agreement import Compared, agreement_with_people,
 from cranfield.workflows.judge.imports import MACHINE
 from cranfield.workflows.judge.session import Judging
 
-# Run an external judge: processes that read questions and write answers, several at once, each kept in bounds.
-
 LONGEST_ANSWER = 1 << 20
-_TAIL = 400
-
-
-@dataclass(frozen=True)
-class Stopped:
-    """A process that has ended, and what was wrong with its end, if anything."""
-
-    trouble: str = ""
-
-
-@dataclass
-class Pace:
-    """Lets so many questions through in a minute, evenly; 0 means as fast as they come."""
-
-    per_minute: float = 0
-    _next: float = 0.0
-
-    async def wait(self) -> None:
-        """Wait for one's turn."""
-        if not self.per_minute:
-            return
-        present = monotonic()
-        turn = max(self._next, present)
-        self._next = turn + 60 / self.per_minute
-        await asyncio.sleep(turn - present)
-
-
-class _Talk:
-    """One process that is asked and answers. Its silence counts only while it does not wait for a question."""
-
-    def __init__(self, process: asyncio.subprocess.Process, pace: Pace, timeout: float) -> None:
-        self.process, self.pace, self.timeout = process, pace, timeout
-        self._waiting, self._quiet_since = False, monotonic()
-
-    async def ask(self, questions: Sequence[str]) -> None:
-        """Write the questions; a judge that does not read to the end is found out by its missing answers."""
-        stream = self.process.stdin
-        assert stream is not None  # the process was started with a pipe
-        with contextlib.suppress(ConnectionError):
-            for question in questions:
-                self._waiting = True
-                await self.pace.wait()
-                self._waiting, self._quiet_since = False, monotonic()
-                stream.write(question.encode("utf-8", "replace") + b"\n")
-                await stream.drain()
-        with contextlib.suppress(ConnectionError):
-            stream.close()
-            await stream.wait_closed()
-
-    async def line(self) -> bytes:
-        """Read a line; empty at the end. Too long a silence is a TimeoutError, too long a line a ValueError."""
-        stream = self.process.stdout
-        assert stream is not None
-        reading = asyncio.create_task(stream.readline())
-        try:
-            while True:
-                left = self._quiet_since + self.timeout - monotonic()
-                done, _ = await asyncio.wait({reading}, timeout=max(left, 0.0))
-                if done:
-                    self._quiet_since = monotonic()
-                    return reading.result()
-                if self._waiting:
-                    self._quiet_since = monotonic()
-                elif monotonic() - self._quiet_since >= self.timeout:
-                    raise TimeoutError
-        finally:
-            reading.cancel()
-
-    async def last_words(self) -> str:
-        """Read what the judge says on standard error, and keep the end of it."""
-        stream, kept = self.process.stderr, b""
-        while stream is not None and (part := await stream.read(1 << 16)):
-            kept = (kept + part)[-_TAIL:]
-        return shortened(kept.decode("utf-8", "replace"), _TAIL)
-
-
-async def answers(
-    command: Sequence[str], questions: Sequence[str], *, pace: Pace, timeout: float
-) -> AsyncGenerator[str | Stopped, None]:
-    """Start the command, write the questions to it, and give its lines as they come; the last thing is `Stopped`.
-
-    Questions are written while answers are read. `timeout` is the longest silence that is borne; then, and whenever
-    the caller goes away, the process and all it has started are killed.
-    """
-    pipe = asyncio.subprocess.PIPE
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *command, stdin=pipe, stdout=pipe, stderr=pipe, limit=LONGEST_ANSWER, start_new_session=True
-        )
-    except OSError as error:
-        raise UsageError(f"{quoted(command[0])} cannot be started: {error.strerror or error}") from None
-    talk = _Talk(process, pace, timeout)
-    asking, errors = asyncio.create_task(talk.ask(questions)), asyncio.create_task(talk.last_words())
-    trouble, said = "", ""
-    try:
-        while line := await talk.line():
-            yield line.decode("utf-8", "replace").rstrip("\r\n")
-        await asyncio.wait_for(process.wait(), timeout)
-        trouble = f"ended with status {process.returncode}" if process.returncode else ""
-    except TimeoutError:
-        trouble = f"gave no answer for {timeout:g} seconds"
-    except ValueError:
-        trouble = f"wrote a line of more than {LONGEST_ANSWER >> 20} MB"
-    finally:
-        asking.cancel()
-        if process.returncode is None or trouble:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-        with contextlib.suppress(TimeoutError):
-            # Something that the judge has started and that has left its group may still hold its streams open.
-            await asyncio.wait_for(process.wait(), 1)
-            said = await asyncio.wait_for(errors, 1)
-        # asyncio has no other way to let go of streams that somebody still holds open.
-        process._transport.close()  # type: ignore[attr-defined]
-    yield Stopped(f"{trouble}: {said}" if trouble and said else trouble)
-
-
 ENOUGH = 100
 """From so many documents that people judged too, what is said of a judge's agreement with them means something."""
 
 _SAVE_AFTER = 50
 _SAVE_SECONDS = 2.0
 _GIVE_UP_AFTER = 3
+_TAIL = 400
 _JUDGE = re.compile(r"[^\s/@]+@[^\s/@]+")
 
 
@@ -227,13 +109,13 @@ def judge_with(store: Store, request: JudgeRequest, *, progress: Progress = sile
     wanted = _wanted(store, request)
     answered = events.answered_pairs(store, layer)
     pairs = [pair for pair in wanted if pair not in answered]
-    listener = _Listener(store, request, layer, pairs, progress)
+    labelling = _Labelling(store, request, layer, pairs, progress)
     if pairs:
         try:
-            asyncio.run(listener.ask(command))
+            asyncio.run(labelling.run(command))
         finally:
-            listener.save()
-    labelled, unable, before = listener.labelled, listener.unable, len(wanted) - len(pairs)
+            labelling.save()
+    labelled, unable, before = labelling.labelled, labelling.unable, len(wanted) - len(pairs)
     parts = [f"{labelled:,} of {counted(len(pairs), 'document')} labelled"]
     parts += [f"{unable:,} without a grade"] if unable else []
     parts += [f"{before:,} labelled before"] if before else []
@@ -244,9 +126,9 @@ def judge_with(store: Store, request: JudgeRequest, *, progress: Progress = sile
     elif (both := agreement.estimates[0].items) < ENOUGH:
         remarks = (f"warning: only {both:,} documents were judged by both; {ENOUGH} or more are informative",)
     # The first problems of each kind, and how many more of it there were.
-    problems = listener.problems + [
+    problems = labelling.problems + [
         Problem(code, f"… and {count:,} more like this ({code})", count=count)
-        for code, count in listener.untold.items()
+        for code, count in labelling.untold.items()
     ]
     done = len(pairs), labelled, unable, before
     return MachineJudged(layer, *done, tuple(problems), agreement, tuple(notes), remarks)
@@ -275,87 +157,148 @@ def _wanted(store: Store, request: JudgeRequest) -> list[Pair]:
     return [pair for pair in listed if pair in drawn]
 
 
-class _Listener(Judging):
-    """Asks in batches, takes answers, saves labels, and remembers what went wrong."""
+async def _start(command: Sequence[str], errors: IO[bytes]) -> asyncio.subprocess.Process:
+    try:
+        return await asyncio.create_subprocess_exec(
+            *command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=errors,
+            limit=LONGEST_ANSWER,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise UsageError(f"{quoted(command[0])} cannot be started: {error.strerror or error}") from None
+
+
+class _Labelling(Judging):
+    """One run of an external judge: batches of questions to processes, labels saved as they come, all problems."""
 
     def __init__(
         self, store: Store, request: JudgeRequest, layer: str, pairs: Sequence[Pair], progress: Progress
     ) -> None:
         super().__init__(store, request.judge, layer, str(uuid4()))
-        self._request, self._pairs, self._progress, self.labelled, self.unable = request, pairs, progress, 0, 0
+        self._request, self._progress, self._total = request, progress, len(pairs)
         size = max(1, request.batch)
-        self.batches = [pairs[start : start + size] for start in range(0, len(pairs), size)]
-        self._missing = {number: set(batch) for number, batch in enumerate(self.batches)}
-        self._answered: dict[int, set[Pair]] = {number: set() for number in self._missing}
+        self._batches = deque(pairs[start : start + size] for start in range(0, len(pairs), size))
+        self.labelled = self.unable = self._done = self._in_vain = 0
         self.problems, self.untold = list[Problem](), Counter[str]()
-        self._waiting: list[Label] = []
-        self._saved_at, self._done, self._in_vain = moment(), 0, 0
+        self._unsaved, self._saved_at, self._next_turn = list[Label](), moment(), 0.0
 
-    async def ask(self, command: Sequence[str]) -> None:
-        """Put each batch of questions to a process of its own, so many at once, until all are done or in vain."""
-        waiting, pace = list(range(len(self.batches)))[::-1], Pace(self._request.per_minute)
+    async def run(self, command: Sequence[str]) -> None:
+        """Judge batch after batch, each by a process of its own, several at once, until all are done or in vain."""
 
         async def work() -> None:
-            while waiting:
-                number = waiting.pop()
-                talking = answers(command, self._questions(number), pace=pace, timeout=self._request.timeout)
-                async with contextlib.aclosing(talking) as talk:
-                    async for said in talk:
-                        if not self._hear(number, said):
-                            waiting.clear()
-                            return
+            while self._batches and self._in_vain < _GIVE_UP_AFTER:
+                await self._judge_batch(command, self._batches.popleft())
 
-        tasks = [asyncio.create_task(work()) for _ in range(max(1, min(self._request.parallel, len(self.batches))))]
         try:
-            await asyncio.gather(*tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(self._request.parallel, len(self._batches))):
+                    group.create_task(work())
+        except ExceptionGroup as failed:
+            raise failed.exceptions[0] from None
+        if self._in_vain >= _GIVE_UP_AFTER:
+            self._trouble("gave-up", f"stopped after {_GIVE_UP_AFTER} batches in a row without any label")
 
-    def _questions(self, number: int) -> list[str]:
-        lines = []
-        for topic, name in self.batches[number]:
+    async def _judge_batch(self, command: Sequence[str], batch: Sequence[Pair]) -> None:
+        """Let a process answer the questions of a batch, then end it with all it has started."""
+        questions, trouble = self._questions(batch), ""
+        missing, answered = set(questions), set[Pair]()
+        with TemporaryFile() as errors:
+            process = await _start(command, errors)
+            try:
+                await self._converse(process, questions.values(), missing, answered)
+                trouble = f"ended with status {process.returncode}" if process.returncode else ""
+            except TimeoutError:
+                trouble = f"gave no answer for {self._request.timeout:g} seconds"
+            except ValueError:
+                trouble = f"wrote a line of more than {LONGEST_ANSWER >> 20} MB"
+            finally:
+                if process.returncode is None or trouble:
+                    with contextlib.suppress(ProcessLookupError, PermissionError):
+                        os.killpg(process.pid, signal.SIGKILL)
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(process.wait(), 1)
+                # What the judge has started and left behind may hold its streams open; asyncio has no other way.
+                process._transport.close()  # type: ignore[attr-defined]
+            errors.seek(max(errors.seek(0, os.SEEK_END) - _TAIL, 0))
+            said = shortened(errors.read().decode("utf-8", "replace"), _TAIL)
+        if trouble:
+            self._trouble("judge-stopped", f"the judge {trouble}: {said}" if said else f"the judge {trouble}")
+        if missing:
+            topic, name = min(missing)
+            example = f"for example topic {topic}, document {name}"
+            message = f"{counted(len(missing), 'document')} got no answer, {example}"
+            self._trouble("no-answer", message, count=len(missing))
+        self._in_vain = 0 if answered else self._in_vain + 1
+
+    async def _converse(
+        self,
+        process: asyncio.subprocess.Process,
+        questions: Iterable[str],
+        missing: set[Pair],
+        answered: set[Pair],
+    ) -> None:
+        """Write the questions, each in its turn, while answers are read; a TimeoutError after too long a silence.
+
+        Silence is counted from the latest question or answer: waiting for the turn of a question is none.
+        """
+        stdin, stdout, request, loop = process.stdin, process.stdout, self._request, asyncio.get_running_loop()
+        assert stdin is not None  # the process was started with pipes
+        assert stdout is not None
+
+        async def write(silence: asyncio.Timeout) -> None:
+            # A judge that does not read to the end is found out by its missing answers.
+            with contextlib.suppress(ConnectionError):
+                for question in questions:
+                    turn = max(self._next_turn, loop.time())
+                    self._next_turn = turn + (60 / request.per_minute if request.per_minute else 0)
+                    extend(silence, turn)
+                    await asyncio.sleep(turn - loop.time())
+                    stdin.write(question.encode("utf-8", "replace") + b"\n")
+                    await stdin.drain()
+                stdin.close()
+
+        def extend(silence: asyncio.Timeout, since: float) -> None:
+            silence.reschedule(max(silence.when() or 0.0, since + request.timeout))
+
+        async with asyncio.timeout(request.timeout) as silence:
+            writing = asyncio.create_task(write(silence))
+            try:
+                while line := await stdout.readline():
+                    extend(silence, loop.time())
+                    self._take(line.decode("utf-8", "replace"), missing, answered)
+                await process.wait()
+            finally:
+                writing.cancel()
+
+    def _questions(self, batch: Sequence[Pair]) -> dict[Pair, str]:
+        lines = {}
+        for topic, name in batch:
             text = documents.fetch(self._store, name)
             if text is None:
-                self._missing[number].discard((topic, name))
                 self._trouble("no-text", f"document {quoted(name)} is not in the collection; it was skipped")
                 continue
             known = self._topics.get(topic) or Topic(topic, "")
-            lines.append(question(known, text, self.scale, guidelines=self.guidelines))
+            lines[topic, name] = question(known, text, self.scale, guidelines=self.guidelines)
         return lines
 
-    def _hear(self, number: int, said: str | Stopped) -> bool:
-        """Take what the process of a batch says; say whether to go on."""
-        missing = self._missing[number]
-        if isinstance(said, Stopped):
-            if said.trouble:
-                self._trouble("judge-stopped", f"the judge {said.trouble}")
-            if missing:
-                topic, name = min(missing)
-                message = (
-                    f"{counted(len(missing), 'document')} got no answer, for example topic {topic}, document {name}"
-                )
-                self._trouble("no-answer", message, count=len(missing))
-            self._in_vain = self._in_vain + 1 if len(missing) == len(self.batches[number]) else 0
-            if self._in_vain >= _GIVE_UP_AFTER:
-                message = f"stopped after {_GIVE_UP_AFTER} batches in a row without any label"
-                self._trouble("gave-up", message)
-            return self._in_vain < _GIVE_UP_AFTER
-        if not said.strip():
-            return True
-        label = label_from(said, self.scale, missing, self._answered[number])
+    def _take(self, line: str, missing: set[Pair], answered: set[Pair]) -> None:
+        """Take one line of answer: a label is saved soon, anything else is a problem."""
+        if not line.strip():
+            return
+        label = label_from(line.rstrip("\r\n"), self.scale, missing, answered)
         if isinstance(label, str):
             self._trouble("bad-answer", label)
-            return True
+            return
         missing.discard((label.topic, label.document))
-        self._answered[number].add((label.topic, label.document))
-        self._waiting.append(label)
+        answered.add((label.topic, label.document))
+        self._unsaved.append(label)
         self._done += 1
-        self._progress("judging", self._done, len(self._pairs))
-        if len(self._waiting) >= _SAVE_AFTER or moment() - self._saved_at > _SAVE_SECONDS:
+        self._progress("judging", self._done, self._total)
+        if len(self._unsaved) >= _SAVE_AFTER or moment() - self._saved_at > _SAVE_SECONDS:
             self.save()
-        return True
 
     def _trouble(self, code: str, message: str, *, count: int = 1) -> None:
         if sum(problem.code == code for problem in self.problems) < LINES_KEPT:
@@ -366,10 +309,10 @@ class _Listener(Judging):
 
     def save(self) -> None:
         """Write what has been said so far."""
-        labels, self._waiting, self._saved_at = self._waiting, [], moment()
+        labels, self._unsaved, self._saved_at = self._unsaved, [], moment()
         if not labels:
             return
-        hashes = documents.content_hashes(self._store, list({label.document for label in labels}))
+        hashes = documents.content_hashes(self._store, {label.document for label in labels})
         made = [
             self._event(
                 "cannot-judge" if label.grade is None else "judged",

@@ -16,7 +16,6 @@ from cranfield.base.tables import Changed, Result, Table, table_of
 from cranfield.base.text import counted, now, stored_moment
 from cranfield.judge import external
 from cranfield.judge.events import Event, SourceKind
-from cranfield.judge.external import Torn
 from cranfield.qrels import reading
 from cranfield.store import Store, documents, events
 from cranfield.workflows import corpus
@@ -98,14 +97,13 @@ def _problems(store: Store, rows: Sequence[reading.FileJudgment]) -> list[Proble
     findings = reading.Refusals()
     topics, wanted = set(documents.topic_ids(store)), list({row.document for row in rows})
     known = documents.known(store, wanted) if documents.count(store) else set(wanted)
+    on_scale = {step.grade for step in store.scale().grades}
+    seen = Counter((row.topic, row.document, row.assessor, row.time) for row in rows)
     for row in rows:
         if topics and row.topic not in topics:
             findings.add("unknown-topic", [row.line], example=row.topic)
         if row.document not in known:
             findings.add("unknown-document", [row.line], example=row.document)
-    on_scale = {step.grade for step in store.scale().grades}
-    seen = Counter((row.topic, row.document, row.assessor, row.time) for row in rows)
-    for row in rows:
         if row.grade not in on_scale:
             findings.add("off-the-scale", [row.line], example=str(row.grade))
         if len(row.assessor) > _LONGEST_NAME or not row.assessor.isprintable():
@@ -120,7 +118,7 @@ def _problems(store: Store, rows: Sequence[reading.FileJudgment]) -> list[Proble
 def _events(store: Store, rows: Sequence[reading.FileJudgment], layer: str, file: str) -> Iterator[Event]:
     """The events, those without a time first and the others in the order they happened."""
     version, moment = store.versions()[0], now()
-    hashes = documents.content_hashes(store, list({row.document for row in rows}))
+    hashes = documents.content_hashes(store, {row.document for row in rows})
     for row in sorted(rows, key=lambda row: row.time):
         content = [layer, row.topic, row.document, row.assessor, str(row.grade), row.time, row.note]
         yield Event(
@@ -145,34 +143,35 @@ def _events(store: Store, rows: Sequence[reading.FileJudgment], layer: str, file
 
 @dataclass(frozen=True)
 class Propagated(Result):
-    """What was passed on: new grades, those that stood already, old ones taken back, and clusters torn apart."""
+    """What was propagated: new grades, those that stood already, old ones withdrawn.
+
+    `differing` are the (topic, document, grade) of near-duplicates that were judged differently.
+    """
 
     new: int
     same: int
     withdrawn: int
-    torn: tuple[Torn, ...]
+    differing: tuple[tuple[str, str, int], ...]
     remarks: tuple[str, ...] = field(default=(), compare=False)
     only_rows = True
 
     def table(self) -> Table:
         """The near-duplicates that were judged differently."""
-        rows = [(one.topic, name, grade) for one in self.torn for name, grade in one.grades]
         caption = "Near-duplicates with different grades: not propagated"
-        return table_of(["topic", "document", "grade"], rows, caption=caption)
+        return table_of(["topic", "document", "grade"], self.differing, caption=caption)
 
 
 def propagate(store: Store, *, layer: str = MAIN, exact_only: bool = False) -> Propagated:
     """Give every near-duplicate of a judged document its grade, in the same layer.
 
     The clusters are those of the latest search. A grade passes only where all judged members of a cluster agree.
-    What passed earlier and no longer would (the source was judged again, or its cluster is torn) is taken back.
+    What passed earlier and no longer would (the source was judged again, or members now differ) is withdrawn.
     """
     corpus.stored_scan(store)
-    clusters = {}
-    for name, members in documents.clusters(store).items():
-        kept = [one[0] for one in members if one[1] == "exact" or not exact_only]
-        if len(kept) > 1:
-            clusters[str(name)] = kept
+    clusters = [
+        [one[0] for one in members if one[1] == "exact" or not exact_only]
+        for members in documents.clusters(store).values()
+    ]
     with store.write():
         standing = events.standing(store, layers=[layer])
         # The events that decide the grade of each document somebody looked at, by the collection's rule.
@@ -183,45 +182,43 @@ def propagate(store: Store, *, layer: str = MAIN, exact_only: bool = False) -> P
             for event in standing
             if event.sequence in deciding and event.kind != "propagated"
         }
-        passed, torn = external.propagated({pair: event.grade or 0 for pair, event in given.items()}, clusters)
-        hashes = documents.content_hashes(store, list({one.document for one in passed}))
+        sources, differing = external.propagated({pair: event.grade or 0 for pair, event in given.items()}, clusters)
+        hashes = documents.content_hashes(store, {document for _, document in sources})
         made = []
-        for one in passed:
-            source = given[one.topic, one.source]
-            content = f"{source.uuid}\x1f{one.document}"
+        for (topic, document), judged in sources.items():
+            source = given[topic, judged]
+            content = f"{source.uuid}\x1f{document}"
             # After a grade that was taken back here comes the UUID of the next turn.
             turns = (str(uuid5(PROPAGATED_NAMESPACE, f"{content}\x1f{turn}")) for turn in count())
             event = Event(
                 uuid=next(uuid for uuid in turns if events.event_with_uuid(store, _undo_of(uuid)) is None),
                 kind="propagated",
-                topic=one.topic,
-                document=one.document,
+                topic=topic,
+                document=document,
                 assessor=source.assessor,
                 happened=now(),
                 layer=layer,
-                grade=one.grade,
-                reason=f"near-duplicate of {one.source}",
+                grade=source.grade,
+                reason=f"near-duplicate of {judged}",
                 source=source.source,
                 source_name=source.uuid,
                 scale=source.scale,
                 guidelines=source.guidelines,
-                document_hash=hashes.get(one.document, ""),
+                document_hash=hashes.get(document, ""),
             )
             made.append(event)
         wanted = {event.uuid for event in made}
         undone = [
-            Event(
+            replace(
+                event,
                 uuid=_undo_of(event.uuid),
                 kind="undone",
-                topic=event.topic,
-                document=event.document,
-                assessor=event.assessor,
                 happened=now(),
-                layer=event.layer,
                 undoes=event.uuid,
-                source=event.source,
-                scale=event.scale,
-                guidelines=event.guidelines,
+                grade=None,
+                reason="",
+                source_name="",
+                document_hash="",
             )
             for event in standing
             if event.kind == "propagated" and event.uuid not in wanted
@@ -232,7 +229,7 @@ def propagate(store: Store, *, layer: str = MAIN, exact_only: bool = False) -> P
     parts = [f"{counted(new, 'grade')} propagated"]
     parts += [f"{same:,} already present"] if same else []
     parts += [f"{withdrawn:,} withdrawn"] if withdrawn else []
-    return Propagated(new, same, withdrawn, tuple(torn), (", ".join(parts),))
+    return Propagated(new, same, withdrawn, tuple(differing), (", ".join(parts),))
 
 
 def _undo_of(uuid: str) -> str:

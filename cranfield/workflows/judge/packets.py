@@ -134,8 +134,8 @@ def refusals(
     named = {event.topic for event in fresh} | {find[0] for find in finds}
     for one in sorted(named - topics) if topics else ():
         yield Problem("unknown-topic", f"topic {quoted(one)} is not in this collection")
-    wanted = list({event.document for event in fresh} | {find[1] for find in finds})
-    unknown = set(wanted) - documents.content_hashes(store, wanted).keys()
+    wanted = {event.document for event in fresh} | {find[1] for find in finds}
+    unknown = wanted - documents.content_hashes(store, wanted).keys()
     for one in sorted(unknown) if documents.count(store) else ():
         yield Problem("unknown-document", f"document {quoted(one)} is not in this collection")
     versions, faults = store.scales(), dict[str, list[str]]()
@@ -317,7 +317,7 @@ def _conflicts(
         if _content(there) != _content(here):
             message = f"topic {there.topic}: event {there.uuid} for {there.document} differs in the packet"
             yield Conflict("event-differs", there.topic, there.document, f"{message}; the stored event is kept")
-    hashes = documents.content_hashes(store, list({event.document for event in fresh}))
+    hashes = documents.content_hashes(store, {event.document for event in fresh})
     scale, guidelines = store.versions()
     own_topics = {topic.id: known for topic, known in documents.topics_with_hash(store)}
     for topic, text in other_topics.items():
