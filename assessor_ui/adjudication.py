@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TextIO
 
 from assessor_ui import messages
 from assessor_ui.messages import Notice
 from assessor_ui.page import Span
-from assessor_ui.plain import ask_back, grade_of
 from assessor_ui.reader import FAILURES, Reader
-from cranfield.base.text import shortened, visible, visible_line
 from cranfield.judge.session import AdjudicationSession, Case, Opinion
-
-PROMPT = "decision> "
 
 
 class Adjudication(Reader[Case]):
@@ -107,59 +102,3 @@ class Adjudication(Reader[Case]):
             else:
                 joined.append((start, end))
         self.others_evidence = joined
-
-
-def run_plain(deciding: Adjudication, *, lines: TextIO, out: TextIO) -> int:
-    """Let somebody decide over plain lines; give the exit status: 1 where a decision could not be saved.
-
-    A line is a grade (`2`, or `2: TEXT` with a note), `later`, `undo`, `guidelines`, or `quit`. Where nobody can be
-    asked back, a line that may have been meant as a grade counts as a decision that was not saved.
-    """
-    failed, shown = False, None
-    notice = deciding.start()
-    while True:
-        out.write(f"{notice.words}\n" if notice.text else "")
-        if deciding.open is not shown or deciding.open is None:
-            shown = deciding.open
-            out.write(_case_text(deciding))
-        out.write(PROMPT)
-        out.flush()
-        line = lines.readline()
-        word = line.strip()
-        if not line or word in ("q", "quit"):
-            break
-        out.write("\n")
-        notice = messages.QUIET
-        if word in ("g", "guidelines"):
-            out.write(f"{visible(deciding.guidelines.strip()) or messages.NO_GUIDELINES}\n")
-        elif (typed := grade_of(word)) is not None:
-            deciding.note = typed[1] or deciding.note
-            notice = deciding.judge(typed[0])
-        elif question := ask_back(word):
-            failed = failed or not lines.isatty()
-            out.write(f"{question}\n")
-        elif word in ("u", "undo"):
-            notice = deciding.undo()
-        elif word in ("l", "later"):
-            notice = deciding.later()
-        elif word:
-            known = "GRADE, GRADE: NOTE, later, undo, guidelines, quit"
-            out.write(f"not understood: {visible_line(shortened(word, 40))}; commands: {known}\n")
-    out.write(f"{deciding.leave().words}\n")
-    return 1 if failed or deciding.refused else 0
-
-
-def _case_text(deciding: Adjudication) -> str:
-    case, reading, scale = deciding.open, deciding.reading, deciding.scale
-    if case is None or reading is None:
-        return f"{deciding.nothing[0]}\n"
-    topic = case.topic
-    parts = [f"case {case.position} of {case.of}: {visible_line(topic.title)}"]
-    parts += [visible(text.strip()) for text in (topic.description, topic.narrative) if text.strip()]
-    parts += ["", reading.page.text.strip(), ""]
-    for number, opinion in enumerate(deciding.opinions):
-        parts.append(f"opinion {messages.opinion(number, opinion.grade, scale, given_on=opinion.scale)}")
-        parts += [f"  note: {visible(opinion.note)}"] if opinion.note else []
-        parts += [f"  evidence: {visible_line(piece.text)}" for piece in opinion.evidence]
-    grades = ", ".join(messages.graded(step.grade, scale) for step in scale.grades)
-    return "\n".join([*parts, f"grades: {grades}"]) + "\n"

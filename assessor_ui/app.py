@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import ClassVar, TypeVar
 
 from textual import work
@@ -116,13 +115,12 @@ class AssessorApp(App[int]):
         return themes()[0].variables
 
     def on_mount(self) -> None:
-        """Start the clock for leases and breaks; nobody's time is measured who decides between assessors."""
-        if isinstance(self.session, Session):
-            self.set_interval(TICK_SECONDS, partial(self._tick, self.session))
+        """Start the clock for leases and breaks."""
+        self.set_interval(TICK_SECONDS, self._tick)
 
     @work(group="judging")
-    async def _tick(self, session: Session) -> None:
-        if (notice := await self.ask(session.tick)) is not None:
+    async def _tick(self) -> None:
+        if (notice := await self.ask(self.session.tick)) is not None:
             self.reading.show_notice(notice)
 
     async def ask(self, call: Callable[[], Answer]) -> Answer:

@@ -102,7 +102,10 @@ PLAIN_ONLY = (
 """What lists of a screen do by moving the cursor."""
 # fmt: on
 
-_NOT_IN_ADJUDICATION = {"cannot", "mark", "topics", "history", "search", "back", "switch_reminder"}
+_NOT_IN_ADJUDICATION = {
+    *("cannot", "mark", "topics", "history", "search", "back", "switch_reminder"),
+    *("take", "give", "unmark"),
+}
 ADJUDICATION: Groups = tuple(
     (name, tuple(command for command in group if command.action not in _NOT_IN_ADJUDICATION))
     for name, group in GROUPS
@@ -111,6 +114,7 @@ ADJUDICATION: Groups = tuple(
 
 COMMANDS = tuple(command for _, group in GROUPS for command in group)
 PLAIN = tuple(command for command in (*COMMANDS, *PLAIN_ONLY) if command.word)
+PLAIN_ADJUDICATION = tuple(command for command in PLAIN if command.action not in _NOT_IN_ADJUDICATION)
 _EVERYDAY = (
     *("undo", "later", "cannot", "note", "read", "topic", "guidelines"),
     *("topics", "history", "search", "help", "quit"),

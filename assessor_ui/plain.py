@@ -1,4 +1,4 @@
-"""The same judging session over plain lines: question, document, answer. For screen readers, pipes and scripts.
+"""The same sessions over plain lines: question, document, answer. For screen readers, pipes and scripts.
 
 A line is a grade (see `grade_of`), or a word or letter of the keymap with what follows it. Nothing is coloured,
 nothing is drawn over. On a terminal lines are wrapped at blanks; through a pipe each stays one line.
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 import shutil
-from typing import TextIO
+from collections.abc import Sequence
+from typing import Generic, TextIO, TypeVar
 
 from assessor_ui import keymap, messages
+from assessor_ui.adjudication import Adjudication
 from assessor_ui.messages import Notice
 from assessor_ui.page import wrap
 from assessor_ui.reader import sentences
@@ -19,7 +21,6 @@ from cranfield.base.records import Topic
 from cranfield.base.text import HIT_END, HIT_START, counted, shortened, visible, visible_line
 from cranfield.judge.session import HISTORY_LIMIT, HistoryEntry, SearchHit
 
-PROMPT = "answer> "
 FORMS = "a grade alone judges; GRADE: TEXT or GRADE note TEXT judges with a note"
 FOR_HELP = "type a grade and Enter; ? for help"
 HISTORY_PAGE = 20
@@ -52,22 +53,27 @@ def ask_back(line: str) -> str:
     return f"is this a grade? nothing was saved; {grade} alone judges, {grade}: TEXT judges with a note"
 
 
-class Lines:
+Open = TypeVar("Open", Session, Adjudication)
+
+
+class Lines(Generic[Open]):
     """A session between two streams of lines.
 
     `do_…` is what a command of the keymap does here, given the rest of its line; one without goes to the session.
     """
 
-    def __init__(self, session: Session, lines: TextIO, out: TextIO) -> None:
-        self._session, self._lines, self._out = session, lines, out
+    prompt = ""
+    known: Sequence[keymap.Command] = ()
+
+    def __init__(self, session: Open, lines: TextIO, out: TextIO) -> None:
+        self._session: Open = session
+        self._lines, self._out = lines, out
         self._shown: object = None
         self._topic = ""
-        self._listed: list[SearchHit] | list[HistoryEntry] = []
-        self._words, self._history_words, self._history_end = "", "", 0
         self._unread: list[str] = []
         self._failed = self._ended = False
-        self._commands = {command.word: command for command in keymap.PLAIN}
-        self._commands |= {command.shown: command for command in keymap.PLAIN if len(command.shown) == 1}
+        self._commands = {command.word: command for command in self.known}
+        self._commands |= {command.shown: command for command in self.known if len(command.shown) == 1}
 
     def run(self) -> int:
         """Let somebody judge line by line; give the exit status: 1 where an answer could not be saved.
@@ -80,7 +86,7 @@ class Lines:
         self._show_item()
         self._say(FOR_HELP)
         while True:
-            out.write(PROMPT)
+            out.write(self.prompt)
             out.flush()
             if not (line := next(lines, "")):
                 break
@@ -129,29 +135,12 @@ class Lines:
     # What is shown
 
     def _show_item(self) -> None:
-        session, item, reading = self._session, self._session.open, self._session.reading
-        self._shown = reading
-        if item is None or reading is None:
-            nothing = session.nothing[0]
-            self._say(nothing)
-            self._say(messages.what_now(nothing, messages.ALL_DONE_WORDS, "; "))
-            return
-        if item.topic.id != self._topic:
-            self._topic = item.topic.id
-            self._show_topic(item.topic)
-        left = messages.left(item, session.progress)
-        self._say(f"document for: {visible_line(item.topic.title)} ({left})")
-        if item.before is not None:
-            self._say(f"your earlier answer: {messages.answered(item.before, session.scale)}")
-        text = reading.page.text.strip()
-        if self._out.isatty():
-            width = shutil.get_terminal_size().columns
-            self._unread = [text[start:end] for start, end in wrap(text, width)]
-            self._say_page()
-        else:
-            self._say(f"{text}\n")
-        grades = ", ".join(messages.graded(step.grade, session.scale) for step in session.scale.grades)
-        self._say(f"grades: {grades}")
+        """Show what is open, or that nothing is."""
+        raise NotImplementedError
+
+    def _say_grades(self) -> None:
+        scale = self._session.scale
+        self._say("grades: " + ", ".join(messages.graded(step.grade, scale) for step in scale.grades))
 
     def _say_page(self) -> None:
         """Say the next page of a long document; two or three lines that would be left are said with it."""
@@ -195,11 +184,66 @@ class Lines:
 
     def do_help(self, which: str) -> None:
         self._say(FORMS)
-        for command in keymap.PLAIN if which == "all" else keymap.EVERYDAY:
+        for command in self.known if which == "all" else filter(self.known.__contains__, keymap.EVERYDAY):
             letter = f" ({command.shown})" if len(command.shown) == 1 else ""
             self._say(f"{command.word} {command.argument}".strip() + f"{letter}: {command.plain or command.help}")
         if which != "all":
             self._say("help all: all commands")
+
+    def do_leave(self, _: str) -> None:
+        self._ended = True
+
+    # The stream
+
+    def _tell(self, notice: Notice) -> None:
+        if notice.text:
+            self._say(notice.words)
+
+    def _tell_trouble(self) -> None:
+        if self._session.notice.kind == "trouble":
+            self._tell(self._session.notice)
+
+    def _say(self, text: str) -> None:
+        if self._out.isatty():
+            width = shutil.get_terminal_size().columns
+            text = "\n".join(text[start:end] for start, end in wrap(text, width))
+        self._out.write(f"{text}\n")
+
+
+class JudgingLines(Lines[Session]):
+    """One assessor who judges line by line."""
+
+    prompt = "answer> "
+    known = keymap.PLAIN
+
+    def __init__(self, session: Session, lines: TextIO, out: TextIO) -> None:
+        super().__init__(session, lines, out)
+        self._listed: list[SearchHit] | list[HistoryEntry] = []
+        self._words, self._history_words, self._history_end = "", "", 0
+
+    def _show_item(self) -> None:
+        session, item, reading = self._session, self._session.open, self._session.reading
+        self._shown = reading
+        if item is None or reading is None:
+            nothing = session.nothing[0]
+            self._say(nothing)
+            self._say(messages.what_now(nothing, messages.ALL_DONE_WORDS, "; "))
+            return
+        if item.topic.id != self._topic:
+            self._topic = item.topic.id
+            self._show_topic(item.topic)
+        left = messages.left(item, session.progress)
+        self._say(f"document for: {visible_line(item.topic.title)} ({left})")
+        if item.before is not None:
+            self._say(f"your earlier answer: {messages.answered(item.before, session.scale)}")
+        text = reading.page.text.strip()
+        if self._out.isatty():
+            width = shutil.get_terminal_size().columns
+            self._unread = [text[start:end] for start, end in wrap(text, width)]
+            self._say_page()
+        else:
+            self._say(f"{text}\n")
+        self._say_grades()
 
     # Lists
 
@@ -287,24 +331,31 @@ class Lines:
         if self._session.reading is not None:
             self._tell(self._session.unmark(self._session.reading.marked))
 
-    def do_leave(self, _: str) -> None:
-        self._ended = True
 
-    # The stream
+class AdjudicationLines(Lines[Adjudication]):
+    """One who decides between assessors line by line."""
 
-    def _tell(self, notice: Notice) -> None:
-        if notice.text:
-            self._say(notice.words)
+    prompt = "decision> "
+    known = keymap.PLAIN_ADJUDICATION
 
-    def _tell_trouble(self) -> None:
-        if self._session.notice.kind == "trouble":
-            self._tell(self._session.notice)
-
-    def _say(self, text: str) -> None:
-        if self._out.isatty():
-            width = shutil.get_terminal_size().columns
-            text = "\n".join(text[start:end] for start, end in wrap(text, width))
-        self._out.write(f"{text}\n")
+    def _show_item(self) -> None:
+        case, reading, scale = self._session.open, self._session.reading, self._session.scale
+        self._shown = reading
+        if case is None or reading is None:
+            self._say(self._session.nothing[0])
+            return
+        self._say(f"case {case.position} of {case.of}: {visible_line(case.topic.title)}")
+        for text in (case.topic.description, case.topic.narrative):
+            if text.strip():
+                self._say(visible(text.strip()))
+        self._say(f"\n{reading.page.text.strip()}\n")
+        for number, opinion in enumerate(self._session.opinions):
+            self._say(f"opinion {messages.opinion(number, opinion.grade, scale, given_on=opinion.scale)}")
+            if opinion.note:
+                self._say(f"  note: {visible(opinion.note)}")
+            for piece in opinion.evidence:
+                self._say(f"  evidence: {visible_line(piece.text)}")
+        self._say_grades()
 
 
 def _title(line: SearchHit | HistoryEntry) -> str:

@@ -221,6 +221,10 @@ class Reader(ABC, Generic[Opened]):
     def _go_on(self, notice: Notice) -> Notice:
         """Open the next document; `notice` tells of the answer before, which is safe whatever happens here."""
 
+    def tick(self) -> Notice | None:
+        """Some seconds have passed: what the reader should know by now, if anything."""
+        return None
+
     def digit(self, digit: str) -> Notice:
         """A digit was typed, or none (Enter): it judges where only one grade can be meant."""
         if self.open is None:

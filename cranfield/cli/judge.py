@@ -125,7 +125,7 @@ def refuse_without_terminal(*, plain: bool) -> None:
 def run_interface(session: "interface_session.Session", *, plain: bool, theme: str = "auto") -> int:
     """Let somebody judge, on the screen or line by line; give the exit status."""
     if plain:
-        return plain_interface.Lines(session, sys.stdin, sys.stdout).run()
+        return plain_interface.JudgingLines(session, sys.stdin, sys.stdout).run()
     return interface.run(session, theme=theme)
 
 
@@ -384,7 +384,7 @@ def adjudicate(
             refuse_without_terminal(plain=plain)
             deciding = adjudication_interface.Adjudication(session)
             if plain:
-                status = adjudication_interface.run_plain(deciding, lines=sys.stdin, out=sys.stdout)
+                status = plain_interface.AdjudicationLines(deciding, sys.stdin, sys.stdout).run()
             else:
                 status = interface.run(deciding)
         left = len(session)
