@@ -38,6 +38,9 @@ HEAD = 1 << 16
 LONGEST_LINE = 1 << 26
 """The longest line that is taken for a line (64 MB): a guard against files that are not text at all."""
 
+LINES_AT_ONCE = 1 << 23
+"""How many bytes are parsed at once: enough work for all threads, little beside the columns of a large run."""
+
 UTF8_BOM = b"\xef\xbb\xbf"
 
 _SUFFIXES = {"csv", "json", "jsonl", "ndjson", "parquet", "res", "run", "sgml", "trec", "tsv", "txt", "xml"}
@@ -156,6 +159,27 @@ class Source:
                 yield number, line.removeprefix(UTF8_BOM) if number == 1 else line
                 while len(line) > LONGEST_LINE and not line.endswith(b"\n"):
                     line = read()
+
+    def blocks(self) -> Iterator[bytes]:
+        """The decompressed file in blocks of whole lines, without a byte order mark; the last may lack a line feed.
+
+        The next block is read while the caller works on the one it has.
+        """
+        with self.open() as stream, futures.ThreadPoolExecutor(1) as reader:
+            block, rest = stream.read(LINES_AT_ONCE).removeprefix(UTF8_BOM), b""
+            while block:
+                coming = reader.submit(stream.read, LINES_AT_ONCE)
+                end = block.rfind(b"\n") + 1
+                if end:
+                    yield b"".join([rest, memoryview(block)[:end]])
+                    rest = b""
+                rest += block[end:]
+                if len(rest) > LONGEST_LINE:
+                    message = f"a line of more than {LONGEST_LINE >> 20} MB; is this a text file?"
+                    raise SourceError(self.name, message)
+                block = coming.result()
+            if rest:
+                yield rest
 
     @cached_property
     def file_sha256(self) -> str:

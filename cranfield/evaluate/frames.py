@@ -23,9 +23,9 @@ from cranfield.base.registry import deferred
 from cranfield.base.text import counted
 from cranfield.qrels.qrels import Qrels
 from cranfield.qrels.reading import QRELS, QrelsRows
-from cranfield.runs.columns import Codes, Mask, Places, Scores, encoded
+from cranfield.runs.columns import Codes, LineNumbers, Mask, Places, Scores, encoded
 from cranfield.runs.reading import EXPECTED_COLUMNS, ROLES, SPELLINGS, Member, read_groups, roles_of
-from cranfield.runs.run import LineNumbers, Rows, Run, ranked
+from cranfield.runs.run import Rows, Run, ranked
 
 if TYPE_CHECKING:
     import pandas

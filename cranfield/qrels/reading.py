@@ -18,8 +18,7 @@ from cranfield.base.registry import Registry
 from cranfield.base.tables import Fault, Findings, Schema, read_table
 from cranfield.base.text import counted
 from cranfield.qrels.qrels import Grades, Qrels, pair_keys, qrels_of, sorted_qrels
-from cranfield.runs.columns import TEXT, Codes, Mask, encoded, joined_lines, matching, numbers_in
-from cranfield.runs.run import LineNumbers
+from cranfield.runs.columns import TEXT, Codes, LineNumbers, Mask, encoded, joined_lines, matching, numbers_in
 
 
 class QrelsFormat(Protocol):
@@ -118,6 +117,7 @@ Refusals = partial(Findings, QRELS)
 
 # The rows of a qrels file as they stand there, and how they become qrels.
 
+GRADE_LIMIT = 10**9
 _INTEGER = r"^[+-]?[0-9]{1,9}$"
 
 
@@ -169,10 +169,10 @@ class QrelsRows:
         )
 
 
-def grades_of(texts: pa.Array) -> tuple[Grades, Mask]:
-    """Read grades from text: whole numbers of at most nine digits. Gives the grades and which rows have one."""
-    whole = matching(texts, _INTEGER)
-    return numbers_in(texts, whole, pa.int32()), whole
+def grades_of(words: pa.Array) -> tuple[Grades, dict[str, Mask]]:
+    """Grades as a file writes them, 0 where a word is not an integer of at most nine digits; also those rows."""
+    whole = matching(words, _INTEGER)
+    return numbers_in(words, whole, pa.int32()), {"grade-not-an-integer": ~whole}
 
 
 # How qrels are written: in parts, as joined columns, so that reading gives the same qrels.
@@ -231,9 +231,10 @@ class NamedColumns:
         table = read_table(source, QRELS, delimiter=self.delimiter)
         findings, lines = table.findings, np.array(table.lines, dtype=np.int64)
         columns = {role: pa.array(cells, pa.string()) for role, cells in table.values.items()}
-        grades, good = grades_of(columns["grade"])
-        faults = [("grade", "grade-not-an-integer", ~good)]
+        grades, wrong_grades = grades_of(columns["grade"])
+        faults = [("grade", code, wrong) for code, wrong in wrong_grades.items()]
         faults += [(name, "blank-in-id", matching(columns[name], r"\s")) for name in ("topic", "document")]
+        good = ~faults[0][2]
         for name, code, wrong in faults:
             if wrong.any():
                 findings.add(code, lines[wrong], example=columns[name][int(np.flatnonzero(wrong)[0])].as_py())

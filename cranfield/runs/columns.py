@@ -8,18 +8,17 @@ every evaluation takes are reached by their names, through the one call behind a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from cranfield.base.errors import SourceError
-from cranfield.base.files import LONGEST_LINE, UTF8_BOM, Source
+from cranfield.base.files import Source
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Findings
 
@@ -37,7 +36,6 @@ Places = NDArray[np.int64]
 Scores = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Lines = NDArray[np.int64]
-Block = bytes | memoryview
 
 Coded = tuple[pa.Array, Codes]
 """The distinct strings of a column, and each row's code among them."""
@@ -347,91 +345,115 @@ def used_only(ids: pa.Array, codes: Codes) -> Coded:
     return taken(ids, np.flatnonzero(used)), new_code[codes]
 
 
-# A file as blocks of whole lines, the next one read while the last is parsed.
-
-BLOCK = 1 << 23
-"""How many bytes are parsed at once: enough work for all threads, little beside the columns of a large run."""
+# Where rows stand in a file, without keeping one number per row.
 
 
-def blocks(source: Source, *, size: int = BLOCK) -> Iterator[memoryview]:
-    """The decompressed file in blocks that end with a line feed (the last may lack it), without its mark.
+@dataclass(frozen=True, eq=False)
+class LineNumbers:
+    """The line numbers of rows that stand on every line but the `skipped` ones.
 
-    A block is good until the next one is asked for. A line longer than `size` comes in one block all the same.
+    `skipped` holds line numbers (from 1, rising) that gave no row: blank lines, refused lines, a header. Row i
+    (from 0) then stands on the line i + 1 + k, where k skipped lines lie before it. An ordinary file has none,
+    and its line numbers cost nothing. The rows of a part of a file begin after `before` lines.
     """
-    with source.open() as stream:
-        data = bytearray(size)
-        used = _fill(data, 0, stream)
-        if data.startswith(UTF8_BOM):
-            used -= len(UTF8_BOM)
-            data[:used] = data[len(UTF8_BOM) : len(UTF8_BOM) + used]
-        if used < size - len(UTF8_BOM):
-            if used:
-                yield memoryview(data)[:used]
-            return
-        spare = bytearray(size)
-        with ThreadPoolExecutor(max_workers=1) as reader:
-            while used:
-                end = data.rfind(b"\n", 0, used) + 1
-                if not end:
-                    if used > LONGEST_LINE:
-                        message = f"a line of more than {LONGEST_LINE >> 20} MB; is this a text file?"
-                        raise SourceError(source.name, message)
-                    data = data + bytearray(len(data))
-                    before, used = used, _fill(data, used, stream)
-                    if used == before:
-                        yield memoryview(data)[:used]
-                        return
-                    continue
-                rest = used - end
-                if rest >= len(spare):
-                    spare = bytearray(2 * rest)
-                spare[:rest] = data[end:used]
-                coming = reader.submit(_fill, spare, rest, stream)
-                yield memoryview(data)[:end]
-                data, spare, used = spare, data, coming.result()
-                if used == rest:
-                    if rest:
-                        yield memoryview(data)[:rest]
-                    return
+
+    skipped: Lines = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    before: int = 0
+
+    def of(self, rows: Places) -> Lines:
+        """The line numbers of some rows."""
+        rows_before = self.skipped - self.before - np.arange(1, len(self.skipped) + 1)
+        places = rows + 1 + np.searchsorted(rows_before, rows, side="right")
+        return np.asarray(self.before + places, dtype=np.int64)
+
+    def at(self, row: int) -> int:
+        """The line number of one row."""
+        return int(self.of(np.array([row], dtype=np.int64))[0])
+
+    def without(self, lines: Lines) -> LineNumbers:
+        """The numbering after the rows on these lines were taken out."""
+        return LineNumbers(np.union1d(self.skipped, lines).astype(np.int64), self.before)
 
 
-def _fill(data: bytearray, used: int, stream: BinaryIO) -> int:
-    """Read until the buffer is full or the stream ends; give how much of it is used."""
-    with memoryview(data) as whole:
-        while used < len(whole) and (count := stream.readinto(whole[used:])):  # type: ignore[attr-defined]
-            used += count
-    return used
+# Lines of words between blanks or tabs, as TREC's files have them. Clean blocks are parsed at full speed; others are
+# made regular first: one blank between columns, no blank lines, lines of a known number of columns.
 
-
-# Irregular text made regular: one blank between columns, no blank lines, lines of a known number of columns.
+WORD = pa.string()
+CODED = pa.dictionary(pa.int32(), pa.string())
+_AT_ONCE = 1 << 20
+_SMALL = 1 << 22
+"""Up to so many bytes text is parsed where it is: handing it over to other threads would take longer."""
 
 _LINE_FEED, _RETURN, _TAB, _BLANK, _DELETE = 10, 13, 9, 32, 127
 _C1_CONTROL = re.compile(rb"\xc2[\x80-\x9f]")
 _PIECE = 1 << 18
 
+NumberReader = Callable[[pa.Array], tuple[NDArray[Any], dict[str, Mask]]]
+"""Reads a column of words as numbers; also says, by fault, which words are none."""
+
 
 @dataclass(frozen=True, eq=False)
-class Regular:
-    """A block as regular text, and what was wrong with it.
+class WordRows:
+    """The rows of a block of lines, and their lines in the file; `plain` where each line was a row as it stood."""
 
-    `text` has one line for each line of the block that has enough columns and no forbidden bytes. `skipped` are
-    the other lines, blank ones among them; `found` gives lines per problem code. Lines count from 0 in the block.
+    table: pa.Table
+    lines: LineNumbers
+    plain: bool
+
+
+def read_words(
+    source: Source,
+    types: dict[str, pa.DataType],
+    readers: Mapping[str, NumberReader],
+    findings: Findings,
+    *,
+    sound: Callable[[pa.Table], bool],
+    strict: bool,
+    comment: bytes = b"",
+) -> Iterator[WordRows]:
+    """Read lines with a word for each column, block by block, and note what is wrong in them.
+
+    `sound` says whether the numbers of a table can be taken as they are; else `readers` read them from words. With
+    `strict` a line with too many columns, or with a word that is no number, gives no row; without it the columns in
+    excess are dropped, and a row keeps what the reader makes of the word.
     """
-
-    text: bytes
-    line_count: int
-    skipped: Lines
-    found: dict[str, Lines]
-    original: bytes
-
-    def tell(self, findings: Findings, before: int) -> None:
-        """Note what was wrong, in a file that has so many lines before this block."""
-        for code, lines in self.found.items():
-            first = self.original.split(b"\n", int(lines[0]) + 1)[int(lines[0])]
+    before, columns = 0, len(types)
+    for block in source.blocks():
+        if comment and (block.startswith(comment) or b"\n" + comment in block):
+            block = re.sub(rb"(?m)^" + comment + rb".*", b"", block)
+        survey = surveyed(block)
+        table = parsed_words(block, survey[1], types, rows=survey[0]) if survey else None
+        if survey and table is not None and sound(table) and not _has_empty_word(table):
+            yield WordRows(table, LineNumbers(before=before), plain=True)
+            before += survey[0]
+            continue
+        block = block.replace(b"\r\n", b"\n")
+        block += b"" if block.endswith(b"\n") else b"\n"
+        text, skipped, found = _regularised(block, columns=columns, strict=strict)
+        for code, lines in found.items():
+            first = block.split(b"\n", int(lines[0]) + 1)[int(lines[0])]
             findings.add(code, lines + before + 1, example=first.decode("utf-8", "replace"))
+        numbering = LineNumbers(skipped + before + 1, before)
+        table = parsed_words(text, " ", types, rows=text.count(b"\n")) if text else pa.schema(types).empty_table()
+        if table is None or not sound(table):
+            table = parsed_words(text, " ", {**types, **dict.fromkeys(readers, WORD)})
+            if table is None:
+                raise AssertionError("regular text is always parsed")
+            at, good = numbering.of(np.arange(table.num_rows)), np.ones(table.num_rows, dtype=bool)
+            for name, read in readers.items():
+                words = table[name].combine_chunks()
+                values, wrong = read(words)
+                table = table.set_column(list(types).index(name), name, pa.array(values, types[name]))
+                for code, rows in wrong.items():
+                    findings.add(code, at[rows], example=words[int(np.argmax(rows))].as_py())
+                    good &= ~rows
+            if strict and not good.all():
+                table, numbering = table.filter(pa.array(good)), numbering.without(at[~good])
+        yield WordRows(table, numbering, plain=False)
+        before += block.count(b"\n")
 
 
-def surveyed(block: Block) -> tuple[int, str] | None:
+def surveyed(block: bytes) -> tuple[int, str] | None:
     """How many lines a block has and what divides its columns; None where it needs the exact way.
 
     That is so with carriage returns, control characters, or tabs and blanks side by side. Whether each line has its
@@ -450,16 +472,24 @@ def surveyed(block: Block) -> tuple[int, str] | None:
             blanks = blanks or bool((piece == _BLANK).any())
     if low != feeds + tabs or (tabs > 0 and blanks):
         return None
-    if highest >= _DELETE and (b"\x7f" in (data := bytes(block)) or _C1_CONTROL.search(data)):
+    if highest >= _DELETE and (b"\x7f" in block or _C1_CONTROL.search(block)):
         return None
     return feeds + (len(letters) > 0 and letters[-1] != _LINE_FEED), "\t" if tabs else " "
 
 
-def regularised(block: bytes, *, columns: int) -> Regular:
-    """Cut each line at blanks and tabs, keep its first `columns` columns, and sort out the lines that cannot be."""
-    block = block.replace(b"\r\n", b"\n")
-    if not block.endswith(b"\n"):
-        block += b"\n"
+def _has_empty_word(table: pa.Table) -> bool:
+    """Whether two delimiters stand side by side somewhere, where another is missing."""
+    chunks = [chunk for column in table.columns for chunk in column.chunks]
+    words = (chunk.dictionary if chunk.type == CODED else chunk for chunk in chunks if chunk.type in (WORD, CODED))
+    return any(lengths_of(one).min(initial=1) == 0 for one in words)
+
+
+def _regularised(block: bytes, *, columns: int, strict: bool) -> tuple[bytes, Lines, dict[str, Lines]]:
+    """Lines cut at blanks and tabs, with the first `columns` columns of each; the others; and those by fault.
+
+    Lines count from 0 here. The others are blank ones, and those with too few columns, forbidden bytes or, with
+    `strict`, too many columns.
+    """
     letters = np.frombuffer(block, dtype=np.uint8)
     feeds = np.flatnonzero(letters == _LINE_FEED)
     found = _forbidden(block, letters, feeds)
@@ -474,7 +504,7 @@ def regularised(block: bytes, *, columns: int) -> Regular:
         kept[lines] = False
     found["too-few-columns"] = np.flatnonzero(kept & (counts > 0) & (counts < columns))
     found["too-many-columns"] = np.flatnonzero(kept & (counts > columns))
-    kept &= counts >= columns
+    kept &= counts == columns if strict else counts >= columns
     number = np.arange(len(starts)) - (np.cumsum(counts) - counts)[line_of]
     chosen = kept[line_of] & (number < columns)
     starts, ends = starts[chosen], ends[chosen]
@@ -487,7 +517,7 @@ def regularised(block: bytes, *, columns: int) -> Regular:
     letters[ends] = _BLANK
     letters[ends[columns - 1 :: columns]] = _LINE_FEED
     wrong = {code: lines for code, lines in found.items() if len(lines)}
-    return Regular(bytes(letters[inside]), len(feeds), np.flatnonzero(~kept), wrong, block)
+    return bytes(letters[inside]), np.flatnonzero(~kept), wrong
 
 
 def _forbidden(block: bytes, letters: NDArray[np.uint8], feeds: Lines) -> dict[str, Lines]:
@@ -508,22 +538,13 @@ def _forbidden(block: bytes, letters: NDArray[np.uint8], feeds: Lines) -> dict[s
     return found
 
 
-# Regular text parsed into columns.
-
-WORD = pa.string()
-CODED = pa.dictionary(pa.int32(), pa.string())
-_AT_ONCE = 1 << 20
-_SMALL = 1 << 22
-"""Up to so many bytes text is parsed where it is: handing it over to other threads would take longer."""
-
-
 def parsed_words(
-    text: Block, delimiter: str, types: dict[str, pa.DataType], *, rows: int | None = None
+    text: bytes, delimiter: str, types: dict[str, pa.DataType], *, rows: int | None = None
 ) -> pa.Table | None:
-    """Parse lines of the named columns; None where a line has more or fewer, or a word is empty or not of its type.
+    """Parse lines of the named columns; None where a line has more or fewer, or a word is not of its type.
 
     Quoting, escaping and null words are off: a document may be called NA, or have a quotation mark in its name.
-    `rows` is how many there must be; without it the text is known to be regular, and is parsed in one piece.
+    `rows` is how many there must be; without it the text is parsed in one piece, however long its lines are.
     """
     try:
         table = csv.read_csv(
@@ -542,14 +563,4 @@ def parsed_words(
         )
     except pa.ArrowInvalid:
         return None
-    # An empty word: two delimiters stood side by side somewhere, and another was missing.
-    words = (
-        chunk
-        for column, kind in zip(table.columns, types.values(), strict=True)
-        if kind in (WORD, CODED)
-        for chunk in column.chunks
-    )
-    texts = (chunk.dictionary if chunk.type == CODED else chunk for chunk in words)
-    if rows is not None and (table.num_rows != rows or any(lengths_of(one).min(initial=1) == 0 for one in texts)):
-        return None
-    return table
+    return table if rows in (None, table.num_rows) else None

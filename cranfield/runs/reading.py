@@ -18,8 +18,8 @@ from cranfield.base.errors import ProblemsFound, quoted
 from cranfield.base.files import Source
 from cranfield.base.registry import Registry, deferred
 from cranfield.base.tables import Fault, Findings, Schema, read_list
-from cranfield.runs.columns import TEXT, Coded, Mask, Places, Scores, encoded, matching, numbers_in
-from cranfield.runs.run import NO_RANK, LineNumbers, Rows, Run
+from cranfield.runs.columns import TEXT, Coded, LineNumbers, Mask, Places, Scores, encoded, matching, numbers_in
+from cranfield.runs.run import NO_RANK, Rows, Run
 
 with deferred:
     import pyarrow.compute as pc
@@ -238,8 +238,7 @@ def scores_of(texts: pa.Array) -> tuple[Scores, dict[str, Mask]]:
     infinite = ~np.isfinite(values) | matching(texts, _INFINITE)
     nan = matching(texts, _NAN)
     values[~is_number | infinite] = np.nan
-    wrong = {"score-not-a-number": ~is_number & ~infinite & ~nan, "score-nan": nan, "score-infinite": infinite}
-    return values, {code: rows for code, rows in wrong.items() if rows.any()}
+    return values, {"score-not-a-number": ~is_number & ~infinite & ~nan, "score-nan": nan, "score-infinite": infinite}
 
 
 def ranks_of(texts: pa.Array) -> Places:
@@ -308,8 +307,8 @@ def clean_rows(
         if not np.isfinite(scores).all():
             return None
     else:
-        scores, wrong = scores_of(parts["score"].combine_chunks())
-        if wrong:
+        scores, _ = scores_of(parts["score"].combine_chunks())
+        if np.isnan(scores).any():
             return None
     names, codes = words.get("tag", (pa.array([], TEXT), np.empty(0, dtype=np.int32)))
     distinct_tags, firsts = np.unique(codes, return_index=True)

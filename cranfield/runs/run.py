@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from cranfield.base.errors import Problem
 from cranfield.runs.columns import (
     Codes,
+    LineNumbers,
     Mask,
     Places,
     Scores,
@@ -41,34 +42,6 @@ SCORE_PROBLEMS = ("missing-field", "score-not-a-number", "score-nan", "score-inf
 """Codes of the problems after which a row may stand with NaN for its score."""
 
 _ROWS_AT_ONCE = 1 << 19
-
-
-# Line numbers of rows, without keeping one number per row.
-
-
-@dataclass(frozen=True, eq=False)
-class LineNumbers:
-    """Where the rows of a file stand in it: on every line but the `skipped` ones.
-
-    `skipped` holds line numbers (from 1, rising) that gave no row: blank lines, refused lines, a header. Row i
-    (from 0) then stands on the line i + 1 + k, where k skipped lines lie before it. An ordinary file has none,
-    and its line numbers cost nothing.
-    """
-
-    skipped: Places = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-
-    def of(self, rows: Places) -> Places:
-        """The line numbers of some rows."""
-        rows_before = self.skipped - np.arange(1, len(self.skipped) + 1)
-        return np.asarray(rows + 1 + np.searchsorted(rows_before, rows, side="right"), dtype=np.int64)
-
-    def at(self, row: int) -> int:
-        """The line number of one row."""
-        return int(self.of(np.array([row], dtype=np.int64))[0])
-
-    def without(self, lines: Places) -> LineNumbers:
-        """The numbering after the rows on these lines were taken out."""
-        return LineNumbers(np.union1d(self.skipped, lines).astype(np.int64))
 
 
 @dataclass(frozen=True, eq=False)

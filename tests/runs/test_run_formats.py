@@ -190,14 +190,11 @@ def test_a_file_with_nothing_in_it_is_empty(tmp_path, data):
 
 
 def test_a_file_of_many_blocks_is_read_like_one_of_one(tmp_path, monkeypatch):
-    import cranfield.runs.columns
-
     text = b"".join(b"%d Q0 D%d %d %d.5 a\n" % (row // 7, row, row % 7, 99 - row % 7) for row in range(500))
     broken = text.replace(b"3 Q0 D21 ", b"3 Q0 D21 x y ").replace(b"D400 ", b"D400\t ").replace(b"D77 ", b"")
     expected = rows_of(tmp_path, broken)
-    monkeypatch.setattr(cranfield.runs.columns, "BLOCK", 64)
     for size in (16, 37, 64, 1000):
-        monkeypatch.setattr(cranfield.runs.columns.blocks, "__kwdefaults__", {"size": size})
+        monkeypatch.setattr("cranfield.base.files.LINES_AT_ONCE", size)
         rows = rows_of(tmp_path, broken)
         assert (listed(rows), rows.problems, lines(rows), rows.tags) == (
             listed(expected),
