@@ -1,19 +1,20 @@
 """What the baseline retrieval systems share: a corpus, how text becomes terms, and how scores become rankings.
 
 A system is a function of corpus, queries and depth that gives one ranking per query; its keyword parameters are its
-options, and its docstring is its help.
+options, and its docstring is its help. One that scores documents by their terms is a function of the term matrix.
 """
 
 from __future__ import annotations
 
+import inspect
 import unicodedata
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, wraps
 from importlib import import_module
-from typing import Annotated, Any, Literal, Protocol, get_args
+from typing import Annotated, Any, Literal, Protocol, get_args, get_type_hints
 
 import numpy as np
 
@@ -78,8 +79,43 @@ def baseline(
 
     def decorate(function: System) -> System:
         vars(function).update(summary=summary, family=family, warn=warn)
-        systems.register(name)(function)
-        return function
+        return systems.register(name)(function)  # type: ignore[no-any-return]
+
+    return decorate
+
+
+Terms = Callable[[str], list[str]]
+"""Cuts a text into its terms."""
+
+Scorer = Callable[[dict[int, int]], tuple[Any, Any]]
+"""Scores all documents for a query, which says how often it has each term: the scores, and which are retrieved."""
+
+
+def term_system(
+    name: str, *, library: str = "scipy.sparse", analysis: Callable[..., Terms] | None = None, **facts: Any
+) -> Callable[[Callable[..., Scorer]], System]:
+    """Register a function that makes a `Scorer` of a `TermMatrix` as a system; the facts are those of `baseline`.
+
+    The `library` it needs is looked for before any document is read. `analysis(system, **options)` says how text
+    becomes terms, `words_and_stems` by default; its options are options of the system, too.
+    """
+    cut = analysis or words_and_stems
+
+    def decorate(function: Callable[..., Scorer]) -> System:
+        own, shared = (list(inspect.signature(one).parameters.values()) for one in (function, cut))
+
+        @wraps(function)
+        def system(corpus: Corpus, queries: Sequence[Query], depth: int, **options: Any) -> Iterator[Ranking]:
+            library_for(name, library)
+            terms = cut(name, **{one.name: options.pop(one.name) for one in shared if one.name in options})
+            matrix = term_matrix(corpus, terms)
+            score = function(matrix, **options)
+            for query in queries:
+                yield best(query.topic, matrix.documents, *score(matrix.known(terms(query.text))), depth)
+
+        vars(system)["__signature__"] = inspect.Signature([*own, *shared[1:]])
+        system.__annotations__ = {**function.__annotations__, **get_type_hints(cut, include_extras=True)}
+        return baseline(name, **facts)(system)
 
     return decorate
 
@@ -165,6 +201,11 @@ class Analyser:
         return stems
 
 
+def words_and_stems(system: str, *, stemmer: Stemmer = "english", stopwords: Stopwords = "english") -> Terms:
+    """The stems of words, without stop words: how most systems cut a text."""
+    return Analyser(system, stemmer, stopwords).terms
+
+
 class _Cuts(dict[int, str]):
     """What each character becomes before text is split at blanks. It fills itself: texts use few characters."""
 
@@ -221,12 +262,11 @@ class TermMatrix:
         return sparse.csr_matrix(values, shape=(1, self.values.shape[1]))
 
 
-def term_matrix(corpus: Corpus, terms: Callable[[str], list[str]], *, system: str) -> TermMatrix:
+def term_matrix(corpus: Corpus, terms: Terms) -> TermMatrix:
     """Read title and text of all documents once and count their terms; without any term there is no column.
 
     Only machine integers are kept while reading, so memory is about that of the matrix itself.
     """
-    library_for(system, "scipy.sparse")
     numbers: dict[str, int] = {}
     documents: list[str] = []
     columns, counts, ends = array("i"), array("i"), array("q", [0])

@@ -70,7 +70,7 @@ def test_values_given_from_python_are_checked_too(kept: Kept):
 
 def test_the_shortest_piece_cannot_be_longer_than_the_longest(kept: Kept):
     with kept.raises(UsageError):
-        configured(systems.get("chargrams"), {"shortest": "6"})(None, [], 10)
+        list(configured(systems.get("chargrams"), {"shortest": "6"})(None, [], 10))
 
 
 def test_options_are_described_from_the_fields():

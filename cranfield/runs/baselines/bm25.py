@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Literal
+from importlib import import_module
+from typing import Annotated, Any, Literal
 
 from cranfield.base.registry import Option, deferred
 from cranfield.runs import baseline as systems
-from cranfield.runs.baseline import Corpus, Query, Ranking, Stemmer, Stopwords
+from cranfield.runs.baseline import Corpus, Query, Ranking, Scorer, TermMatrix
 
 with deferred:
     import numpy as np
@@ -17,20 +18,16 @@ _DELTA = {"bm25l": 0.5, "bm25plus": 1.0}
 _PUNCTUATION = str.maketrans(dict.fromkeys(string.punctuation, " "))
 
 
-@systems.baseline("bm25", summary="BM25 with stemming, in five variants", family="lexical")
+@systems.term_system("bm25", summary="BM25 with stemming, in five variants", family="lexical", library="bm25s")
 def bm25(
-    corpus: Corpus,
-    queries: Sequence[Query],
-    depth: int,
+    matrix: TermMatrix,
     *,
     k1: Annotated[float, Option("term frequency saturation", at_least=0.001, at_most=1000)] = 1.2,
     b: Annotated[float, Option("length normalisation", at_least=0, at_most=1)] = 0.75,
     variant: Annotated[
         Literal["lucene", "robertson", "atire", "bm25l", "bm25plus"], Option("the formula")
     ] = "lucene",
-    stemmer: Stemmer = "english",
-    stopwords: Stopwords = "english",
-) -> Iterator[Ranking]:
+) -> Scorer:
     """BM25 by bm25s, with a choice of formula, stemmer and stop words.
 
         score(q, d) = Σ over the words w of q that occur in d:  idf(w) · tf / (tf + k1 · (1 − b + b · |d| / avgdl))
@@ -50,11 +47,8 @@ def bm25(
     Source: Robertson et al., "Okapi at TREC-3", 1994; the variants as compared in Kamphuis et al.,
     "Which BM25 Do You Mean?", ECIR 2020; Lv and Zhai, SIGIR 2011 (bm25l) and CIKM 2011 (bm25plus).
     """
-    library = systems.library_for("bm25", "bm25s")
-    analyser = systems.Analyser("bm25", stemmer, stopwords)
-    matrix = systems.term_matrix(corpus, analyser.terms, system="bm25")
     method, delta = "bm25+" if variant == "bm25plus" else variant, _DELTA.get(variant, 0.0)
-    index = library.BM25(k1=k1, b=b, delta=delta, method=method, dtype="float64", backend="numpy")
+    index = import_module("bm25s").BM25(k1=k1, b=b, delta=delta, method=method, dtype="float64", backend="numpy")
     if matrix.vocabulary:
         counts = matrix.values
         words = np.repeat(counts.indices, counts.data)
@@ -66,11 +60,13 @@ def bm25(
             # δ would change nothing; it is moved to where the papers have it.
             index.scores["data"] += np.repeat(index.nonoccurrence_array, np.diff(index.scores["indptr"]))
             index.nonoccurrence_array = None
-    for query in queries:
-        known = matrix.known(analyser.terms(query.text))
-        columns = [column for column, times in known.items() for _ in range(times)]
+
+    def score(query: dict[int, int]) -> tuple[Any, Any]:
+        columns = [column for column, times in query.items() for _ in range(times)]
         scores = index.get_scores_from_ids(columns) if columns else np.zeros(len(matrix.documents))
-        yield systems.best(query.topic, matrix.documents, scores, scores > 0, depth)
+        return scores, scores > 0
+
+    return score
 
 
 @systems.baseline("fts5", summary="BM25 by SQLite's full-text index; needs no extra", family="lexical")

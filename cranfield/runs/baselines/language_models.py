@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any
 
 from cranfield.base.registry import Option, deferred
 from cranfield.runs import baseline as systems
-from cranfield.runs.baseline import Corpus, Query, Ranking, Stemmer, Stopwords
+from cranfield.runs.baseline import Scorer, TermMatrix
 
 with deferred:
     import numpy as np
@@ -17,16 +17,8 @@ with deferred:
 Smoothing = Annotated[float, Option("the smoothing parameter μ, in words", at_least=0.1, at_most=1e9)]
 
 
-@systems.baseline("dirichlet", summary="query likelihood with Dirichlet smoothing", family="lexical")
-def dirichlet(
-    corpus: Corpus,
-    queries: Sequence[Query],
-    depth: int,
-    *,
-    mu: Smoothing = 1000.0,
-    stemmer: Stemmer = "english",
-    stopwords: Stopwords = "english",
-) -> Iterator[Ranking]:
+@systems.term_system("dirichlet", summary="query likelihood with Dirichlet smoothing", family="lexical")
+def dirichlet(matrix: TermMatrix, *, mu: Smoothing = 1000.0) -> Scorer:
     """The likelihood of the query under a language model of the document with Dirichlet smoothing.
 
         score(q, d) = Σ over words w of q: log(1 + tf / (μ · p(w))) + |q| · log(μ / (μ + |d|))
@@ -39,18 +31,14 @@ def dirichlet(
     Source: Zhai and Lafferty, "A study of smoothing methods for language models applied to ad hoc information
     retrieval", SIGIR 2001.
     """
-    analyser = systems.Analyser("dirichlet", stemmer, stopwords)
-    models = DocumentModels(systems.term_matrix(corpus, analyser.terms, system="dirichlet"), mu)
-    for query in queries:
-        scores, found = models.likelihoods(models.matrix.known(analyser.terms(query.text)))
-        yield systems.best(query.topic, models.matrix.documents, scores, found, depth)
+    return DocumentModels(matrix, mu).likelihoods
 
 
 @dataclass(frozen=True)
 class DocumentModels:
     """A language model of each document, smoothed with `mu` words of the collection."""
 
-    matrix: systems.TermMatrix
+    matrix: TermMatrix
     mu: float
 
     @cached_property
@@ -59,7 +47,7 @@ class DocumentModels:
         return np.asarray(self.matrix.values.sum(axis=1)).ravel()
 
     def likelihoods(self, weights: Mapping[int, float]) -> tuple[Any, Any]:
-        """Give the score of each document for a query of weighted words, and which documents have one of them."""
+        """The score of each document for a query of weighted words, and which documents have one of them."""
         postings, words = self.matrix.postings, self.lengths.sum()
         scores = sum(weights.values()) * np.log(self.mu / (self.mu + self.lengths))
         found = np.zeros(len(scores), dtype=bool)
@@ -71,19 +59,15 @@ class DocumentModels:
         return scores, found
 
 
-@systems.baseline("rm3", summary="pseudo-relevance feedback: relevance model RM3 on dirichlet", family="feedback")
+@systems.term_system("rm3", summary="pseudo-relevance feedback: relevance model RM3 on dirichlet", family="feedback")
 def rm3(
-    corpus: Corpus,
-    queries: Sequence[Query],
-    depth: int,
+    matrix: TermMatrix,
     *,
     fb_docs: systems.FeedbackDocuments = 10,
     fb_terms: systems.FeedbackTerms = 20,
     original: Annotated[float, Option("weight of the original query", at_least=0, at_most=1)] = 0.5,
     mu: Smoothing = 1000.0,
-    stemmer: Stemmer = "english",
-    stopwords: Stopwords = "english",
-) -> Iterator[Ranking]:
+) -> Scorer:
     """Query likelihood for a query expanded with words of its top-ranked documents.
 
         P(w | R)  = Σ over the top fb_docs documents d: (tf / |d|) · P(q | d) / Σ P(q | d')
@@ -98,23 +82,23 @@ def rm3(
     Source: Lavrenko and Croft, "Relevance-based language models", SIGIR 2001; Abdul-Jaleel et al., "UMass at TREC
     2004: Novelty and HARD".
     """
-    analyser = systems.Analyser("rm3", stemmer, stopwords)
-    models = DocumentModels(systems.term_matrix(corpus, analyser.terms, system="rm3"), mu)
-    for query in queries:
-        known = models.matrix.known(analyser.terms(query.text))
-        relevant = _relevance_model(models, known, fb_docs, fb_terms) if known else {}
-        weights = dict.fromkeys(sorted({*known, *relevant}), 0.0)
-        for column, times in known.items():
-            weights[column] += original * times / sum(known.values())
+    models = DocumentModels(matrix, mu)
+
+    def score(query: dict[int, int]) -> tuple[Any, Any]:
+        relevant = _relevance_model(models, query, fb_docs, fb_terms) if query else {}
+        weights = dict.fromkeys(sorted({*query, *relevant}), 0.0)
+        for column, times in query.items():
+            weights[column] += original * times / sum(query.values())
         for column, share in relevant.items():
             weights[column] += (1 - original) * share
-        expanded = {column: weight for column, weight in weights.items() if weight > 0}
-        yield systems.best(query.topic, models.matrix.documents, *models.likelihoods(expanded), depth)
+        return models.likelihoods({column: weight for column, weight in weights.items() if weight > 0})
+
+    return score
 
 
-def _relevance_model(models: DocumentModels, known: dict[int, int], fb_docs: int, fb_terms: int) -> dict[int, float]:
-    """Give P(w | R) of the likeliest words, by column."""
-    scores, found = models.likelihoods(known)
+def _relevance_model(models: DocumentModels, query: dict[int, int], fb_docs: int, fb_terms: int) -> dict[int, float]:
+    """P(w | R) of the most probable words, by column."""
+    scores, found = models.likelihoods(query)
     rows = systems.best_rows(scores, found, fb_docs)
     likelihoods = np.exp(scores[rows] - scores[rows].max())
     shares = likelihoods / likelihoods.sum() / models.lengths[rows]

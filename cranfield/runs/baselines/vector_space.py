@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from importlib import import_module
 from typing import Annotated, Any
 
 from cranfield.base.errors import UsageError
 from cranfield.base.registry import Option, deferred
 from cranfield.base.text import counted
 from cranfield.runs import baseline as systems
-from cranfield.runs.baseline import Corpus, Query, Ranking, Stemmer, Stopwords
+from cranfield.runs.baseline import Scorer, TermMatrix
 
 with deferred:
     import numpy as np
 
 
-@systems.baseline("tfidf", summary="cosine of tf-idf vectors", family="lexical")
-def tfidf(
-    corpus: Corpus,
-    queries: Sequence[Query],
-    depth: int,
-    *,
-    stemmer: Stemmer = "english",
-    stopwords: Stopwords = "english",
-) -> Iterator[Ranking]:
+_FEATURES = "sklearn.feature_extraction.text"
+_vector_system = partial(systems.term_system, library=_FEATURES)
+
+
+@_vector_system("tfidf", summary="cosine of tf-idf vectors", family="lexical")
+def tfidf(matrix: TermMatrix) -> Scorer:
     """The cosine between query and document as tf-idf vectors, by scikit-learn.
 
         weight(w, d) = (1 + log tf) · (1 + log((N + 1) / (n + 1)))
@@ -36,56 +34,56 @@ def tfidf(
     Source: Salton and Buckley, "Term-weighting approaches in automatic text retrieval", IP&M 24, 1988; the
     smoothing of idf is scikit-learn's.
     """
-    return rank_by_cosine(corpus, queries, depth, systems.Analyser("tfidf", stemmer, stopwords).terms, system="tfidf")
+    space = vector_space(matrix)
+    return lambda query: space.cosines(space.vector(query))
 
 
 @dataclass(frozen=True)
 class VectorSpace:
     """Documents as rows of length 1, and the weighting that makes such a row of a query."""
 
-    matrix: systems.TermMatrix
+    matrix: TermMatrix
     weighting: Any
 
-    def vector(self, terms: Sequence[str]) -> Any:
-        """Give a query as a sparse row of length 1, or of length 0 when no document has any of its terms."""
-        row = self.matrix.row(self.matrix.known(terms))
+    def vector(self, query: dict[int, int]) -> Any:
+        """A query as a sparse row of length 1, or of length 0 when no document has any of its terms."""
+        row = self.matrix.row(query)
         return self.weighting.transform(row) if row.nnz else row
 
-    def cosines(self, row: Any) -> Any:
-        """Give the cosine of each document with a row of length 1."""
-        return self.matrix.postings[:, row.indices] @ row.data
+    def cosines(self, row: Any) -> tuple[Any, Any]:
+        """The cosine of each document with a row of length 1, and which are above 0."""
+        cosines = self.matrix.postings[:, row.indices] @ row.data
+        return cosines, cosines > 0
 
 
-def vector_space(corpus: Corpus, terms: Callable[[str], list[str]], *, system: str) -> VectorSpace:
-    """Count the terms of the documents and weight them by tf-idf."""
-    text = systems.library_for(system, "sklearn.feature_extraction.text")
-    counts = systems.term_matrix(corpus, terms, system=system)
-    weighting = text.TfidfTransformer(sublinear_tf=True)
-    vectors = weighting.fit_transform(counts.values) if counts.vocabulary else counts.values
-    return VectorSpace(replace(counts, values=vectors), weighting)
+def vector_space(matrix: TermMatrix) -> VectorSpace:
+    """The documents of a matrix of counts, weighted by tf-idf."""
+    weighting = import_module(_FEATURES).TfidfTransformer(sublinear_tf=True)
+    vectors = weighting.fit_transform(matrix.values) if matrix.vocabulary else matrix.values
+    return VectorSpace(replace(matrix, values=vectors), weighting)
 
 
-def rank_by_cosine(
-    corpus: Corpus, queries: Sequence[Query], depth: int, terms: Callable[[str], list[str]], *, system: str
-) -> Iterator[Ranking]:
-    """Rank documents by the cosine of their tf-idf vector and the query's."""
-    space = vector_space(corpus, terms, system=system)
-    for query in queries:
-        scores = space.cosines(space.vector(terms(query.text)))
-        yield systems.best(query.topic, space.matrix.documents, scores, scores > 0, depth)
-
-
-@systems.baseline(
-    "chargrams", summary="cosine of character n-grams: robust to inflection and misspelling", family="lexical"
-)
-def chargrams(
-    corpus: Corpus,
-    queries: Sequence[Query],
-    depth: int,
+def _n_grams(
+    system: str,
     *,
     shortest: Annotated[int, Option("length of the shortest n-gram", at_least=1, at_most=20)] = 3,
     longest: Annotated[int, Option("length of the longest n-gram", at_least=1, at_most=20)] = 5,
-) -> Iterator[Ranking]:
+) -> systems.Terms:
+    if shortest > longest:
+        raise UsageError(f"option 'shortest' must be at most 'longest', but {shortest} > {longest}")
+    counter = import_module(_FEATURES).CountVectorizer
+    cut = counter(analyzer="char_wb", ngram_range=(shortest, longest)).build_analyzer()
+    words = systems.Analyser(system).words
+    return lambda text: list(cut(" ".join(words(text))))
+
+
+@_vector_system(
+    "chargrams",
+    summary="cosine of character n-grams: robust to inflection and misspelling",
+    family="lexical",
+    analysis=_n_grams,
+)
+def chargrams(matrix: TermMatrix) -> Scorer:
     """The cosine between query and document as tf-idf vectors of character n-grams instead of words.
 
     Every word, with a blank before and after, is split into all its n-grams of `shortest` to `longest` characters:
@@ -97,27 +95,19 @@ def chargrams(
     Source: McNamee and Mayfield, "Character n-gram tokenization for European language text retrieval",
     Information Retrieval 7, 2004; the n-grams are those of scikit-learn's char_wb.
     """
-    if shortest > longest:
-        raise UsageError(f"option 'shortest' must be at most 'longest', but {shortest} > {longest}")
-    text = systems.library_for("chargrams", "sklearn.feature_extraction.text")
-    cut = text.CountVectorizer(analyzer="char_wb", ngram_range=(shortest, longest)).build_analyzer()
-    words = systems.Analyser("chargrams").words
-    return rank_by_cosine(corpus, queries, depth, lambda text: cut(" ".join(words(text))), system="chargrams")
+    space = vector_space(matrix)
+    return lambda query: space.cosines(space.vector(query))
 
 
-@systems.baseline("rocchio", summary="pseudo-relevance feedback: Rocchio on tfidf", family="feedback")
+@_vector_system("rocchio", summary="pseudo-relevance feedback: Rocchio on tfidf", family="feedback")
 def rocchio(
-    corpus: Corpus,
-    queries: Sequence[Query],
-    depth: int,
+    matrix: TermMatrix,
     *,
     fb_docs: systems.FeedbackDocuments = 5,
     fb_terms: systems.FeedbackTerms = 50,
     alpha: Annotated[float, Option("weight of the original query", at_least=0.001, at_most=1000)] = 1.0,
     beta: Annotated[float, Option("weight of the feedback documents", at_least=0, at_most=1000)] = 1.0,
-    stemmer: Stemmer = "english",
-    stopwords: Stopwords = "english",
-) -> Iterator[Ranking]:
+) -> Scorer:
     """The cosine with a query that is moved towards the centroid of its top-ranked documents.
 
         q' = alpha · q + beta · (mean of the top fb_docs document vectors)
@@ -129,19 +119,21 @@ def rocchio(
     Source: Rocchio, "Relevance feedback in information retrieval", in The SMART Retrieval System, 1971, without
     the term for non-relevant documents.
     """
-    analyser = systems.Analyser("rocchio", stemmer, stopwords)
-    space = vector_space(corpus, analyser.terms, system="rocchio")
-    for query in queries:
-        vector = space.vector(analyser.terms(query.text))
-        scores = space.cosines(vector)
-        rows = systems.best_rows(scores, scores > 0, fb_docs)
-        if len(rows):
-            middle = np.asarray(space.matrix.values[rows].mean(axis=0)).ravel()
-            columns = np.sort(np.argsort(-middle, kind="stable")[:fb_terms])
-            weights = dict(zip(columns.tolist(), middle[columns].tolist(), strict=True))
-            moved = alpha * vector + beta * space.matrix.row(weights)
-            scores = space.cosines(moved / np.sqrt(moved.multiply(moved).sum()))
-        yield systems.best(query.topic, space.matrix.documents, scores, scores > 0, depth)
+    space = vector_space(matrix)
+
+    def score(query: dict[int, int]) -> tuple[Any, Any]:
+        vector = space.vector(query)
+        scores, found = space.cosines(vector)
+        rows = systems.best_rows(scores, found, fb_docs)
+        if not len(rows):
+            return scores, found
+        centroid = np.asarray(space.matrix.values[rows].mean(axis=0)).ravel()
+        columns = np.sort(np.argsort(-centroid, kind="stable")[:fb_terms])
+        weights = dict(zip(columns.tolist(), centroid[columns].tolist(), strict=True))
+        moved = alpha * vector + beta * space.matrix.row(weights)
+        return space.cosines(moved / np.sqrt(moved.multiply(moved).sum()))
+
+    return score
 
 
 _NOTHING = 1e-6
@@ -159,21 +151,17 @@ def _warn(documents: int, *, dims: int = 100, **_: Any) -> str:
     )
 
 
-@systems.baseline(
+@_vector_system(
     "lsa",
     summary="latent semantic analysis: retrieves documents without the query's words",
     family="latent",
     warn=_warn,
 )
 def lsa(
-    corpus: Corpus,
-    queries: Sequence[Query],
-    depth: int,
+    matrix: TermMatrix,
     *,
     dims: Annotated[int, Option("number of dimensions", at_least=1, at_most=1000)] = 100,
-    stemmer: Stemmer = "english",
-    stopwords: Stopwords = "english",
-) -> Iterator[Ranking]:
+) -> Scorer:
     """The cosine of query and document in a space of few dimensions, in which words that occur together are close.
 
         X ≈ U · S · Vᵀ        X has the tf-idf vectors of the system tfidf as rows; only the `dims` largest
@@ -189,20 +177,22 @@ def lsa(
     Source: Deerwester et al., "Indexing by latent semantic analysis", JASIS 41, 1990; Halko et al., "Finding
     structure with randomness", SIAM Review 53, 2011, for the decomposition (scikit-learn's randomized_svd).
     """
-    analyser = systems.Analyser("lsa", stemmer, stopwords)
-    space = vector_space(corpus, analyser.terms, system="lsa")
+    space = vector_space(matrix)
     vectors, axes = space.matrix.values, np.zeros((0, 0))
-    if space.matrix.vocabulary:
-        decompose = systems.library_for("lsa", "sklearn.utils.extmath").randomized_svd
+    if matrix.vocabulary:
+        decompose = import_module("sklearn.utils.extmath").randomized_svd
         _, strengths, directions = decompose(vectors, min(dims, *vectors.shape), n_iter=7, random_state=0)
         axes = directions[strengths > _NOTHING * strengths.max()].T
     documents = _unit(vectors @ axes)
-    for query in queries:
-        scores = documents @ _unit(space.vector(analyser.terms(query.text)) @ axes)[0]
-        yield systems.best(query.topic, space.matrix.documents, scores, scores > _NOTHING, depth)
+
+    def score(query: dict[int, int]) -> tuple[Any, Any]:
+        scores = documents @ _unit(space.vector(query) @ axes)[0]
+        return scores, scores > _NOTHING
+
+    return score
 
 
 def _unit(rows: Any) -> Any:
-    """Give the rows with length 1; rows that are only noise become 0."""
+    """The rows with length 1; rows that are only noise become 0."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > _NOTHING)
