@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[1]
 NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d{10,}(?:e-?\d+)?(?![\w.])")
 """A number in full precision; a rounded one is text like any other."""
 
-MOMENT = re.compile(r"\b20\d\d-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z| UTC)?)?")
+MOMENT = re.compile(r"\b20\d\d-\d\d-\d\d(?:[T ]\d\d:?\d\d(?::?\d\d(?:\.\d+)?)?(?:Z| UTC)?)?")
 EVENT = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 SECTION = re.compile(r"^=== (.*) ===\n", re.MULTILINE)
 NEXT = re.compile(r"^---\n", re.MULTILINE)

@@ -26,6 +26,9 @@ Severity = Literal["error", "warning"]
 LINES_KEPT = 10
 """How many line numbers a problem that occurs often carries as examples."""
 
+RESTORE = "put the last good backup back with: cranfield restore BACKUP"
+"""What to do with a damaged collection."""
+
 NAMES_LISTED = 20
 """How many known names are listed beside a good guess."""
 

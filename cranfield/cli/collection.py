@@ -122,13 +122,31 @@ def check(collection: Collection = COLLECTION, format: Format = "table") -> None
 
 
 def backup(
-    file: Annotated[Path, Argument(help="File to create; an existing file is never overwritten.")],
+    file: Annotated[Path, Argument(help="File to create, never overwritten; with --keep, a folder.")],
+    keep: Annotated[
+        int | None, Option(min=1, help="Write a dated copy into the folder, and keep only the latest N there.")
+    ] = None,
     collection: Collection = COLLECTION,
 ) -> None:
     """Copy a collection, also while it is in use."""
     with console.collection(collection) as store:
-        collections.back_up(store, file)
+        if keep is None:
+            collections.back_up(store, file)
+        else:
+            file = collections.back_up_dated(store, file, keep=keep)
     console.say(f"copied {collection} to {file} ({file.stat().st_size:,} bytes)")
+
+
+def restore(
+    backup: Annotated[Path, Argument(help="A file that cranfield backup has made.")],
+    collection: Collection = COLLECTION,
+) -> None:
+    """Put a backup in the place of the collection; the old file is kept under a dated name."""
+    with console.progress() as progress:
+        aside = check_workflow.restore(backup, collection, progress=progress)
+    console.say(f"restored {collection} from {backup}")
+    if aside is not None:
+        console.say(f"the file that was there is now {aside}")
 
 
 def demo(folder: Annotated[Path, Argument(help="Folder for the demonstration.")] = Path("cranfield-demo")) -> None:

@@ -21,7 +21,7 @@ from cranfield.base.registry import keep_out
 from cranfield.cli import console
 
 MODULES = {
-    "collection": ("demo", "init", "status", "check", "backup"),
+    "collection": ("demo", "init", "status", "check", "backup", "restore"),
     "corpus": ("corpus",),
     "runs": ("runs",),
     "pool": ("pool",),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cranfield.base.errors import CollectionError, UnknownName, quoted
+from cranfield.base.errors import RESTORE, CollectionError, UnknownName, quoted
 from cranfield.pool.plan import parse_stored
 from cranfield.pool.pool import Contribution, Duplicate, Entry, Pool, Source, Stratum
 from cranfield.runs.columns import named, running_sum
@@ -202,7 +202,7 @@ def versions_of_pool(store: Store, name: str) -> list[PoolVersion]:
     query = f"SELECT {_MANIFEST} FROM pool_versions WHERE pool = ? ORDER BY version"
     found = [PoolVersion(*row) for row in store.rows(query, pool_number(store, name))]
     if [one.version for one in found] != list(range(1, len(found) + 1)) or not found:
-        raise CollectionError(f"the manifests of pool {quoted(name)} are incomplete: restore the file from a backup")
+        raise CollectionError(f"the manifests of pool {quoted(name)} are incomplete: {RESTORE}")
     return found
 
 
@@ -314,9 +314,7 @@ def stored_pool(store: Store, name: str, *, contributions: bool = True) -> Pool:
         return _put_together(store, name, store.rows(ranks, pool_number(store, name)) if contributions else [])
     except KeyError as error:
         message = f"pool {quoted(name)} is inconsistent (it refers to {error}, which is unknown)"
-        raise CollectionError(
-            f"{message}: cranfield pool verify gives details; restore the file from a backup"
-        ) from None
+        raise CollectionError(f"{message}: cranfield pool verify gives details; {RESTORE}") from None
 
 
 def _put_together(store: Store, name: str, ranks: list[tuple[str, str, str, int]]) -> Pool:

@@ -18,7 +18,7 @@ from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from cranfield.base.errors import CollectionBusy, CollectionError, InputError, not_utf8
+from cranfield.base.errors import RESTORE, CollectionBusy, CollectionError, InputError, not_utf8
 from cranfield.base.files import whole_file
 from cranfield.base.records import Grade, GradeScale
 from cranfield.base.registry import deferred
@@ -197,7 +197,7 @@ class Store:
             "SELECT (SELECT max(version) FROM scales), coalesce((SELECT max(version) FROM guidelines), 0)"
         )
         if scale is None:
-            raise CollectionError(f"{self.path} has no grade scale: the file is damaged; restore it from a backup")
+            raise CollectionError(f"{self.path} has no grade scale: the file is damaged; {RESTORE}")
         return scale, guidelines
 
     def scale(self, version: int | None = None) -> GradeScale:
@@ -297,10 +297,11 @@ def create_store(path: Path, *, furnish: Callable[[Store], None]) -> None:
             furnish(store)
 
 
-def open_store(path: Path, *, waiting: Waiting | None = None) -> Store:
+def open_store(path: Path, *, waiting: Waiting | None = None, migrated: bool = True) -> Store:
     """Open an existing collection, bringing an older file up to date (a backup of it is made first).
 
-    A file that cannot be written, as published collections are, is opened for reading alone.
+    A file that cannot be written, as published collections are, is opened for reading alone. Without `migrated` an
+    older file stays as it is.
     """
     if not path.exists():
         raise CollectionError(f"no collection at {path}; create one with: cranfield init -C {path}")
@@ -313,7 +314,8 @@ def open_store(path: Path, *, waiting: Waiting | None = None) -> Store:
     connection, writable = connect_for_use(path)
     store = Store(path, connection, waiting=waiting, writable=writable)
     try:
-        _bring_up_to_date(store)
+        if migrated:
+            _bring_up_to_date(store)
     except BaseException:
         connection.close()
         raise
@@ -359,6 +361,41 @@ def back_up(store: Store, target: Path) -> None:
     ):
         store.connection.backup(copy)
         copy.execute("PRAGMA journal_mode = DELETE")
+
+
+def restore(path: Path, backup: Path, *, check: Callable[[Store], None], now: str) -> Path | None:
+    """Put a copy of a backup in the place of a collection; returns the name under which the old file is kept.
+
+    `check` raises where the copy is not sound; then nothing is changed. The old file goes aside together with its
+    write-ahead log: SQLite would replay that log onto the copy and damage it.
+    """
+    with whole_file(path, replace=True) as unfinished:
+        with open_store(backup, migrated=False) as source:
+            back_up(source, unfinished)
+        with open_store(unfinished) as copy:
+            check(copy)
+            if copy.kept_as is not None:  # an older version of the copy, which the backup itself keeps
+                copy.kept_as.unlink()
+        aside = path.with_name(f"{path.name}.replaced-{now.replace(':', '')}")
+        if path.exists():
+            _refuse_while_open(path)
+        moved = [kind for kind in ("", "-wal", "-shm") if path.with_name(path.name + kind).exists()]
+        for kind in moved:
+            path.with_name(path.name + kind).rename(aside.with_name(aside.name + kind))
+    return aside if moved else None
+
+
+def _refuse_while_open(path: Path) -> None:
+    """Raise if another process has the file open. A sound file takes in its log when this connection closes."""
+    try:
+        with closing(connect(path)) as connection, translated(path):
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            connection.execute("BEGIN EXCLUSIVE")
+            connection.execute("ROLLBACK")
+    except CollectionBusy:
+        raise CollectionBusy(f"{path} is in use; end all judging sessions and commands, then restore it") from None
+    except CollectionError:
+        return  # a damaged file cannot be locked: that is why it is replaced
 
 
 def connect(path: Path, *, mode: str = "rw", called: Path | None = None) -> sqlite3.Connection:
@@ -448,7 +485,7 @@ def translated(path: Path) -> Iterator[None]:
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
             raise
-        raise CollectionError(f"{path} is damaged or not a collection: {error}; restore it from a backup") from error
+        raise CollectionError(f"{path} is damaged or not a collection: {error}; {RESTORE}") from error
 
 
 def known_troubles(path: Path, *, shared: bool = True) -> list[str]:

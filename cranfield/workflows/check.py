@@ -6,11 +6,12 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
-from cranfield.base.errors import CranfieldError
+from cranfield.base.errors import RESTORE, CranfieldError, Problem, ProblemsFound
 from cranfield.base.files import Progress, silent
 from cranfield.base.tables import Result, Table, table_of
-from cranfield.base.text import counted, moment
+from cranfield.base.text import counted, moment, now
 from cranfield.judge import queue as rules
 from cranfield.runs import encoding
 from cranfield.store import Store, documents, events, judging, pools, releases, runs
@@ -48,7 +49,7 @@ class Soundness(Result):
     def remarks(self) -> list[str]:  # type: ignore[override]
         """What is risky, then what is wrong."""
         said = [f"note: {trouble}" for trouble in self.troubles] + [f"wrong: {text}" for text in self.wrong]
-        last = "cranfield: the file is not sound; restore the last good backup, or report the lines above"
+        last = f"cranfield: the file is not sound; {RESTORE}"
         return [*said, last] if self.wrong else said
 
     def table(self) -> Table:
@@ -91,6 +92,17 @@ def check(store: Store, *, progress: Progress = silent) -> Soundness:
             checked, wrong = "", [f"{what}: invalid data ({type(error).__name__}: {error})"]
         findings.append(Finding(what, checked, tuple(wrong)))
     return Soundness(str(store.path), tuple(findings), tuple(files.known_troubles(store.path)))
+
+
+def restore(backup: Path, path: Path, *, progress: Progress = silent) -> Path | None:
+    """Put a backup that is sound in the place of a collection; returns the name under which the old file is kept."""
+
+    def refuse_damaged(copy: Store) -> None:
+        problems = [Problem("damaged", text, file=str(backup)) for text in check(copy, progress=progress).wrong]
+        if problems:
+            raise ProblemsFound(f"{backup} is not sound; nothing was changed", problems)
+
+    return files.restore(path, backup, check=refuse_damaged, now=now())
 
 
 def _check_settings(store: Store) -> Checked:

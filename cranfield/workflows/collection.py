@@ -55,6 +55,16 @@ def init_collection(
     create_store(path, furnish=furnish)
 
 
+def back_up_dated(store: Store, folder: Path, *, keep: int) -> Path:
+    """Copy a collection into a folder under the present time, and delete the oldest copies but for `keep` of them."""
+    name = store.path.stem
+    copy = folder / f"{name}-{now().replace(':', '')}.db"
+    back_up(store, copy)
+    for old in sorted(folder.glob(f"{name}-????-??-??T*Z.db"))[:-keep]:
+        old.unlink(missing_ok=True)
+    return copy
+
+
 def read_text(path: Path) -> str:
     """A text file from outside, decoded."""
     return "\n".join(line for _, line in Source(path).lines()) + "\n"

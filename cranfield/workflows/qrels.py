@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from cranfield._version import __version__
-from cranfield.base.errors import CollectionError, InputError, UnknownName, UsageError, quoted
+from cranfield.base.errors import RESTORE, CollectionError, InputError, UnknownName, UsageError, quoted
 from cranfield.base.files import Progress, Source, silent
 from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
@@ -150,7 +150,7 @@ def released_qrels(store: Store, name: str) -> columns.Qrels:
     facts = releases.fetch(store, name)
     qrels = columns.qrels_of(releases.rows(store, name), name=name)
     if qrels.content_hash != facts.content_hash:
-        raise CollectionError(f"release {quoted(name)} does not match its hash: restore the collection from a backup")
+        raise CollectionError(f"release {quoted(name)} does not match its hash: {RESTORE}")
     try:
         manifest = json.loads(facts.manifest)
         has_unjudged, made_from = bool(manifest["unjudged"]) and not manifest["file"], manifest["pools"]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from cranfield.base.errors import (
+    RESTORE,
     CollectionError,
     CranfieldError,
     Problem,
@@ -169,7 +170,7 @@ class StoredRuns:
             topics, documents = self._named(coded.topics), self._ids[1]
             return runs_run.Run(name, topics, coded.offsets, documents, coded.documents, coded.scores, ordered_by)  # type: ignore[arg-type]
         except CollectionError as error:
-            remedy = "cranfield check lists all damage; restore a backup, or withdraw the run and submit it again"
+            remedy = f"cranfield check lists all damage; {RESTORE}, or withdraw the run and submit it again"
             problem = Problem("damaged-run", f"{error} ({quoted(name)})", remedy=remedy)
             raise ProblemsFound(f"run {quoted(name)} cannot be read", [problem]) from None
 

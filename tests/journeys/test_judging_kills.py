@@ -6,13 +6,16 @@ import random
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from command import call
 from kept import Kept
 
 from cranfield.base.errors import CollectionError
@@ -22,7 +25,7 @@ from cranfield.workflows.check import check
 from cranfield.workflows.judge.session import open_session
 
 SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
-KILLS = 1_000 if SOAK else 20
+KILLS, ROUNDS = (1_000, 200) if SOAK else (20, 3)
 PROCESSES, EACH = 8, 500 if SOAK else 40
 TOPICS, DEPTH = 50, 100
 SCRIPT = "1\n0\n1: with a note\nl\nu\n0\nx torn\n" * 1_000
@@ -117,6 +120,57 @@ def test_each_judgment_that_was_confirmed_survives_a_kill(pooled: Path, tmp_path
             left.unlink()
         most = max(most, len(shown))
     assert hits, "no sitting came far enough to be killed in the middle"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(20_000)
+def test_a_backup_is_put_back_after_a_kill_and_judging_goes_on(pooled: Path, tmp_path: Path):
+    path, draw = Path(shutil.copy(pooled, tmp_path / "collection.db")), random.Random(6)
+    for number in range(ROUNDS):
+        backup = tmp_path / f"{number}.db"
+        call("backup", backup, "-C", path)
+        with open_store(backup) as store:
+            before = in_file(store)
+        killed_sitting(path, tmp_path, draw.uniform(0.0, 0.2))
+        call("restore", backup, "-C", path)
+        with open_store(path) as store:
+            assert in_file(store) == before
+            assert check(store).wrong == []
+        shown = confirmed(killed_sitting(path, tmp_path, draw.uniform(0.0, 0.2)))
+        with open_store(path) as store:
+            assert in_file(store)[: len(before) + len(shown)] == before + shown
+        for left in (backup, *tmp_path.glob("collection.db.replaced-*")):
+            left.unlink()
+
+
+def test_a_backup_is_put_back_only_if_it_is_sound_and_nobody_has_the_file_open(
+    pooled: Path, tmp_path: Path, kept: Kept
+):
+    path = Path(shutil.copy(pooled, tmp_path / "collection.db"))
+    call("backup", "sound.db", "-C", path, folder=tmp_path)
+    with closing(sqlite3.connect(shutil.copy(tmp_path / "sound.db", tmp_path / "changed.db"))) as changed:
+        changed.execute("UPDATE documents SET text = 'other' WHERE id = 'd00007'")
+        changed.commit()
+    before = path.read_bytes()
+    kept(call("restore", "changed.db", folder=tmp_path, status=1).err)
+    with open_store(path) as store:
+        store.rows("SELECT 1 FROM documents LIMIT 1")
+        kept(call("restore", "sound.db", folder=tmp_path, status=1).err)
+    assert path.read_bytes() == before
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["changed.db", "collection.db", "sound.db"]
+    kept(call("restore", "sound.db", folder=tmp_path).err)
+    with open_store(path) as store:
+        assert check(store).wrong == []
+
+
+def test_dated_backups_keep_the_latest(pooled: Path, tmp_path: Path):
+    (tmp_path / "collection-notes.db").write_text("not a backup")
+    for _ in range(3):
+        call("backup", tmp_path, "--keep", 2, "-C", pooled)
+    copies = sorted(tmp_path.glob("collection-20*.db"))
+    assert len(copies) == 2
+    assert (tmp_path / "collection-notes.db").exists()
+    call("check", "-C", copies[-1])
 
 
 @pytest.mark.slow
