@@ -311,7 +311,7 @@ class Opened:
         self,
         name: str = "",
         *,
-        by: Literal["document", "run", "group", "topic", "depth", "version", "overlap"] = "document",
+        by: Literal["document", "run", "group", "topic", "depth", "version", "overlap", "group-overlap"] = "document",
     ) -> pd.DataFrame:
         """A pool of the collection, the latest by default: its documents, or one table about it."""
         inputs = self.results

@@ -6,10 +6,9 @@ from typing import Annotated, Literal
 import typer
 from typer import Argument, Option
 
-from cranfield.base.errors import UsageError
 from cranfield.base.registry import deferred
 from cranfield.cli import console
-from cranfield.cli.console import COLLECTION, Collection, Format
+from cranfield.cli.console import COLLECTION, Collection, Format, removed
 
 with deferred:
     from cranfield.workflows.pool import pool
@@ -24,7 +23,6 @@ Seconds = Annotated[
     float | None,
     Option("--seconds-per-document", help="Seconds per document, instead of the measured or assumed speed."),
 ]
-_PAIRS_SHOWN = 20
 
 
 @app.command()
@@ -108,32 +106,25 @@ def top_up(
 def show(
     collection: Collection = COLLECTION,
     name: Name = "",
-    by_topic: Annotated[
-        bool, Option("--by-topic", help="Size of each topic, documents judged, and the rule that ended it.")
-    ] = False,
-    by_group: Annotated[bool, Option("--by-group", help="Documents and unique documents of each group.")] = False,
-    by_depth: Annotated[
-        bool, Option("--by-depth", help="Documents that each greater depth would add, and their cost.")
-    ] = False,
-    versions: Annotated[bool, Option("--versions", help="The versions of the pool, with their hashes.")] = False,
-    overlap: Annotated[
-        Literal["run", "group"] | None, Option(help="Documents shared by each pair of runs or groups.")
-    ] = None,
+    by: Annotated[
+        Literal["run", "group", "topic", "depth", "version", "overlap", "group-overlap", "document"],
+        Option(
+            help="Contributions of runs or groups; size and end of each topic; what each greater depth would add, and"
+            " its cost; versions; documents shared by pairs of runs or groups; all documents."
+        ),
+    ] = "run",
     seconds_per_document: Seconds = None,
     format: Format = "table",
+    by_topic: Annotated[bool, removed("--by-topic", "use --by topic")] = False,
+    by_group: Annotated[bool, removed("--by-group", "use --by group")] = False,
+    by_depth: Annotated[bool, removed("--by-depth", "use --by depth")] = False,
+    versions: Annotated[bool, removed("--versions", "use --by version")] = False,
+    overlap: Annotated[str, removed("--overlap", "use --by overlap or --by group-overlap")] = "",
 ) -> None:
     """Show the size of a pool, the contribution of each run, and the cost of judging it."""
-    views = {"topic": by_topic, "group": by_group, "depth": by_depth, "version": versions, "overlap": bool(overlap)}
-    chosen = [view for view, wanted in views.items() if wanted] or ["run"]
-    if len(chosen) > 1:
-        raise UsageError(f"one table at a time: {' and '.join(chosen)} were requested")
-    view, most = chosen[0], None
-    if overlap:
-        view, most = "overlap" if overlap == "run" else "group-overlap", _PAIRS_SHOWN if format == "table" else None
     with console.collection(collection) as store:
-        console.show(
-            pool.Pool(store).show(name, by=view, seconds_per_document=seconds_per_document, most=most), format
-        )
+        result = pool.Pool(store).show(name, by=by, seconds_per_document=seconds_per_document)
+        console.show(result, format, whole=True)
 
 
 @app.command()

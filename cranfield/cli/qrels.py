@@ -1,14 +1,14 @@
 """`cranfield qrels`: judgments become one grade per topic and document."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from typer import Argument, Option
 
 from cranfield.base.registry import deferred
 from cranfield.cli import console
-from cranfield.cli.console import COLLECTION, Collection, Format, Replace
+from cranfield.cli.console import COLLECTION, Collection, Format, Replace, removed
 from cranfield.qrels.release import RULE_WORDS, parse_rule
 
 with deferred:
@@ -127,12 +127,15 @@ def diff(
     collection: Collection = COLLECTION,
     layer: Layers = None,
     unjudged: Unjudged = False,
-    by_topic: Annotated[bool, Option("--by-topic", help="Count the changes of each topic.")] = False,
-    matrix: Annotated[bool, Option("--matrix", help="Count the pairs by grade before and after.")] = False,
+    by: Annotated[
+        Literal["document", "topic", "grade"],
+        Option(help="Each change, the number of changes of each topic, or the number of pairs of grades."),
+    ] = "document",
     format: Format = "table",
+    by_topic: Annotated[bool, removed("--by-topic", "use --by topic")] = False,
+    matrix: Annotated[bool, removed("--matrix", "use --by grade")] = False,
 ) -> None:
     """Compare two sets of qrels: judgments added, removed and changed."""
-    by = "topic" if by_topic else "grade" if matrix else "document"
     with console.collection_if_any(collection) as store:
         found = qrels.diff(store, before, after, layers=tuple(layer or ["main"]), unjudged=unjudged, by=by)
     console.show(found, format, whole=True)

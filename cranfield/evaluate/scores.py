@@ -23,7 +23,7 @@ from cranfield.evaluate.align import (
     levels_of,
 )
 from cranfield.evaluate.lists import NOT_POOLED, GradeGains, Values, gain_function
-from cranfield.evaluate.measure import AnyMeasure, aggregated_rows, own_measures
+from cranfield.evaluate.measure import AnyMeasure, aggregated_rows, own_measures, parse_measure
 from cranfield.evaluate.measures.precision import Rounding
 from cranfield.qrels.qrels import Qrels
 from cranfield.runs.columns import Codes, Mask
@@ -78,6 +78,12 @@ class Scores:
                     for topic in np.flatnonzero(self.scored[number]).tolist():
                         yield run, self.topic_ids[topic], str(measure), float(self.values[place, number, topic])
                 yield run, ALL, str(measure), float(self.summary[place, number])
+
+
+def summaries_of(text: str, qrels: Qrels, runs: Sequence[AnyRun], *, threshold: int) -> tuple[str, Values]:
+    """The full name of a measure, and its summary for each run."""
+    measure = parse_measure(text, threshold=threshold)
+    return str(measure), score(align(qrels, runs), [measure]).summary[0]
 
 
 def score(alignment: Alignment, measures: Sequence[AnyMeasure], *, rounding: Rounding = "exact") -> Scores:

@@ -322,6 +322,16 @@ class Pool:
         return np.repeat(np.arange(len(self.topics), dtype=np.int32), np.diff(self.offsets))
 
     @property
+    def is_live(self) -> bool:
+        """Whether documents are selected as judgments come in."""
+        return self.plan.adaptive is not None
+
+    @property
+    def is_depth_pool(self) -> bool:
+        """Whether the pool without a group is the pool without the documents that only this group contributed."""
+        return all(getattr(step, "name", "") == "depth" for step in self.plan.steps)
+
+    @property
     def sizes(self) -> dict[str, int]:
         """How many documents each topic has."""
         return dict(zip(self.topics, np.diff(self.offsets).tolist(), strict=True))

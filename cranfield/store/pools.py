@@ -123,8 +123,22 @@ passed_over_by = Query[list[str]](
 )
 """The strata whose sample passed over a document."""
 
-judged_of_topics = Query[dict[str, int]]("SELECT topic, judged FROM progress WHERE pool = ?", dict)
-"""How many documents of each topic of a pool are judged."""
+sizes_of_topics = Query[list[tuple[str, int, int, str]]](
+    """SELECT topic, coalesce(pooled, 0), coalesce(judged, 0), coalesce(rule, '')
+       FROM (SELECT topic FROM pool_topics JOIN pools ON number = pool WHERE name = ?1)
+       LEFT JOIN (SELECT topic, pooled, judged FROM progress WHERE pool = ?1) USING (topic)
+       LEFT JOIN (SELECT topic, rule FROM pool_ends JOIN pools ON number = pool WHERE name = ?1) USING (topic)
+       ORDER BY topic""",
+    list,
+)
+"""(topic, documents, judged documents, the rule that has ended it or nothing) of each topic of a pool."""
+
+unique_documents = Query[list[tuple[str, str, str]]](
+    f"""SELECT topic, document, max(group_name) FROM pool_ranks JOIN pool_runs USING (pool, run) WHERE {_POOL}
+        GROUP BY topic, document HAVING count(DISTINCT group_name) = 1""",
+    list,
+)
+"""(topic, document, group) of everything that one group alone contributed to a pool."""
 
 entries_by_run = Query[list[tuple[str, str, str]]](
     f"SELECT topic, document, run FROM pool_ranks WHERE {_POOL} ORDER BY topic, document, run", list

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from cranfield.base.errors import InputError, Problem, UnknownName, quoted
 from cranfield.runs import encoding as encoded
+from cranfield.runs.run import Run
 from cranfield.store.store import Query, Store, first, marks
 
 Role = Literal["contributing", "new"]
@@ -115,6 +116,12 @@ def fetch_by_number(store: Store, number: int) -> StoredRanking:
 
 fetch_by_content = Query("SELECT ranking, encoding FROM runs WHERE content_hash = ? LIMIT 1", first(StoredRanking))
 """The ranking of a run by its content, withdrawn or not, or None."""
+
+
+def decoded(store: Store, facts: RunFacts, tables: tuple[pa.Array, pa.Array]) -> Run:
+    """A run with its ids; `tables` are those of `ids`."""
+    coded = fetch_by_number(store, facts.number).run()
+    return encoded.from_coded(coded, *tables, tag=facts.name, order=facts.ordered_by)  # type: ignore[arg-type]
 
 
 def withdraw(store: Store, name: str, *, because: str, now: str) -> None:

@@ -13,7 +13,6 @@ from cranfield.base.files import Progress, silent
 from cranfield.base.tables import Result, Table, table_of
 from cranfield.base.text import counted, moment, now
 from cranfield.judge import queue as rules
-from cranfield.runs import encoding
 from cranfield.store import Store, documents, events, judging, pools, releases, runs
 from cranfield.store import store as files
 from cranfield.workflows import qrels as qrels_workflow
@@ -157,8 +156,7 @@ def _check_runs(store: Store, progress: Progress) -> Checked:
     for done, one in enumerate([] if wrong else stored, start=1):
         progress("checking runs", done, len(stored))
         try:
-            coded = runs.fetch_by_number(store, one.number).run()
-            run = encoding.from_coded(coded, *tables, tag=one.name, order="score")
+            run = runs.decoded(store, one, tables)
         except (CranfieldError, ValueError, IndexError) as error:
             wrong.append(f"the ranking of run {one.name!r} cannot be read: {error}")
             continue

@@ -87,7 +87,7 @@ def test_a_part_is_one_file(tmp_path: Path):
         ["init", "mine"],
         ["runs", "submit", "one.run", "two.run"],
         ["pool", "build", "deepest 1"],
-        ["pool", "show", "--by-topic", "-f", "csv"],
+        ["pool", "show", "--by", "topic", "-f", "csv"],
     ]
     program = PROGRAM.format(places=places, commands=commands)
     ended = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)

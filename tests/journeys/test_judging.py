@@ -180,7 +180,7 @@ def test_a_refused_topic_is_not_judged_any_more(kitchen: Path, kept: Kept):
     assert "topic T02" in shown
     kept(call("status", folder=kitchen).err)
     call("pool", "build", "depth 3", "--name", "second", folder=kitchen)
-    shown = rows(call("pool", "show", "--name", "second", "--by-topic", "-f", "csv", folder=kitchen).out)
+    shown = rows(call("pool", "show", "--name", "second", "--by", "topic", "-f", "csv", folder=kitchen).out)
     assert [row["topic"] for row in shown] == [f"T{number:02}" for number in range(2, 16)]
     assert "T01" not in {
         row["topic"] for row in rows(call("judge", "assign", "ana", "-f", "csv", folder=kitchen).out)

@@ -105,9 +105,9 @@ def test_a_release_stays_while_judging_goes_on(kitchen: Path, kept: Kept):
     assert [(row["release"], row["judged"], row["content_hash"]) for row in listed] == [
         ("v1", "2", manifest["content_hash"])
     ]
-    by_topic = rows(call("qrels", "diff", "v1", "now", "--by-topic", "-f", "csv", folder=kitchen).out)
+    by_topic = rows(call("qrels", "diff", "v1", "now", "--by", "topic", "-f", "csv", folder=kitchen).out)
     assert by_topic == [{"topic": "T01", "added": "1", "removed": "0", "changed": "1", "same": "1"}]
-    matrix = rows(call("qrels", "diff", "v1", "now", "--matrix", "-f", "csv", folder=kitchen).out)
+    matrix = rows(call("qrels", "diff", "v1", "now", "--by", "grade", "-f", "csv", folder=kitchen).out)
     assert {(row["before"], row["after"], row["pairs"]) for row in matrix} == {
         *(("", "2", "1"), ("0", "0", "1"), ("3", "1", "1"))
     }

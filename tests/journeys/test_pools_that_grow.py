@@ -109,7 +109,7 @@ def test_a_later_run_adds_only_what_is_new_as_a_version_with_its_own_manifest(ki
     kept(said)
     assert {row[3] for row in set(after) - set(before)} == {2}
     assert set(drawn) <= set(asked(kitchen, "SELECT topic, document FROM pool_entries"))
-    first, second = rows(kitchen, "pool", "show", "--versions")
+    first, second = rows(kitchen, "pool", "show", "--by", "version")
     assert (first["runs"], second["runs"]) == ("9", "1")
     assert first["content_hash"] != second["content_hash"]
     kept(call("pool", "verify", folder=kitchen).out)
@@ -225,7 +225,7 @@ def test_a_live_pool_is_judged_extended_judged_on_and_proved(kitchen: Path, kept
     ended |= judge_all(kitchen, topics=("T03", "T04"))
     assert set(ended) == {"T01", "T02", "T03", "T04"}
     call("pool", "verify", folder=kitchen)
-    shown = {row["topic"]: row for row in rows(kitchen, "pool", "show", "--by-topic")}
+    shown = {row["topic"]: row for row in rows(kitchen, "pool", "show", "--by", "topic")}
     assert {topic: row["ended"] for topic, row in shown.items() if row["ended"]} == ended
     assert shown["T04"]["judged"] == shown["T04"]["documents"]
     topic, document = asked(kitchen, "SELECT topic, document FROM pool_choices WHERE step = 2")[-1]
@@ -261,7 +261,7 @@ def test_of_near_duplicates_one_stands_for_the_others_when_a_live_pool_grows(kit
 
 def test_a_pool_in_numbers(kitchen: Path, kept: Kept):
     call("pool", "build", "depth 5", folder=kitchen)
-    groups = {row["group"]: row for row in rows(kitchen, "pool", "show", "--by-group")}
+    groups = {row["group"]: row for row in rows(kitchen, "pool", "show", "--by", "group")}
     alone = asked(
         kitchen,
         """SELECT min(group_name) FROM pool_ranks JOIN pool_runs USING (pool, run) GROUP BY topic, document
@@ -270,12 +270,12 @@ def test_a_pool_in_numbers(kitchen: Path, kept: Kept):
     assert {name: int(row["only_this_group"]) for name, row in groups.items()} == {
         name: alone.count((name,)) for name in groups
     }
-    depths = {int(row["depth"]): int(row["more_in_all"]) for row in rows(kitchen, "pool", "show", "--by-depth")}
+    depths = {int(row["depth"]): int(row["more_in_all"]) for row in rows(kitchen, "pool", "show", "--by", "depth")}
     call("pool", "build", "depth 10", "--name", "deeper", folder=kitchen)
     sizes = dict(asked(kitchen, "SELECT pool, count(*) FROM pool_entries GROUP BY pool"))
     assert depths[5] == 0
     assert depths[10] == sizes[2] - sizes[1]
-    pairs = rows(kitchen, "pool", "show", "--name", "pool", "--overlap", "run")
+    pairs = rows(kitchen, "pool", "show", "--name", "pool", "--by", "overlap")
     assert len(pairs) == 9 * 8 // 2
     first = pairs[0]
     shared = asked(
@@ -288,7 +288,7 @@ def test_a_pool_in_numbers(kitchen: Path, kept: Kept):
     assert int(first["shared"]) == shared[0][0]
     said = call("pool", "show", "--name", "pool", "--seconds-per-document", "36", folder=kitchen).err
     kept(said)
-    kept(call("pool", "show", "--by-depth", "--by-group", status=2, folder=kitchen).err)
+    kept(call("pool", "show", "--by-depth", status=2, folder=kitchen).err)
 
 
 def test_a_group_that_supplies_most_is_warned_about(kitchen: Path, kept: Kept):
@@ -304,7 +304,7 @@ def test_a_group_that_supplies_most_is_warned_about(kitchen: Path, kept: Kept):
         "mortar-dense",
         folder=kitchen,
     )
-    unique = {row["group"]: int(row["only_this_group"]) for row in rows(kitchen, "pool", "show", "--by-group")}
+    unique = {row["group"]: int(row["only_this_group"]) for row in rows(kitchen, "pool", "show", "--by", "group")}
     share = unique["mortar"] / sum(unique.values())
     assert share > 0.5
     expected = f"warning: mortar contributed {unique['mortar']} unique documents, {share:.0%} of all unique documents"

@@ -40,7 +40,7 @@ def test_depth_five_is_the_union_of_the_first_five_of_each_contributing_run(kitc
     call("pool", "build", "depth 5", folder=kitchen)
     sizes = {
         row["topic"]: int(row["documents"])
-        for row in rows(call("pool", "show", "--by-topic", "-f", "csv", folder=kitchen).out)
+        for row in rows(call("pool", "show", "--by", "topic", "-f", "csv", folder=kitchen).out)
     }
     for topic, size in sizes.items():
         assert size == len({document for run in contributing() for document in top(run, topic, 5)})

@@ -7,7 +7,7 @@ from cranfield.base.errors import CollectionError, InputError, ProblemsFound
 from cranfield.store.pools import stored_pool, versions_of_pool
 from cranfield.workflows.corpus import Corpus
 from cranfield.workflows.pool.pool import Pool
-from cranfield.workflows.pool.show import Speed, is_depth_pool, judging_speed, new_run_loss
+from cranfield.workflows.pool.show import Speed, judging_speed, new_run_loss
 
 PLANS = [
     "depth 2",
@@ -117,7 +117,7 @@ def test_the_loss_of_an_outsider_is_that_of_a_run_without_its_own_group(hall):
     assert losses == pytest.approx({"A": 1 - 1 / (5 / 6), "B": 0, "C": 0})
     hall.build("rrf 3", "fused")
     assert new_run_loss(hall.store, "fused", stored_pool(hall.store, "fused")) is None
-    assert is_depth_pool(stored_pool(hall.store, "fused")) is False
+    assert not stored_pool(hall.store, "fused").is_depth_pool
 
 
 CHANGED = {

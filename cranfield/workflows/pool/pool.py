@@ -207,11 +207,9 @@ class Pool:
         facts: dict[str, Value] = {"queue": queue, "documents": len(pairs), "topics": len(missing), "pooled": pooled}
         return Changed(facts, tuple(notes))
 
-    def show(
-        self, name: str = "", *, by: str = "run", seconds_per_document: float | None = None, most: int | None = None
-    ) -> PoolView:
-        """A pool in numbers, as one of its tables; of an overlap the first `most` pairs."""
-        return PoolView(self._store, name, by=by, seconds_per_document=seconds_per_document, most=most)
+    def show(self, name: str = "", *, by: str = "run", seconds_per_document: float | None = None) -> PoolView:
+        """A pool in numbers, as one of its tables."""
+        return PoolView(self._store, name, by=by, seconds_per_document=seconds_per_document)
 
     def explain(self, topic: str, document: str, *, name: str = "") -> Explained:
         """Why a document is in a pool, or why it is not."""

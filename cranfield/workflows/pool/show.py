@@ -22,15 +22,14 @@ from cranfield.pool import plan as plans
 from cranfield.pool import pool as pooling
 from cranfield.qrels.release import NOW
 from cranfield.store import Store, live_pools, pools
+from cranfield.store import runs as stored_runs
 from cranfield.store.events import has_grades
 
 with deferred:
-    from cranfield.evaluate import align
-    from cranfield.evaluate import measure as measuring
+    from cranfield.evaluate import scores
     from cranfield.pool import extend
-    from cranfield.reuse import hold_out, provenance
+    from cranfield.qrels import qrels as columns
     from cranfield.workflows import qrels as qrels_workflow
-    from cranfield.workflows import reading
     from cranfield.workflows.pool import inputs
 
 # How long judging takes: measured where something was judged, else assumed, and which of the two.
@@ -74,42 +73,44 @@ def judging_speed(store: Store | None, seconds_per_document: float | None = None
     return Speed(round(median(measured), 1), len(measured)) if measured else Speed(ASSUMED_SECONDS)
 
 
-# What a run from outside must expect to lose for not having been in a pool.
+# What a non-contributing run is expected to lose.
 
 MEASURE = "AP"
 FEWEST_GROUPS = 3
 """With fewer groups, leaving one out tells little about a new run."""
 
-
-def is_depth_pool(pool: pooling.Pool) -> bool:
-    """Whether holding a group out of the pool is taking away what it alone brought."""
-    return all(getattr(step, "name", "") == "depth" for step in pool.plan.steps)
+_SMALLEST = 0.01
+"""A run with a lower score has no relative loss: it would lose 100% of nothing."""
 
 
 def new_run_loss(store: Store, name: str, pool: pooling.Pool) -> tuple[str, dict[str, float], int] | None:
-    """Score each run of a depth pool as if its group had not been in it; None before anything is judged.
+    """Score each run of a depth pool without what its group alone contributed (leave-out-uniques).
 
-    What only its group brought then counts as unjudged (leave-out-uniques). None too for every other plan: without
-    the group it would have chosen other documents, and has to be played again (`cranfield reuse` does). Gives the
-    measure, the loss of each run as a share of its score, below 0 for a gain, and the number of topics.
+    None before anything is judged, and for every other plan: without the group it would have selected other
+    documents, so that it has to be replayed (`cranfield reuse` does). Gives the measure, the loss of each run as a
+    share of its score, below 0 for a gain, and the number of topics.
     """
-    stored = reading.StoredRuns(store)
-    contributors = [
-        provenance.Contributor(source.name, source.group) for source in pool.sources if source.name in stored
-    ]
-    too_few = len({one.group for one in contributors}) < FEWEST_GROUPS
-    if too_few or not is_depth_pool(pool) or not has_grades(store, MAIN):
+    facts, groups = {one.name: one for one in stored_runs.facts(store)}, dict[str, list[str]]()
+    for source in pool.sources:
+        if source.name in facts:
+            groups.setdefault(source.group, []).append(source.name)
+    if len(groups) < FEWEST_GROUPS or not pool.is_depth_pool or not has_grades(store, MAIN):
         return None
-    qrels, runs = qrels_workflow.qrels_for(store, NOW), [stored.fetched(one.run)() for one in contributors]
+    qrels = qrels_workflow.qrels_for(store, NOW)
     if not set(qrels.topics).intersection(pool.topics):
         return None
-    aligned = align.align(qrels, runs)
-    prefixes = provenance.prefixes_of(aligned, qrels, runs, contributors, entries=pools.entries_by_run(store, name))
-    measure = measuring.parse_measure(MEASURE, threshold=store.scale().relevant_from)
-    held_out = hold_out.hold_out_own(aligned, prefixes.by("group"), [measure])
-    losses = zip(held_out.run_names, held_out.relative[0].tolist(), strict=True)
-    known = {run: loss for run, loss in losses if loss == loss}  # NaN for scores near 0
-    return (str(measure), known, len(aligned.topic_ids)) if known else None
+    owners = {(topic, document): group for topic, document, group in pools.unique_documents(store, name)}
+    owner = np.array([owners.get((topic, document)) for topic, document, _ in qrels])
+    ids, threshold, losses = stored_runs.ids(store), store.scale().relevant_from, dict[str, float]()
+    measure = MEASURE
+    for group, names in groups.items():
+        runs = [stored_runs.decoded(store, facts[one], ids) for one in names]
+        without = replace(qrels, grades=np.where(owner == group, columns.UNJUDGED, qrels.grades))
+        measure, full = scores.summaries_of(MEASURE, qrels, runs, threshold=threshold)
+        _, rest = scores.summaries_of(MEASURE, without, runs, threshold=threshold)
+        pairs = zip(names, full.tolist(), rest.tolist(), strict=True)
+        losses |= {one: (before - after) / before for one, before, after in pairs if before >= _SMALLEST}
+    return (measure, losses, len(qrels.topics)) if losses else None
 
 
 # A pool in numbers, with one declared table per view.
@@ -120,25 +121,22 @@ _DEPTHS = (*range(1, 11), 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 400, 5
 """At which depths it is shown what a deeper pool would add; beyond, every thousand."""
 
 
-class PoolView(Result):
-    """The pool of a name, or the latest, in numbers, and one table of it; of an overlap the first `most` pairs.
+PAIRS_SHOWN = 20
 
-    What is needed is read when it is needed: the store must be open.
+
+class PoolView(Result):
+    """A pool (the latest, unless it is named) in numbers, and one table of it.
+
+    Each number is read when it is asked for: the store must be open.
     """
 
     def __init__(
-        self,
-        store: Store,
-        name: str = "",
-        *,
-        by: str = "run",
-        seconds_per_document: float | None = None,
-        most: int | None = None,
+        self, store: Store, name: str = "", *, by: str = "run", seconds_per_document: float | None = None
     ) -> None:
         if by not in VIEWS:
-            raise UnknownName("table of a pool", by, [view for view in VIEWS if view != "group-overlap"])
+            raise UnknownName("table of a pool", by, VIEWS)
         self.facts, self.speed = pools.facts_of_pool(store, name), judging_speed(store, seconds_per_document)
-        self.by, self.store, self._most = by, store, most
+        self.by, self.store = by, store
 
     @cached_property
     def pool(self) -> pooling.Pool:
@@ -147,14 +145,8 @@ class PoolView(Result):
 
     @cached_property
     def topics(self) -> list[tuple[str, int, int, str]]:
-        """The topics in order: how many documents each has, how many of them are judged, and what has ended it."""
-        name, sizes = self.facts.name, self.pool.sizes
-        judged = pools.judged_of_topics(self.store, name)
-        over = live_pools.ends(self.store, pools.pool_number(self.store, name))
-        return [
-            (topic, sizes[topic], judged.get(topic, 0), over[topic].rule if topic in over else "")
-            for topic in pools.pool_topics(self.store, name)
-        ]
+        """The topics: documents, judged documents, and the rule that has ended the topic, if one has."""
+        return pools.sizes_of_topics(self.store, self.facts.name)
 
     @property
     def documents(self) -> int:
@@ -187,18 +179,12 @@ class PoolView(Result):
         return table_of(columns, rows(self))
 
     def tables(self) -> Iterator[Table]:
-        """The table, of an overlap the first pairs."""
-        table = self.table()
-        yield table if self._most is None else replace(table, rows=table.rows[: self._most])
-
-    @property
-    def notes(self) -> Sequence[str]:  # type: ignore[override]
-        """How many of the pairs are shown, where these are not all."""
-        count = len(self.pool.sources if self.by == "overlap" else {one.group for one in self.pool.sources})
-        pairs = count * (count - 1) // 2 if self.by.endswith("overlap") else 0
-        if self._most is None or pairs <= self._most:
-            return ()
-        return (f"the {self._most} most similar of {pairs:,} pairs; -f csv lists all",)
+        """The table; of many pairs the most similar."""
+        table, pairs = self.table(), self.by in ("overlap", "group-overlap")
+        if pairs and len(table.rows) > PAIRS_SHOWN:
+            note = f"the {PAIRS_SHOWN} most similar of {len(table.rows):,} pairs; -f csv lists all"
+            table = replace(table, rows=table.rows[:PAIRS_SHOWN], notes=(note,))
+        yield table
 
     @property
     def remarks(self) -> Sequence[str]:  # type: ignore[override]
@@ -211,14 +197,14 @@ class PoolView(Result):
         made = f"plan: {facts.plan}; seed {facts.seed}; built {facts.made[:10]} by {facts.made_by}"
         remarks = [f"{facts.name}: {size}; {made}", f"{self.judged:,} judged, {cost}"]
         ended = Counter(rule for *_, rule in self.topics if rule)
-        if self.pool.plan.adaptive and (going_on := len(sizes) - ended.total()):
+        if self.pool.is_live and (going_on := len(sizes) - ended.total()):
             remarks.append(
                 f"{counted(going_on, 'topic')} still open: more documents are selected as judgments come in"
             )
         remarks += [f"ended: {counted(count, 'topic')}: {rule}" for rule, count in ended.most_common()]
         if (leaning := self.leaning) is not None:
             remarks += [f"{leaning.severity}: {leaning} [{leaning.code}]", f"    {leaning.remedy}"]
-        if self.judged and not is_depth_pool(self.pool):
+        if self.judged and not self.pool.is_depth_pool:
             remarks.append(
                 "expected loss of a non-contributing run: see cranfield reuse, which replays this plan without each"
                 " group"

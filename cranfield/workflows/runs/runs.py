@@ -16,7 +16,7 @@ from cranfield.base.records import Document
 from cranfield.base.registry import described_options
 from cranfield.base.tables import Column, Result, Table, facts_table, table_of
 from cranfield.base.text import counted, now, shortened
-from cranfield.runs import baseline, encoding, reading
+from cranfield.runs import baseline, reading
 from cranfield.runs import check as run_check
 from cranfield.store import Store, documents
 from cranfield.store import runs as stored
@@ -267,9 +267,7 @@ class Runs:
         """
         store, writer = self._store, reading.run_formats.get(format)
         facts = stored.find(store, name, withdrawn=True)
-        coded = stored.fetch_by_number(store, facts.number).run()
-        order: Any = facts.ordered_by
-        writer.write(encoding.from_coded(coded, *stored.ids(store), tag=facts.name, order=order), stream)
+        writer.write(stored.decoded(store, facts, stored.ids(store)), stream)
         when = f"{(facts.withdrawn or '')[:10]} ({facts.withdrawn_because})"
         return (f"note: {name} was withdrawn on {when}",) if facts.withdrawn else ()
 
