@@ -23,65 +23,6 @@ with deferred:
     from cranfield.workflows import status as status_workflow
 
 
-_STORY = """
-# A collection is one file. It starts with a grade scale and guidelines for the assessors.
-init kitchen --scale KITCHEN/scale.toml --guidelines KITCHEN/guidelines.md
-# Documents: 240 short texts about cooking.
-corpus add KITCHEN/documents.jsonl
-# Topics: 15 questions, some easy, some hard.
-corpus topics KITCHEN/topics.trec
-# The documents are indexed for full-text search.
-corpus search "burnt pan" --count 3
-# Some documents are duplicates or near-duplicates.
-corpus duplicates --threshold 0.5
-# No search engine available? Baseline systems make runs.
-runs make fts5 --depth 20 --tag my-first-run --output FOLDER/my-first-run.run
-# Runs are checked before submission; all problems are listed at once.
-runs check KITCHEN/runs.toml FOLDER/my-first-run.run
-# Eleven runs of eight groups are submitted. Two groups do not contribute to the pool.
-runs submit KITCHEN/runs.toml
-# All submitted runs.
-runs list
-# The pool: the top 5 documents of each contributing run.
-pool build "depth 5"
-# What did each run contribute? Some documents were contributed by one group only.
-pool show
-# Why is this document in the pool of topic T01?
-pool explain T01 K146
-# Rebuilding the pool gives the same pool, byte for byte.
-pool verify
-# Two assessors have judged the pool; their judgments are imported.
-judge import KITCHEN/judgments.csv
-# Where the two disagree, the grade of the first assessor counts.
-judge assign reader-1 reader-2 --together --format csv
-# How well do the assessors agree?
-judge agreement
-# A release freezes the qrels under a name and a hash.
-qrels release first
-# The qrels in the format of trec_eval.
-qrels export first --output FOLDER/qrels.txt
-# Scores, each with a verdict. Many documents that mortar-dense retrieved are unjudged.
-evaluate -m P@5 -m nDCG@5 -m AP
-# Which differences are significant, and which could be reversed by judging unjudged documents?
-compare stove-rocchio larder-bm25 mortar-dense -m nDCG@5
-# The two non-contributing runs in detail: one score is reliable, the other is not.
-reuse mortar-dense whisk-bm25 -m P@5 --describe
-# Is mortar-dense worse than ladle-rm3? Judging these documents decides it, the most influential first.
-settle mortar-dense ladle-rm3 -m P@5 --all --queue settle --into after
-# They were judged later, together with the top 10 of both new runs, in a separate layer named after.
-judge import KITCHEN/after.csv --layer after
-# With these judgments mortar-dense, which was ranked fourth, ranks first.
-evaluate -m P@5 -m nDCG@5 -m AP --layer main --layer after
-# The report: everything on one page, to read, print and publish.
-report -m P@5 -m nDCG@5 -m AP -o FOLDER/report.html
-# The integrity of the file is verified.
-check
-# What comes next?
-status
-"""
-"""Every stage on the shipped collection, by the commands that a user would type, each with a sentence before it."""
-
-
 def init(
     name: Annotated[str, Argument(help="Name of the collection.")] = "",
     collection: Collection = COLLECTION,
@@ -155,8 +96,9 @@ def demo(folder: Annotated[Path, Argument(help="Folder for the demonstration.")]
         raise UsageError(f"{folder} is not empty; choose a new folder for the demonstration")
     folder.mkdir(parents=True, exist_ok=True)
     database = folder / "collection.db"
-    places = {"KITCHEN": collections.shipped_collection("kitchen"), "FOLDER": folder}
-    for sentence, command in zip(*[iter(_STORY.strip().splitlines())] * 2, strict=True):
+    kitchen = collections.shipped_collection("kitchen")
+    places, lines = {"KITCHEN": kitchen, "FOLDER": folder}, (kitchen / "demo.txt").read_text("utf-8").splitlines()
+    for sentence, command in zip(*[iter(lines)] * 2, strict=True):  # every stage: a sentence, then the command
         # Places stand at the beginning of a word, and are put in after it was split: their names may have blanks.
         parts = [word.partition("/") for word in shlex.split(command)]
         words = [str(places[place] / name) if place in places else place for place, _, name in parts]

@@ -62,7 +62,7 @@ def check(
     else:
         console.put_table(result.table(), format)
     console.say(*result.remarks)
-    if any(outcome.errors_left for outcome in result.outcomes):
+    if any(outcome.errors and not outcome.repaired_file for outcome in result.outcomes):
         raise typer.Exit(1)
 
 

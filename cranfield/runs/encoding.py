@@ -34,7 +34,6 @@ from cranfield.runs.columns import (
     as_text,
     joined_text,
     lengths_of,
-    places_in,
     running_sum,
     taken,
 )
@@ -231,13 +230,12 @@ UNKNOWN = -1
 """The code of an id that is not known."""
 
 
-def codes_of(known: pa.Array, ids: pa.Array | pa.ChunkedArray | Sequence[str]) -> tuple[Codes, pa.Array]:
-    """The codes of some distinct ids, and those that are new, which get the next codes in their order."""
-    values = as_ids(ids)
-    codes = places_in(known, values)
-    new = np.flatnonzero(codes == UNKNOWN)
-    codes[new] = np.arange(len(known), len(known) + len(new), dtype=np.int32)
-    return codes, values if len(new) == len(values) else taken(values, new)
+def codes_of(known: pa.Array, lists: Sequence[pa.Array]) -> tuple[list[Codes], pa.Array]:
+    """The codes of the ids of each list, and the new ids among them, which get the next codes in their order."""
+    coded = pa.concat_arrays([known, *map(as_ids, lists)]).dictionary_encode()
+    ends = np.cumsum([len(known), *map(len, lists)])[:-1]
+    codes = np.split(np.asarray(coded.indices, dtype=np.int32), ends)
+    return codes[1:], coded.dictionary.slice(len(known))
 
 
 def as_ids(values: pa.Array | pa.ChunkedArray | Sequence[str]) -> pa.Array:

@@ -142,7 +142,8 @@ def ids(store: Store) -> tuple[pa.Array, pa.Array]:
     return encoded.as_ids(pages("topic")), encoded.as_ids(pages("document"))
 
 
-def add_ids(store: Store, kind: IdKind, ids: pa.Array, *, first_code: int) -> None:
+def add_ids(store: Store, kind: IdKind, ids: pa.Array) -> None:
     """Append a page of new ids inside `store.write()`; an empty page is not stored."""
     if len(ids):
+        first_code = store.value("SELECT coalesce(max(first_code + count), 0) FROM id_pages WHERE kind = ?", kind)
         store.put("id_pages", [(kind, first_code, len(ids), encoded.encode_page(ids))])

@@ -10,13 +10,13 @@ from kept import Kept
 
 from cranfield.base.errors import UsageError
 from cranfield.runs.reading import run_formats
-from cranfield.workflows.runs.submit import Checked, Request, check_runs
+from cranfield.workflows.runs.submit import CheckedRun, Request, check_runs
 
 MENDABLE = "1 Q0 a 1 3 t x\n1 Q0 b 2 2 t\n"
 MENDED = "1 Q0 a 1 3 t\n1 Q0 b 2 2 t\n"
 
 
-def repaired(folder: Path, *names: str, **options: str) -> list[Checked]:
+def repaired(folder: Path, *names: str, **options: str) -> list[CheckedRun]:
     requests = [Request(path=folder / name, **options) for name in names]
     return check_runs(None, requests, repair_into=folder / "mended")
 
@@ -29,10 +29,9 @@ def test_a_copy_is_written_where_no_error_is_left(tmp_path):
     (tmp_path / "x.run").write_text(MENDABLE)
     checked = repaired(tmp_path, "x.run")[0]
     assert copies(tmp_path) == {"x.run": MENDED}
-    assert (checked.repairs, checked.not_repaired, checked.errors_left, checked.repaired_file) == (
+    assert (checked.repairs, checked.not_repaired, checked.repaired_file) == (
         ("dropped the extra columns of 1 line",),
         (),
-        0,
         str(tmp_path / "mended" / "x.run"),
     )
 
@@ -42,9 +41,9 @@ def test_no_copy_is_written_where_an_error_is_left_and_the_others_are_mended_all
     (tmp_path / "good.run").write_text(MENDABLE)
     bad, good = repaired(tmp_path, "bad.run", "good.run")
     assert copies(tmp_path) == {"good.run": MENDED}
-    assert (bad.repairs, bad.repaired_file, bad.errors_left) == ((), "", 3)
+    assert (bad.repairs, bad.repaired_file, len(bad.errors)) == ((), "", 3)
     kept(bad.not_repaired)
-    assert good.errors_left == 0
+    assert good.repaired_file
 
 
 def test_the_folder_is_complete_files_without_errors_are_copied_as_they_are(tmp_path, kept: Kept):

@@ -84,9 +84,9 @@ def test_a_damaged_block_is_an_error_or_an_answer_never_a_crash(noise, place, le
 
 
 def test_new_ids_get_the_next_codes_in_their_order():
-    codes, new = codes_of(as_ids(["b", "a", "é"]), ["z", "a", "", "é", "y"])
-    assert (codes.tolist(), new.to_pylist()) == ([3, 1, 4, 2, 5], ["z", "", "y"])
-    assert codes_of(as_ids([]), ["a"])[0].tolist() == [0]
+    (first, second), new = codes_of(as_ids(["b", "a", "é"]), [as_ids(["z", "a", ""]), as_ids(["é", "y", "z"])])
+    assert (first.tolist(), second.tolist(), new.to_pylist()) == ([3, 1, 4], [2, 5, 3], ["z", "", "y"])
+    assert codes_of(as_ids([]), [as_ids(["a"])])[0][0].tolist() == [0]
 
 
 IDS = st.lists(st.text(max_size=30).filter(lambda text: "\0" not in text), unique=True, max_size=60)
@@ -98,7 +98,7 @@ def test_ids_that_grow_in_steps_are_coded_like_a_dictionary(first, more, cuts):
     known = {value: code for code, value in enumerate(first)}
     for cut in cuts:
         step = [value for value in more[:cut] if value]
-        codes, new = codes_of(ids, pa.array(step, pa.string()))
+        (codes,), new = codes_of(ids, [pa.array(step, pa.string())])
         for value in step:
             known.setdefault(value, len(known))
         assert codes.tolist() == [known[value] for value in step]
@@ -135,7 +135,7 @@ def test_a_run_comes_back_from_its_codes():
         "rank",
     )
     topics, documents = as_ids(["9", "2", "1"]), as_ids(["a", "b", "c"])
-    stored = coded(run, codes_of(topics, run.topic_ids)[0], codes_of(documents, run.document_ids)[0])
+    stored = coded(run, *codes_of(topics, [run.topic_ids])[0], *codes_of(documents, [run.document_ids])[0])
     back = from_coded(
         decode(encode(stored.topics, stored.offsets, stored.documents, stored.scores)), topics, documents, "t", "rank"
     )

@@ -21,7 +21,7 @@ from cranfield.runs import check as run_check
 from cranfield.store import Store, documents
 from cranfield.store import runs as stored
 from cranfield.workflows.collection import read_text
-from cranfield.workflows.runs.submit import Checked, Names, Order, Request, Submitted, check_runs, submit_runs
+from cranfield.workflows.runs.submit import CheckedRun, Names, Order, Request, Submitted, check_runs, submit_runs
 from cranfield.workflows.status import unpooled_runs
 
 LOWEST_PRIORITY = 1000
@@ -31,7 +31,7 @@ LOWEST_PRIORITY = 1000
 class RunChecks(Result):
     """Everything that was found in run files, and what was repaired."""
 
-    outcomes: tuple[Checked, ...]
+    outcomes: tuple[CheckedRun, ...]
 
     @property
     def problems(self) -> list[Problem]:
@@ -47,9 +47,8 @@ class RunChecks(Result):
         """Say how many errors and warnings each file has."""
         told = []
         for outcome in self.outcomes:
-            errors = sum(problem.severity == "error" for problem in outcome.problems)
-            warnings = counted(len(outcome.problems) - errors, "warning")
-            told.append(f"{outcome.file}: {counted(errors, 'error')}, {warnings}")
+            errors, warnings = counted(len(outcome.errors), "error"), counted(len(outcome.warnings), "warning")
+            told.append(f"{outcome.file}: {errors}, {warnings}")
         return told
 
     @property

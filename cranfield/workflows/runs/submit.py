@@ -21,7 +21,6 @@ from cranfield.base.registry import deferred
 from cranfield.base.text import counted, now, storable
 from cranfield.runs import check, encoding, reading
 from cranfield.runs import run as runs_run
-from cranfield.runs.columns import Codes
 from cranfield.runs.encoding import CodedRun
 from cranfield.runs.run import Rows, Run
 from cranfield.store import Store, documents
@@ -58,20 +57,42 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Examined:
-    """A run file after reading and checking. `run` is None where errors keep it out."""
+class CheckedRun:
+    """A run file after reading and checking; `run` is None where errors keep it out.
+
+    After a repair, `repairs` says what differs in `repaired_file`: nothing, where the file had no errors and was
+    copied. `not_repaired` says why there is no such file, though one was requested.
+    """
 
     request: Request
     name: str
     problems: tuple[Problem, ...]
     run: Run | None = None
     rows: Rows | None = None
-    content_hash: str = ""
     file_sha256: str = ""
+    repairs: tuple[str, ...] = ()
+    repaired_file: str = ""
+    not_repaired: tuple[str, ...] = ()
 
-    def of_severity(self, severity: str) -> list[Problem]:
-        """The errors, which keep the run out, or the warnings, which are stored with it."""
-        return [problem for problem in self.problems if problem.severity == severity]
+    @property
+    def file(self) -> str:
+        """The name of the file, as problems have it."""
+        return Source(self.request.path).name
+
+    @property
+    def content_hash(self) -> str:
+        """The hash of the ranking."""
+        return "" if self.run is None else self.run.content_hash
+
+    @property
+    def errors(self) -> list[Problem]:
+        """What keeps the run out."""
+        return [problem for problem in self.problems if problem.severity == "error"]
+
+    @property
+    def warnings(self) -> list[Problem]:
+        """What is stored with the run."""
+        return [problem for problem in self.problems if problem.severity == "warning"]
 
 
 @dataclass(frozen=True)
@@ -84,54 +105,37 @@ class Submitted:
     differences: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Checked:
-    """What was found in one file, and what was mended.
-
-    `repairs` says what is other in `repaired_file`, which is the file as it is where there are none; `not_repaired`
-    why there is none, though one was asked for.
-    """
-
-    file: str
-    name: str
-    problems: tuple[Problem, ...]
-    repairs: tuple[str, ...] = ()
-    repaired_file: str = ""
-    not_repaired: tuple[str, ...] = ()
-    errors_left: int = 0
-
-
 def examine(
     requests: Sequence[Request],
     expectations: check.Expectations,
     *,
     keep_rows: bool = False,
     progress: Progress = silent,
-) -> list[Examined]:
+) -> list[CheckedRun]:
     """Read, check and rank files, two at a time: parsing and sorting leave Python's lock most of the time."""
 
-    def examine_one(request: Request) -> Examined:
+    def examine_one(request: Request) -> CheckedRun:
         source = Source(request.path)
         log.info("reading %s", source.name)
         try:
             rows = reading.read_rows(source, format=request.format)
         except SourceError as error:
-            return Examined(request, source.stem, (error.problem,))
+            return CheckedRun(request, source.stem, (error.problem,))
         except ProblemsFound as error:
-            return Examined(request, source.stem, error.problems)
+            return CheckedRun(request, source.stem, error.problems)
         given = request.name or (source.stem if request.names == "file" else None)
         found = tuple(check.check(rows, replace(expectations, order=request.order, name=given)))
+        run = None
+        if not any(problem.severity == "error" for problem in found):
+            run = runs_run.ranked(rows, order=request.order)
+            _ = run.content_hash  # takes long, so that it is made in this thread
         name, kept = rows.name if given is None else given, rows if keep_rows else None
-        examined = Examined(request, name, found, rows=kept, file_sha256=rows.file_sha256)
-        if examined.of_severity("error"):
-            return examined
-        run = runs_run.ranked(rows, order=request.order)
-        return replace(examined, run=run, content_hash=run.content_hash)
+        return CheckedRun(request, name, found, run, kept, rows.file_sha256)
 
-    done: list[Examined] = []
+    done: list[CheckedRun] = []
     with workers(WORKERS) as threads:
-        for examined in threads.map(examine_one, requests):
-            done.append(examined)
+        for checked in threads.map(examine_one, requests):
+            done.append(checked)
             progress("checking runs", len(done), len(requests))
     return done
 
@@ -163,82 +167,33 @@ def _known_documents(store: Store) -> Callable[[pa.Array], np.ndarray]:
     return known
 
 
-# Runs put into the collection's codes: every id once, the rankings as blocks of integers.
+# What runs are beside the others of the collection: codes into its id tables, and copies of one another.
 
 
-@dataclass(frozen=True)
-class CodedRuns:
-    """New runs in codes and as blocks, by name, and the ids that the collection's tables lack so far."""
-
-    examined: tuple[Examined, ...]
-    coded: dict[str, CodedRun]
-    blocks: dict[str, bytes]
-    new_topics: pa.Array
-    new_documents: pa.Array
-    first_topic: int
-    first_document: int
-
-
-def code_runs(store: Store | None, examined: Sequence[Examined], *, progress: Progress = silent) -> CodedRuns:
-    """Code several runs at once, so that the id tables are gone through once and not once per run."""
-    runs = [one.run for one in examined if one.run is not None]
-    nothing = encoding.as_ids([])
+def code_runs(store: Store | None, runs: Sequence[CheckedRun]) -> tuple[list[CodedRun], pa.Array, pa.Array]:
+    """Runs in the codes of the collection's id tables, and the topics and documents that are new there."""
+    read, nothing = [one.run for one in runs if one.run is not None], encoding.as_ids([])
     known_topics, known_documents = stored.ids(store) if store is not None else (nothing, nothing)
-    topic_codes, new_topics = _coded(known_topics, [run.topic_ids for run in runs])
-    document_codes, new_documents = _coded(known_documents, [run.document_ids for run in runs])
-
-    def packed(place: int) -> tuple[CodedRun, bytes]:
-        one = encoding.coded(runs[place], topic_codes[place], document_codes[place])
-        return one, encoding.encode(one.topics, one.offsets, one.documents, one.scores)
-
-    coded: dict[str, CodedRun] = {}
-    blocks: dict[str, bytes] = {}
-    with ThreadPoolExecutor(WORKERS) as threads:
-        for one, (codes, block) in zip(examined, threads.map(packed, range(len(runs))), strict=True):
-            coded[one.name], blocks[one.name] = codes, block
-            progress("storing runs", len(coded), len(runs))
-    firsts = len(known_topics), len(known_documents)
-    return CodedRuns(tuple(examined), coded, blocks, new_topics, new_documents, *firsts)
+    topics, new_topics = encoding.codes_of(known_topics, [run.topic_ids for run in read])
+    documents, new_documents = encoding.codes_of(known_documents, [run.document_ids for run in read])
+    return list(map(encoding.coded, read, topics, documents)), new_topics, new_documents
 
 
-def _coded(known: pa.Array, lists: Sequence[pa.Array]) -> tuple[list[Codes], pa.Array]:
-    """The codes of the ids of each list, and all ids that are new, in the order of their codes.
-
-    Two threads code half of the lists each, the first together with the known ids, which so keep their codes;
-    then the distinct ids of the second half are looked up among those of the first.
-    """
-    if not lists:
-        return [], known.slice(len(known))
-    if len(lists) == 1:
-        found, new = encoding.codes_of(known, lists[0])
-        return [found], new
-
-    def coded(some: Sequence[pa.Array]) -> tuple[pa.Array, Codes]:
-        empty = pa.array([], pa.large_string())
-        encoded = pa.concat_arrays([empty, *map(encoding.as_ids, some)]).dictionary_encode()
-        return encoded.dictionary, np.asarray(encoded.indices, dtype=np.int32)
-
-    half = len(lists) // 2
-    with ThreadPoolExecutor(WORKERS) as threads:
-        (ids, first), (others, second) = threads.map(coded, [[known, *lists[:half]], lists[half:]])
-    codes, new = encoding.codes_of(ids, others)
-    everything = np.concatenate([first[len(known) :], codes[second]])
-    ends = np.cumsum([len(one) for one in lists])[:-1]
-    return np.split(everything, ends), pa.concat_arrays([ids.slice(len(known)), new])
-
-
-def likeness_warnings(store: Store | None, new: CodedRuns) -> dict[str, list[Problem]]:
-    """For each new run the runs, stored or new before it, that it is (nearly) the same as."""
+def copy_warnings(
+    store: Store | None, runs: Sequence[CheckedRun], coded: Sequence[CodedRun]
+) -> dict[str, list[Problem]]:
+    """For each new run the runs, stored or new before it, with the same or nearly the same content."""
 
     def top_of(run: CodedRun) -> check.Top:
         return check.top(run.topics, run.offsets, run.documents)
 
-    standing = stored.facts(store) if store is not None else []
-    hashes = {facts.name: facts.content_hash for facts in standing}
-    tops = {facts.name: top_of(stored.fetch(store, facts.name).run()) for facts in standing if store is not None}
+    hashes, tops = dict[str, str](), dict[str, check.Top]()
+    if store is not None:
+        hashes = {facts.name: facts.content_hash for facts in stored.facts(store)}
+        tops = {name: top_of(stored.fetch(store, name).run()) for name in hashes}
     warned: dict[str, list[Problem]] = {}
-    for one in new.examined:
-        top, found = top_of(new.coded[one.name]), []
+    for one, codes in zip(runs, coded, strict=True):
+        top, found = top_of(codes), []
         same = [name for name, known in hashes.items() if known == one.content_hash]
         near = {name: check.likeness(top, known) for name, known in tops.items() if name not in same}
         alike = [(name, share) for name, share in near.items() if share >= check.NEARLY_IDENTICAL]
@@ -262,50 +217,53 @@ def submit_runs(
     A run whose name and content are there already is left alone. Files are read and checked before the write
     lock is taken; what depends on the other runs of the collection is decided under it.
     """
-    examined = examine(requests, expectations_of(store, **limits), progress=progress)
-    _refuse(examined, [])
+    checked = examine(requests, expectations_of(store, **limits), progress=progress)
+    _refuse(checked, [])
     outcomes: dict[str, Submitted] = {}
     with store.write():
         standing = {facts.name: facts.content_hash for facts in stored.facts(store)}
-        _refuse(examined, _name_problems(examined, standing))
-        fresh = list({one.name: one for one in examined if standing.get(one.name) != one.content_hash}.values())
-        coded = code_runs(store, fresh, progress=progress)
-        warned = likeness_warnings(store, coded)
-        for one in coded.examined:
-            facts = _facts(one)
-            warnings = [*one.of_severity("warning"), *warned.get(one.name, [])]
-            block = coded.blocks[one.name]
-            stored.add(store, facts, ranking=block, encoding=encoding.ENCODING, warnings=warnings)
-            outcomes[one.name] = Submitted(facts, "submitted", warnings=tuple(warnings))
-        stored.add_ids(store, "topic", coded.new_topics, first_code=coded.first_topic)
-        stored.add_ids(store, "document", coded.new_documents, first_code=coded.first_document)
+        _refuse(checked, _name_problems(checked, standing))
+        new = list({one.name: one for one in checked if standing.get(one.name) != one.content_hash}.values())
+        coded, new_topics, new_documents = code_runs(store, new)
+        warned = copy_warnings(store, new, coded)
+        with ThreadPoolExecutor(WORKERS) as threads:
+            blocks = threads.map(
+                lambda one: encoding.encode(one.topics, one.offsets, one.documents, one.scores), coded
+            )
+            for one, block in zip(new, blocks, strict=True):
+                facts, warnings = _facts(one), [*one.warnings, *warned[one.name]]
+                stored.add(store, facts, ranking=block, encoding=encoding.ENCODING, warnings=warnings)
+                outcomes[one.name] = Submitted(facts, "submitted", warnings=tuple(warnings))
+                progress("storing runs", len(outcomes), len(new))
+        stored.add_ids(store, "topic", new_topics)
+        stored.add_ids(store, "document", new_documents)
     known = {facts.name: facts for facts in stored.facts(store)}
     return [
         outcomes.pop(one.name)
         if one.name in outcomes
         else Submitted(known[one.name], "there already", differences=_differences(one.request, known[one.name]))
-        for one in examined
+        for one in checked
     ]
 
 
-def _refuse(examined: Sequence[Examined], further: Sequence[Problem]) -> None:
-    errors = [*(problem for one in examined for problem in one.of_severity("error")), *further]
+def _refuse(checked: Sequence[CheckedRun], further: Sequence[Problem]) -> None:
+    errors = [*(problem for one in checked for problem in one.errors), *further]
     if errors:
         refused = counted(len({problem.file for problem in errors}), "file")
         repairable = any(problem.repairable for problem in errors)
         mend = "; cranfield runs check --repair FOLDER fixes what it can" if repairable else ""
-        everything = [*(problem for one in examined for problem in one.problems), *further]
+        everything = [*(problem for one in checked for problem in one.problems), *further]
         raise ProblemsFound(f"{refused} rejected, nothing was submitted{mend}", everything)
 
 
-def _name_problems(examined: Sequence[Examined], standing: dict[str, str]) -> list[Problem]:
+def _name_problems(checked: Sequence[CheckedRun], standing: dict[str, str]) -> list[Problem]:
     """The runs whose name is taken: by another content in the collection, or by another file of the command."""
     contents: dict[str, set[str]] = {}
-    for one in examined:
+    for one in checked:
         contents.setdefault(one.name, set()).add(one.content_hash)
     remedy = "name it with --name or by its file with --names file, or withdraw the other run first"
     found = []
-    for one in examined:
+    for one in checked:
         taken = standing.get(one.name, one.content_hash) != one.content_hash
         if taken or len(contents[one.name]) > 1:
             by = "a run with different content" if taken else "another file of this command"
@@ -314,7 +272,7 @@ def _name_problems(examined: Sequence[Examined], standing: dict[str, str]) -> li
     return found
 
 
-def _facts(one: Examined) -> stored.RunFacts:
+def _facts(one: CheckedRun) -> stored.RunFacts:
     request, run = one.request, one.run
     assert run is not None, "a run with errors was refused before"
     return stored.RunFacts(
@@ -362,7 +320,7 @@ def check_runs(
     repair_into: Path | None = None,
     progress: Progress = silent,
     **limits: int,
-) -> list[Checked]:
+) -> list[CheckedRun]:
     """Check files against the collection (or, without one, by themselves); nothing is stored.
 
     Corrected copies go into the folder `repair_into`, and files without errors as they are, so that the folder is
@@ -370,23 +328,24 @@ def check_runs(
     """
     copies = [None] * len(requests) if repair_into is None else _copies(requests, repair_into)
     expectations = expectations_of(store, **limits)
-    examined = examine(requests, expectations, keep_rows=repair_into is not None, progress=progress)
+    checked = examine(requests, expectations, keep_rows=repair_into is not None, progress=progress)
     # What can be said only beside the other runs: names that are taken, runs that are there already.
     standing = stored.facts(store) if store is not None else []
     known = {facts.name: facts.content_hash for facts in standing}
-    taken: dict[str, list[Problem]] = {}
-    for problem in _name_problems(examined, known):
-        taken.setdefault(problem.file, []).append(problem)
-    sound = [one for one in examined if one.run is not None and str(one.request.path) not in taken]
-    new = code_runs(store, [one for one in sound if known.get(one.name) != one.content_hash])
-    alike = likeness_warnings(store, new)
+    further: dict[str, list[Problem]] = {}
+    for problem in _name_problems(checked, known):
+        further.setdefault(problem.file, []).append(problem)
+    new = [
+        one
+        for one in checked
+        if one.run is not None and str(one.request.path) not in further and known.get(one.name) != one.content_hash
+    ]
+    alike = copy_warnings(store, new, code_runs(store, new)[0])
     outcomes = []
-    for one, copy in zip(examined, copies, strict=True):
-        found = (*one.problems, *taken.get(str(one.request.path), []), *alike.get(one.name, []))
-        complete = replace(one, problems=found)
-        errors = len(complete.of_severity("error"))
-        checked = Checked(Source(one.request.path).name, one.name, found, errors_left=errors)
-        outcomes.append(checked if copy is None else _repaired(complete, checked, copy, expectations.max_depth))
+    for one, copy in zip(checked, copies, strict=True):
+        problems = (*one.problems, *further.get(str(one.request.path), []), *alike.get(one.name, []))
+        complete = replace(one, problems=problems)
+        outcomes.append(complete if copy is None else _repaired(complete, copy, expectations.max_depth))
     return outcomes
 
 
@@ -410,19 +369,19 @@ def _copies(requests: Sequence[Request], folder: Path) -> list[Path]:
     return copies
 
 
-def _repaired(one: Examined, checked: Checked, copy: Path, max_depth: int) -> Checked:
+def _repaired(one: CheckedRun, copy: Path, max_depth: int) -> CheckedRun:
     """Write a corrected copy as a TREC file where that leaves no error; else say what stands in the way.
 
     A file without errors is copied as it is; one that came through a pipe is gone, and written like the others.
     """
-    if one.rows is None or (checked.errors_left and not any(problem.repairable for problem in one.problems)):
-        return replace(checked, not_repaired=tuple(check.by_hand_first(one.problems)))
-    run, sentences, as_it_is = one.run, list[str](), not checked.errors_left and one.request.path.is_file()
-    if checked.errors_left:
+    if one.rows is None or (one.errors and not any(problem.repairable for problem in one.problems)):
+        return replace(one, not_repaired=tuple(check.by_hand_first(one.problems)))
+    run, sentences, as_it_is = one.run, list[str](), not one.errors and one.request.path.is_file()
+    if one.errors:
         options: Any = {"name": one.name, "order": one.request.order, "max_depth": max_depth}
         run, sentences = check.repair(one.rows, one.problems, **options)
     if run is None:
-        return replace(checked, not_repaired=tuple(sentences))
+        return replace(one, not_repaired=tuple(sentences))
     copy = copy.with_name(one.request.path.name) if as_it_is else copy
     copy.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(copy) as unfinished:
@@ -431,4 +390,4 @@ def _repaired(one: Examined, checked: Checked, copy: Path, max_depth: int) -> Ch
         else:
             with unfinished.open("wb") as stream:
                 reading.run_formats.get("trec").write(run, stream)
-    return replace(checked, repairs=tuple(sentences), repaired_file=str(copy), errors_left=0)
+    return replace(one, repairs=tuple(sentences), repaired_file=str(copy))
