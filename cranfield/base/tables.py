@@ -199,6 +199,24 @@ class Changed(Result):
         return facts_table(self.facts)
 
 
+@dataclass(frozen=True)
+class Listing(Result):
+    """A table, and perhaps a `short` one for the screen."""
+
+    full: Table
+    short: Table | None = None
+    notes: Sequence[str] = ()
+    remarks: Sequence[str] = ()
+
+    def table(self) -> Table:
+        """All of it."""
+        return self.full
+
+    def tables(self) -> list[Table]:
+        """What fits on a screen."""
+        return [self.short or self.full]
+
+
 def with_best(table: Table, columns: Sequence[int]) -> Table:
     """The table with the highest value of each of these columns in bold; equal ones, as printed, all of them."""
     if len(table.rows) < 2:

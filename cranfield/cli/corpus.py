@@ -105,11 +105,11 @@ def show(
 ) -> None:
     """Show a document, or list the first ones."""
     with console.collection(collection) as store:
-        result = corpus.Corpus(store).show(document, count=count)
-    if not document or format != "table":
-        console.show(result, format, whole=True)
-        return
-    (one,) = result.documents
+        documents = corpus.Corpus(store)
+        if not document or format != "table":
+            console.show(documents.show(document, count=count), format, whole=True)
+            return
+        one = documents.document(document)
     title = "" if begins_with(one.text, one.title) else one.title
     lines = [f"{one.id}  {title}".rstrip(), *(f"{name}: {value}" for name, value in one.metadata.items())]
     console.put("\n".join(visible_line(line) for line in lines) + f"\n\n{visible(one.text).rstrip()}\n")

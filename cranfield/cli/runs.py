@@ -58,11 +58,11 @@ def check(
         result = runs.check(files, format=from_, order=order, names=names, **options)
     if format == "table":
         console.put_problems(result.problems)
-        console.put("".join(f"{visible_line(line)}\n" for line in result.summaries()))
+        console.put("".join(f"{visible_line(line)}\n" for line in result.summaries))
     else:
         console.put_table(result.table(), format)
     console.say(*result.remarks)
-    if any(outcome.errors and not outcome.repaired_file for outcome in result.outcomes):
+    if result.has_errors:
         raise typer.Exit(1)
 
 
@@ -104,7 +104,7 @@ def submit(
     hint = partial(console.hint, collection=collection)
     with console.collection(collection) as store, console.progress() as progress:
         result = stage.Runs(store, hint=hint, progress=progress).submit(files, name=name, **reading, **about)
-    console.put_warnings(result.warnings)
+    console.put_warnings(result.problems)
     console.show(result, format)
 
 
@@ -126,7 +126,7 @@ def show(name: Name, collection: Collection = COLLECTION, format: Format = "tabl
     with console.collection(collection) as store:
         result = stage.Runs(store).show(name)
     console.show(result, format)
-    console.put_problems(result.warnings)
+    console.put_problems(result.problems)
 
 
 @app.command()

@@ -21,9 +21,9 @@ from cranfield.base.errors import (
     quoted,
 )
 from cranfield.base.files import Progress, Source, silent
-from cranfield.base.records import Document, Topic
+from cranfield.base.records import Document
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Fault, Number, Result, Schema, Table, read_list, table_of
+from cranfield.base.tables import Fault, Listing, Number, Result, Schema, Table, read_list, table_of
 from cranfield.base.text import HIT_END, HIT_START, counted, now, shortened, storable
 from cranfield.store import Store, pools
 from cranfield.store import documents as stored
@@ -86,40 +86,6 @@ class Added(Result):
 
 
 @dataclass(frozen=True)
-class Topics(Result):
-    """The topics, in the order they were given."""
-
-    topics: tuple[Topic, ...]
-
-    def table(self) -> Table:
-        """All fields of each topic."""
-        rows = [(one.id, one.title, one.description, one.narrative, _as_json(one.metadata)) for one in self.topics]
-        return table_of(["topic", "title", "description", "narrative", "metadata"], rows)
-
-    def tables(self) -> Sequence[Table]:
-        """What fits on a screen."""
-        rows = [(one.id, shortened(one.title, 60), shortened(one.description, 100)) for one in self.topics]
-        return [table_of(["topic", "title", "description"], rows)]
-
-
-@dataclass(frozen=True)
-class Documents(Result):
-    """Some documents."""
-
-    documents: tuple[Document, ...]
-
-    def table(self) -> Table:
-        """All of each document, and its hash."""
-        rows = [(one.id, one.title, one.text, _as_json(one.metadata), one.content_hash) for one in self.documents]
-        return table_of(["document", "title", "text", "metadata", "content_hash"], rows)
-
-    def tables(self) -> Sequence[Table]:
-        """What fits on a screen."""
-        rows = [(one.id, shortened(one.title, 50), shortened(one.text, 80)) for one in self.documents]
-        return [table_of(["document", "title", "text"], rows)]
-
-
-@dataclass(frozen=True)
 class Hits(Result):
     """What a search found, best first."""
 
@@ -136,25 +102,6 @@ class Hits(Result):
     def remarks(self) -> Sequence[str]:  # type: ignore[override]
         """How many there are."""
         return [f"{counted(len(self.hits), 'document')} shown" if self.hits else "nothing found"]
-
-
-@dataclass(frozen=True)
-class Duplicates(Result):
-    """The clusters of duplicate documents."""
-
-    documents: int
-    clusters: Mapping[int, Sequence[tuple[str, str, float, bool]]]
-
-    def table(self) -> Table:
-        """One row per document of a cluster."""
-        similarity = Number("similarity", digits=2)
-        rows = [(cluster, *member) for cluster, members in self.clusters.items() for member in members]
-        return table_of(["cluster", "document", "kind", similarity, "representative"], rows)
-
-    @property
-    def remarks(self) -> Sequence[str]:  # type: ignore[override]
-        """How many clusters there are in how many documents."""
-        return [f"{counted(len(self.clusters), 'cluster')} in {counted(self.documents, 'document')}"]
 
 
 def _as_json(metadata: Mapping[str, str]) -> str:
@@ -190,21 +137,32 @@ class Corpus:
         keep_going: bool = False,
         update: bool = False,
         tell: Callable[[Loaded | CranfieldError], None] | None = None,
-    ) -> Added | Topics:
+    ) -> Added | Listing:
         """Add the topics of files, one transaction each; without files, list the topics."""
         if not files:
-            return Topics(tuple(stored.topics(self._store)))
+            topics = stored.topics(self._store)
+            rows = [(one.id, one.title, one.description, one.narrative, _as_json(one.metadata)) for one in topics]
+            short = [(one.id, shortened(one.title, 60), shortened(one.description, 100)) for one in topics]
+            full = table_of(["topic", "title", "description", "narrative", "metadata"], rows)
+            return Listing(full, table_of(["topic", "title", "description"], short))
         options = {"keep_going": keep_going, "update": update, "tell": tell, "ids": ids}
         return self._load_all("topic", files, format, encoding, **options)
 
-    def show(self, document: str = "", *, count: int = 10) -> Documents:
-        """One document, or the first that came; an unknown id is answered with those spelled alike."""
-        if not document:
-            return Documents(tuple(document for document, _ in islice(stored.each(self._store), count)))
-        found = stored.fetch(self._store, document)
+    def document(self, id: str) -> Document:
+        """One document; an unknown id is answered with those spelled alike."""
+        found = stored.fetch(self._store, id)
         if found is None:
-            raise UnknownName("document", document, stored.ids_near(self._store, document))
-        return Documents((found,))
+            raise UnknownName("document", id, stored.ids_near(self._store, id))
+        return found
+
+    def show(self, document: str = "", *, count: int = 10) -> Listing:
+        """List one document, or the first that were added."""
+        first = (one for one, _ in islice(stored.each(self._store), count))
+        found = [self.document(document)] if document else list(first)
+        rows = [(one.id, one.title, one.text, _as_json(one.metadata), one.content_hash) for one in found]
+        short = [(one.id, shortened(one.title, 50), shortened(one.text, 80)) for one in found]
+        full = table_of(["document", "title", "text", "metadata", "content_hash"], rows)
+        return Listing(full, table_of(["document", "title", "text"], short))
 
     def search(self, query: str, *, count: int = 10, every_word: bool = False) -> Hits:
         """Search the documents; a query without a word is an error."""
@@ -214,15 +172,13 @@ class Corpus:
 
     def duplicates(
         self, *, threshold: float = 0.8, shingle: int = 5, permutations: int = 128, seed: int = 1, search: bool = True
-    ) -> Duplicates:
+    ) -> Listing:
         """Find clusters of exact and near duplicates and store them in place of the ones before.
 
-        Without `search` those of the latest search are given.
+        Without `search` those of the latest search are listed.
         """
         store, total = self._store, stored.count(self._store)
-        if not search:
-            return Duplicates(stored_scan(store).documents, stored.clusters(store))
-        if not total:
+        if search and not total:
             raise InputError("there are no documents yet; add some with: cranfield corpus add FILE…")
 
         def texts() -> Iterator[tuple[str, str]]:
@@ -231,11 +187,19 @@ class Corpus:
                     self._progress("searching for duplicates", done, total)
                 yield document.id, document.text or document.title
 
-        options: Any = {"threshold": threshold, "shingle": shingle, "permutations": permutations, "seed": seed}
-        clusters = near_duplicates.find_clusters(texts(), **options)
-        with store.write():
-            stored.put_clusters(store, stored.Scan(**options, documents=total), clusters, now=now())
-        return Duplicates(total, stored.clusters(store))
+        if search:
+            options: Any = {"threshold": threshold, "shingle": shingle, "permutations": permutations, "seed": seed}
+            found = near_duplicates.find_clusters(texts(), **options)
+            with store.write():
+                stored.put_clusters(store, stored.Scan(**options, documents=total), found, now=now())
+        else:
+            total = stored_scan(store).documents
+        clusters = stored.clusters(store)
+        rows = [(cluster, *member) for cluster, members in clusters.items() for member in members]
+        similarity = Number("similarity", digits=2)
+        table = table_of(["cluster", "document", "kind", similarity, "representative"], rows)
+        remark = f"{counted(len(clusters), 'cluster')} in {counted(total, 'document')}"
+        return Listing(table, remarks=[remark])
 
     def _load_all(
         self, noun: str, files: Sequence[Path], format: str | None, encoding: str, *, tell: Any, **options: Any

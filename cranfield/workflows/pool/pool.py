@@ -12,7 +12,7 @@ from cranfield._version import __version__
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.files import Source
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Changed, Value
+from cranfield.base.tables import Changed, Listing, Value
 from cranfield.base.text import counted, now
 from cranfield.pool import candidates
 from cranfield.pool import plan as plans
@@ -22,7 +22,7 @@ from cranfield.runs import run as runs_run
 from cranfield.store import Store, judging, live_pools, pools
 from cranfield.store import documents as stored_documents
 from cranfield.store import runs as stored_runs
-from cranfield.workflows.pool.show import Explained, PoolView, explain_entry, judging_speed
+from cranfield.workflows.pool.show import PoolView, explain_entry, judging_speed
 
 with deferred:
     from cranfield.pool import build, extend, live
@@ -211,7 +211,7 @@ class Pool:
         """A pool in numbers, as one of its tables."""
         return PoolView(self._store, name, by=by, seconds_per_document=seconds_per_document)
 
-    def explain(self, topic: str, document: str, *, name: str = "") -> Explained:
+    def explain(self, topic: str, document: str, *, name: str = "") -> Listing:
         """Why a document is in a pool, or why it is not."""
         return explain_entry(self._store, topic, document, name=name)
 

@@ -15,7 +15,7 @@ import numpy as np
 from cranfield.base.errors import InputError, Problem, UnknownName, UsageError, quoted
 from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Column, Number, Result, Table, Value, table_of
+from cranfield.base.tables import Column, Listing, Number, Result, Table, Value, table_of
 from cranfield.base.text import counted
 from cranfield.pool import candidates
 from cranfield.pool import plan as plans
@@ -324,64 +324,29 @@ VIEWS: Mapping[str, tuple[Sequence[Column | str], Callable[[PoolView], Sequence[
 # Why one document is in a pool.
 
 
-@dataclass(frozen=True)
-class Explained(Result):
-    """Why a document is in a pool: its entry, the step that brought it, and the choice where judgments decided.
-
-    `copies` are (run, rank, document) of the near-duplicates that it stands for.
-    """
-
-    facts: pools.PoolFacts
-    entry: pooling.Entry
-    step: str
-    choice: live_pools.RecordedChoice | None
-    copies: tuple[tuple[str, int, str], ...] = ()
-
-    def table(self) -> Table:
-        """The runs that have the document, and those that have one it stands for."""
-        rows = [(known.run, known.rank) for known in self.entry.contributions]
-        if not self.copies:
-            return table_of(["run", "rank"], rows)
-        return table_of(["run", "rank", "near_duplicate"], [*((*row, "") for row in rows), *self.copies])
-
-    @property
-    def notes(self) -> Sequence[str]:  # type: ignore[override]
-        """The step, the stratum and the choice."""
-        entry, choice = self.entry, self.choice
-        chance = "" if entry.probability is None else f" with probability {entry.probability:g}"
-        version = f" in version {entry.version}" if entry.version > 1 else ""
-        place = f"{entry.document} is document {entry.position:,} of topic {entry.topic} in {self.facts.name}"
-        step = f"added by step {entry.step} ({self.step}){version}{chance}, stratum {entry.stratum}"
-        notes = [f"{place}: {step}"]
-        if choice is not None:
-            moment = choice.chosen[:19].replace("T", " ")
-            notes.append(
-                f"choice {choice.number:,}, made {moment} UTC from the judgments up to event"
-                f" {choice.known:,}: {choice.reason}"
-            )
-        if self.copies:
-            notes.append("it represents near-duplicates; runs that retrieved one of those are listed too")
-        return notes
-
-
-def explain_entry(store: Store, topic: str, document: str, *, name: str = "") -> Explained:
-    """The story of one document of one topic; an error says why it has none."""
+def explain_entry(store: Store, topic: str, document: str, *, name: str = "") -> Listing:
+    """The runs that retrieved a document of a pool, and the step and choice that brought it; or why it has none."""
     facts = pools.facts_of_pool(store, name)
     entry = pools.story(store, facts.name, topic, document)
     if entry is not None:
-        steps = plans.parse_stored(facts.plan_in_full)
-        choices = live_pools.choices(store, pools.pool_number(store, facts.name), pair=(topic, document))
-        copies = []
+        plan = plans.parse_stored(facts.plan_in_full)
+        chance = "" if entry.probability is None else f" with probability {entry.probability:g}"
+        version = f" in version {entry.version}" if entry.version > 1 else ""
+        place = f"{entry.document} is document {entry.position:,} of topic {entry.topic} in {facts.name}"
+        step = f"step {entry.step} ({plan.steps[entry.step - 1]}){version}{chance}, stratum {entry.stratum}"
+        notes = [f"{place}: added by {step}"]
+        for choice in live_pools.choices(store, pools.pool_number(store, facts.name), pair=(topic, document)):
+            moment = choice.chosen[:19].replace("T", " ")
+            made = f"choice {choice.number:,}, made {moment} UTC from the judgments up to event {choice.known:,}"
+            notes.append(f"{made}: {choice.reason}")
+        rows: list[tuple[Value, ...]] = [(known.run, known.rank, "") for known in entry.contributions]
         if others := pools.represented_by(store, facts.name, topic, document):
-            runs = inputs.pooled_runs(store, pool=facts.name).cut(steps.reach)
-            known = candidates.candidates_of(runs, topic)
-            copies = [
-                (run, rank, other)
-                for other in others
-                if other in known.numbers
-                for run, rank in known.ranks_of(other)
-            ]
-        return Explained(facts, entry, str(steps.steps[entry.step - 1]), next(iter(choices), None), tuple(copies))
+            known = candidates.candidates_of(inputs.pooled_runs(store, pool=facts.name).cut(plan.reach), topic)
+            copies = [other for other in others if other in known.numbers]
+            rows += [(run, rank, other) for other in copies for run, rank in known.ranks_of(other)]
+            notes += ["it represents near-duplicates; runs that retrieved one of those are listed too"] * bool(copies)
+        table = table_of(["run", "rank", "near_duplicate"], rows)
+        return Listing(table if any(row[2] for row in rows) else table.select([0, 1]), notes=notes)
     if topic not in pools.pool_topics(store, facts.name):
         raise InputError(f"topic {quoted(topic)} is not in the pool {quoted(facts.name)}")
     representative = pools.stands_for(store, facts.name, topic, document)

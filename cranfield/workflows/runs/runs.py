@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, get_args
@@ -14,80 +14,35 @@ from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError
 from cranfield.base.files import Progress, silent
 from cranfield.base.records import Document
 from cranfield.base.registry import described_options
-from cranfield.base.tables import Column, Result, Table, facts_table, table_of
+from cranfield.base.tables import Column, Listing, Table, Value, facts_table, table_of
 from cranfield.base.text import counted, now, shortened
 from cranfield.runs import baseline, reading
 from cranfield.runs import check as run_check
 from cranfield.store import Store, documents
 from cranfield.store import runs as stored
 from cranfield.workflows.collection import read_text
-from cranfield.workflows.runs.submit import CheckedRun, Names, Order, Request, Submitted, check_runs, submit_runs
+from cranfield.workflows.runs.submit import Names, Order, Request, check_runs, submit_runs
 from cranfield.workflows.status import unpooled_runs
 
 LOWEST_PRIORITY = 1000
 
 
 @dataclass(frozen=True)
-class RunChecks(Result):
-    """Everything that was found in run files, and what was repaired."""
+class RunReport(Listing):
+    """A table about runs, and the problems that were found in them.
 
-    outcomes: tuple[CheckedRun, ...]
+    `summaries` count the problems of each file; `has_errors` where some are left after all repairs.
+    """
 
-    @property
-    def problems(self) -> list[Problem]:
-        """All problems of all files."""
-        return [problem for outcome in self.outcomes for problem in outcome.problems]
-
-    def table(self) -> Table:
-        """One row per problem."""
-        columns = ("file", "severity", "code", "message", "count", "lines", "topic", "remedy", "repairable")
-        return table_of(columns, [tuple(getattr(one, name) for name in columns) for one in self.problems])
-
-    def summaries(self) -> list[str]:
-        """Say how many errors and warnings each file has."""
-        told = []
-        for outcome in self.outcomes:
-            errors, warnings = counted(len(outcome.errors), "error"), counted(len(outcome.warnings), "warning")
-            told.append(f"{outcome.file}: {errors}, {warnings}")
-        return told
-
-    @property
-    def remarks(self) -> Sequence[str]:  # type: ignore[override]
-        """What was repaired, and why the rest was not."""
-        told = []
-        for outcome in self.outcomes:
-            told += [f"repaired {outcome.file}: {sentence}" for sentence in outcome.repairs]
-            told += [f"not repaired {outcome.file}: {sentence}" for sentence in outcome.not_repaired]
-            told += [f"wrote {outcome.repaired_file}"] if outcome.repairs else []
-        if copied := [one.repaired_file for one in self.outcomes if one.repaired_file and not one.repairs]:
-            whole = "as it is" if len(copied) == 1 else "as they are"
-            told.append(f"copied {counted(len(copied), 'file')} without errors to {Path(copied[0]).parent}, {whole}")
-        return told
+    problems: Sequence[Problem] = ()
+    summaries: Sequence[str] = ()
+    has_errors: bool = False
 
 
-@dataclass(frozen=True)
-class Submission(Result):
-    """What became of submitted runs; `remarks` say what to know about it."""
-
-    outcomes: tuple[Submitted, ...]
-    remarks: tuple[str, ...]
-
-    @property
-    def warnings(self) -> list[Problem]:
-        """What intake found in the runs, and kept with them."""
-        return [warning for outcome in self.outcomes for warning in outcome.warnings]
-
-    def table(self) -> Table:
-        """One row per run."""
-        columns = ["run", "group", "role", "topics", "rows", "warnings", "result"]
-        rows = [
-            (run.name, run.group_name, run.role, run.topics, run.rows, len(one.warnings), one.what)
-            for one in self.outcomes
-            for run in [one.facts]
-        ]
-        return table_of(columns, rows)
-
-
+_COLUMNS = (
+    *("run", "tag", "group", "family", "role", "priority", "description", "ordered by", "topics", "rows"),
+    *("content hash", "file", "file SHA-256", "submitted", "withdrawn", "because"),
+)
 _FIELDS = {
     "run": "name",
     "group": "group_name",
@@ -97,55 +52,11 @@ _FIELDS = {
     "file": "file_name",
     "file SHA-256": "file_sha256",
 }
-"""What a column of the tables below is called among the facts of a run, where it is called otherwise."""
+"""What a column is called among the facts of a run, where it is called otherwise."""
 
 
-@dataclass(frozen=True)
-class RunList(Result):
-    """The runs of a collection, in the order they were submitted."""
-
-    facts: tuple[stored.RunFacts, ...]
-    withdrawn: bool
-
-    def table(self, *, short: bool = False) -> Table:
-        """One row per run; the `short` one leaves out when it was submitted."""
-        columns = ["run", "group", "family", "role", "priority", "topics", "rows"]
-        columns += [] if short else ["submitted"]
-        columns += ["withdrawn", "because"] if self.withdrawn else []
-        rows = []
-        for run in self.facts:
-            cells = {name: getattr(run, _FIELDS.get(name, name)) for name in columns}
-            if self.withdrawn:
-                cells["withdrawn"] = (run.withdrawn or "")[: 10 if short else None]
-            rows.append(tuple(cells.values()))
-        return table_of(columns, rows)
-
-    def tables(self) -> Sequence[Table]:
-        """What fits on a screen."""
-        return [self.table(short=True)]
-
-
-@dataclass(frozen=True)
-class ShownRun(Result):
-    """What is known of one run, withdrawn or not, and what intake found in it and kept."""
-
-    facts: stored.RunFacts
-    warnings: tuple[Problem, ...]
-
-    def table(self) -> Table:
-        """The facts."""
-        names = [
-            *("run", "tag", "group", "family", "role", "priority", "description", "ordered by", "topics", "rows"),
-            *("content hash", "file", "file SHA-256", "submitted"),
-            *(("withdrawn", "because") if self.facts.withdrawn else ()),
-        ]
-        return facts_table({name: getattr(self.facts, _FIELDS.get(name, name)) for name in names})
-
-    @property
-    def remarks(self) -> Sequence[str]:  # type: ignore[override]
-        """That it was withdrawn."""
-        name, gone = self.facts.name, (self.facts.withdrawn or "")[:10]
-        return [f"note: {name} was withdrawn on {gone}; submit it again to use it"] if gone else []
+def _about(run: stored.RunFacts, columns: Iterable[str]) -> dict[str, Value]:
+    return {name: getattr(run, _FIELDS.get(name, name)) for name in columns}
 
 
 def list_systems() -> Table:
@@ -202,14 +113,30 @@ class Runs:
         min_depth: int = 1,
         repair: Path | None = None,
         **reading_as: Any,
-    ) -> RunChecks:
+    ) -> RunReport:
         """List every problem of run files; corrected copies go into the folder `repair`. Nothing is stored.
 
         `reading_as` says how the files are read: format, order and names.
         """
         options: Any = {"max_depth": max_depth, "min_depth": min_depth, "repair_into": repair}
-        requests = requests_for(files, **reading_as)
-        return RunChecks(tuple(check_runs(self._given, requests, progress=self._progress, **options)))
+        checked = check_runs(self._given, requests_for(files, **reading_as), progress=self._progress, **options)
+        problems = [problem for one in checked for problem in one.problems]
+        columns = ("file", "severity", "code", "message", "count", "lines", "topic", "remedy", "repairable")
+        rows = [tuple(getattr(problem, name) for name in columns) for problem in problems]
+        summaries, remarks = list[str](), list[str]()
+        for one in checked:
+            errors, warnings = counted(len(one.errors), "error"), counted(len(one.warnings), "warning")
+            summaries.append(f"{one.file}: {errors}, {warnings}")
+            remarks += [f"repaired {one.file}: {sentence}" for sentence in one.repairs]
+            remarks += [f"not repaired {one.file}: {sentence}" for sentence in one.not_repaired]
+            remarks += [f"wrote {one.repaired_file}"] if one.repairs else []
+        if copied := [one.repaired_file for one in checked if one.repaired_file and not one.repairs]:
+            whole = "as it is" if len(copied) == 1 else "as they are"
+            folder = Path(copied[0]).parent
+            remarks.append(f"copied {counted(len(copied), 'file')} without errors to {folder}, {whole}")
+        has_errors = any(one.errors and not one.repaired_file for one in checked)
+        found: Any = {"problems": problems, "summaries": summaries, "has_errors": has_errors}
+        return RunReport(table_of(columns, rows), remarks=remarks, **found)
 
     def submit(
         self,
@@ -219,7 +146,7 @@ class Runs:
         max_depth: int = 1000,
         min_depth: int = 1,
         **about: Any,
-    ) -> Submission:
+    ) -> RunReport:
         """Store runs, all or none; submitting the same content again does nothing.
 
         `about` says how the files are read (format, order, names) and what is known of the runs: group, family, role,
@@ -246,18 +173,34 @@ class Runs:
                 f" ({self._hint('pool extend')}); or, to score a run as non-contributing, withdraw it"
                 " and submit it with --new"
             )
-        count = sum(one.what == "submitted" for one in outcomes)
-        unchanged = f", {len(outcomes) - count:,} unchanged" if count < len(outcomes) else ""
-        return Submission(tuple(outcomes), (*told, f"{counted(count, 'run')} submitted{unchanged}"))
+        unchanged = f", {len(outcomes) - len(new):,} unchanged" if len(new) < len(outcomes) else ""
+        told.append(f"{counted(len(new), 'run')} submitted{unchanged}")
+        rows = [
+            (run.name, run.group_name, run.role, run.topics, run.rows, len(one.warnings), one.what)
+            for one in outcomes
+            for run in [one.facts]
+        ]
+        table = table_of(["run", "group", "role", "topics", "rows", "warnings", "result"], rows)
+        return RunReport(table, remarks=told, problems=[problem for one in outcomes for problem in one.warnings])
 
-    def list(self, *, withdrawn: bool = False) -> RunList:
-        """List the runs."""
-        return RunList(tuple(stored.facts(self._store, withdrawn=withdrawn)), withdrawn)
+    def list(self, *, withdrawn: bool = False) -> Listing:
+        """List the runs in the order they were submitted; the screen does without the moment."""
+        runs = stored.facts(self._store, withdrawn=withdrawn)
+        columns = ["run", "group", "family", "role", "priority", "topics", "rows", "submitted"]
+        columns += ["withdrawn", "because"] if withdrawn else []
+        rows = [_about(run, columns) for run in runs]
+        rows = [row | {"withdrawn": row["withdrawn"] or ""} for row in rows] if withdrawn else rows
+        short = [name for name in columns if name != "submitted"]
+        days = [[str(row[name])[:10] if name == "withdrawn" else row[name] for name in short] for row in rows]
+        return Listing(table_of(columns, [list(row.values()) for row in rows]), table_of(short, days))
 
-    def show(self, name: str) -> ShownRun:
-        """Show what is known of one run, and what intake found in it."""
-        facts = stored.find(self._store, name, withdrawn=True)
-        return ShownRun(facts, tuple(stored.warnings(self._store, facts.number)))
+    def show(self, name: str) -> RunReport:
+        """Show what is known of one run, withdrawn or not, and the problems found when it was submitted."""
+        run = stored.find(self._store, name, withdrawn=True)
+        table = facts_table(_about(run, _COLUMNS if run.withdrawn else _COLUMNS[:-2]))
+        day = (run.withdrawn or "")[:10]
+        remarks = [f"note: {run.name} was withdrawn on {day}; submit it again to use it"] if day else []
+        return RunReport(table, remarks=remarks, problems=stored.warnings(self._store, run.number))
 
     def export(self, name: str, stream: BinaryIO, *, format: str = "trec") -> tuple[str, ...]:
         """Write an equivalent file: reading it gives the same topics, documents, order and scores.
