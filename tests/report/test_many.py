@@ -160,7 +160,7 @@ def test_single_runs_are_not_held_out_where_too_many_fed_the_pool(
     assert bias is not None
     assert set(bias.levels) == {"group", "family"}
     told = "hold-outs of single runs: there are 9 contributing runs; cranfield reuse computes them"
-    assert made.material.missing == (told,)
+    assert made.material.missing == [told]
     board = next(
         block
         for section in made.page.sections

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
@@ -16,19 +16,17 @@ from cranfield.evaluate.scores import Scores
 from cranfield.qrels.qrels import Qrels
 from cranfield.qrels.release import NOW, Manifest, Rule
 from cranfield.reuse.collection import CollectionReport
-from cranfield.reuse.provenance import Level
 from cranfield.store import Store, documents, events, pools
 from cranfield.workflows import qrels as qrels_workflow
 from cranfield.workflows.collection import licence_of
 from cranfield.workflows.evaluate.evaluate import Evaluation, evaluate, letters_of
 from cranfield.workflows.evaluate.figures import RECALL_LEVELS
 from cranfield.workflows.judge.agreement import AgreementReport, agreement_report
-from cranfield.workflows.judge.organise import JudgingProgress, judging_progress
+from cranfield.workflows.judge.organise import judging_progress
 from cranfield.workflows.pool.show import PoolView
 from cranfield.workflows.reading import Request, stored_names
 from cranfield.workflows.reuse.field import PoolOptions, field_of
 from cranfield.workflows.reuse.reuse import examine_collection
-from cranfield.workflows.status import Status
 from cranfield.workflows.status import status as collection_status
 
 MEASURES = ("nDCG@10", "AP", "P@10")
@@ -63,9 +61,8 @@ class TopicPart:
     found: tuple[tuple[Value, ...], ...] = ()
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class Material:
-    """What is known; what is not is None, and `missing` says why.
+    """What a report and a card are about; what is not known is None, and `missing` says why.
 
     `names` gives each assessor the name under which the report speaks of them. `layers` and `rule` are those that the
     qrels were made by: of the release, where they are one; none where they came from a file. `topics` are all in the
@@ -73,149 +70,112 @@ class Material:
     depend on: documents and topics have one hash each, by their ids.
     """
 
-    request: ReportRequest
-    made: str
-    status: Status
-    guidelines: str
-    licence: str
-    qrels: Qrels | None
-    release: Manifest | None
-    layers: tuple[str, ...]
-    rule: Rule
-    evaluation: Evaluation | None
-    curve: Scores | None
-    bias: CollectionReport | None
-    pool: PoolView | None
-    pooled_runs: frozenset[str]
-    judging: JudgingProgress | None
-    agreement: AgreementReport | None
-    no_agreement: str
-    names: Mapping[str, str]
-    topics: tuple[TopicPart, ...]
-    checksums: Mapping[str, str]
-    missing: tuple[str, ...]
-
-
-def gather(store: Store, request: ReportRequest, *, progress: Progress = silent) -> Material:
-    """Gather everything; what a young collection does not have yet is missing, and no error."""
-    status, missing = collection_status(store), list[str]()
-    try:
-        selection = qrels_workflow.Selection(layers=request.layers, unjudged=True)
-        qrels = qrels_workflow.qrels_for(store, request.qrels, selection)
-    except InputError as error:
-        if request.qrels is not None or request.layers != (MAIN,):
-            raise
-        missing.append(f"scores: {error}")
-        qrels = None
-    evaluation, curve, bias = _scores(store, request, qrels, progress, missing)
+    qrels: Qrels | None = None
+    release: Manifest | None = None
     layers: tuple[str, ...] = ()
     rule: Rule = ()
-    release: Manifest | None = None
-    if qrels is not None and (word := qrels_workflow.meant_by(store, request.qrels, layers=request.layers)) == NOW:
-        layers, rule = request.layers, qrels_workflow.collection_rule(store)
-    elif qrels is not None:
-        release = next((one for one in qrels_workflow.list_releases(store) if one.name == word), None)
-        layers, rule = (layers, rule) if release is None else (release.layers, release.rule)
-    agreement, no_agreement = None, ""
-    try:
-        agreement = agreement_report(store, layers=layers or request.layers)
-    except InputError as error:
-        no_agreement = str(error)
-    pool, known = PoolView(store) if status.pools else None, enumerate(sorted(events.assessors(store)), start=1)
-    material = Material(
-        request=request,
-        made=now(),
-        status=status,
-        guidelines=store.guidelines(),
-        licence=licence_of(store),
-        qrels=qrels,
-        release=release,
-        layers=layers,
-        rule=rule,
-        evaluation=evaluation,
-        curve=curve,
-        bias=bias,
-        pool=pool,
-        pooled_runs=frozenset() if pool is None else frozenset(run for run, *_ in pool.runs),
-        judging=judging_progress(store, layer=(layers or request.layers)[0]) if status.pools else None,
-        agreement=agreement,
-        no_agreement=no_agreement,
-        names={name: f"assessor {number}" if request.public else name for number, name in known},
-        topics=(),
-        checksums={},
-        missing=tuple(missing),
-    )
-    return replace(material, topics=tuple(_topics(store, material)), checksums=dict(_checksums(store, material)))
+    evaluation: Evaluation | None = None
+    curve: Scores | None = None
+    bias: CollectionReport | None = None
+    agreement: AgreementReport | None = None
+    no_agreement = ""
 
+    def __init__(self, store: Store, request: ReportRequest, progress: Progress = silent) -> None:
+        self.request, self.made, self.missing = request, now(), list[str]()
+        self.status, self.guidelines, self.licence = collection_status(store), store.guidelines(), licence_of(store)
+        self._read_qrels(store)
+        self._score(store, progress)
+        self.pool = PoolView(store) if self.status.pools else None
+        self.pooled_runs = frozenset() if self.pool is None else frozenset(run for run, *_ in self.pool.runs)
+        layers = self.layers or request.layers
+        self.judging = judging_progress(store, layer=layers[0]) if self.status.pools else None
+        try:
+            self.agreement = agreement_report(store, layers=layers)
+        except InputError as error:
+            self.no_agreement = str(error)
+        known = enumerate(sorted(events.assessors(store)), start=1)
+        self.names = {name: f"assessor {number}" if request.public else name for number, name in known}
+        self.topics = tuple(self._topics(store))
+        self.checksums = dict(self._checksums(store))
 
-def _scores(
-    store: Store, request: ReportRequest, qrels: Qrels | None, progress: Progress, missing: list[str]
-) -> tuple[Evaluation | None, Scores | None, CollectionReport | None]:
-    """Score all runs, with verdicts, letters and the levels of recall, and hold out each contributor."""
-    runs = stored_names(store)
-    if qrels is None or not runs:
-        missing += [] if runs else ["scores: no run was submitted"]
-        return None, None, None
-    scoring = Request(qrels=qrels, runs=runs, measures=request.measures)
-    field = partial(field_of, scoring, PoolOptions(), store=store, progress=progress)
-    evaluation = evaluate(scoring, store=store, field=field)
-    trust = evaluation.trust
-    read = None if trust is None else partial(trust.field.read.first, trust.field.asked)
-    curve = evaluate(replace(scoring, measures=(RECALL_LEVELS,)), store=store, read=read).scores
-    if 2 <= len(runs) <= LETTERED and evaluation.scores.scored.all():
-        evaluation = replace(evaluation, letters=letters_of(evaluation.scores, "tukey"))
-    if trust is None:
-        return evaluation, curve, None
-    contributors = sum(bool(trust.field.contributed(run)) for run in range(len(trust.field.read.runs)))
-    without: tuple[Level, ...] = ()
-    if contributors > HELD_OUT:
-        without = ("run",)
-        missing.append(
-            f"hold-outs of single runs: there are {contributors:,} contributing runs; cranfield reuse computes them"
-        )
-    return evaluation, curve, examine_collection(trust, without=without)
+    def _read_qrels(self, store: Store) -> None:
+        request = self.request
+        try:
+            selection = qrels_workflow.Selection(layers=request.layers, unjudged=True)
+            self.qrels = qrels_workflow.qrels_for(store, request.qrels, selection)
+        except InputError as error:
+            if request.qrels is not None or request.layers != (MAIN,):
+                raise
+            self.missing.append(f"scores: {error}")
+            return
+        word = qrels_workflow.meant_by(store, request.qrels, layers=request.layers)
+        if word == NOW:
+            self.layers, self.rule = request.layers, qrels_workflow.collection_rule(store)
+        self.release = next((one for one in qrels_workflow.list_releases(store) if one.name == word), None)
+        if self.release is not None:
+            self.layers, self.rule = self.release.layers, self.release.rule
 
+    def _score(self, store: Store, progress: Progress) -> None:
+        """Score all runs, with verdicts, letters and the levels of recall, and hold out each contributor."""
+        runs = stored_names(store)
+        if self.qrels is None or not runs:
+            self.missing += [] if runs else ["scores: no run was submitted"]
+            return
+        scoring = Request(qrels=self.qrels, runs=runs, measures=self.request.measures)
+        field = partial(field_of, scoring, PoolOptions(), store=store, progress=progress)
+        self.evaluation = evaluate(scoring, store=store, field=field)
+        scores, trust = self.evaluation.scores, self.evaluation.trust
+        read = None if trust is None else partial(trust.field.read.first, trust.field.asked)
+        self.curve = evaluate(replace(scoring, measures=(RECALL_LEVELS,)), store=store, read=read).scores
+        if 2 <= len(runs) <= LETTERED and scores.scored.all():
+            self.evaluation = replace(self.evaluation, letters=letters_of(scores, "tukey"))
+        if trust is None:
+            return
+        contributors = sum(bool(trust.field.contributed(run)) for run in range(len(trust.field.read.runs)))
+        if contributors > HELD_OUT:
+            many = f"there are {contributors:,} contributing runs; cranfield reuse computes them"
+            self.missing.append(f"hold-outs of single runs: {many}")
+        self.bias = examine_collection(trust, without=("run",) if contributors > HELD_OUT else ())
 
-def _topics(store: Store, material: Material) -> Iterator[TopicPart]:
-    """What is judged for each topic, what is relevant, and who found it."""
-    grades: dict[str, dict[str, int]] = {}
-    for name, document, grade in material.qrels if material.qrels is not None else ():
-        if grade >= 0:
-            grades.setdefault(name, {})[document] = grade
-    runs_and_rank: dict[tuple[str, str], tuple[Value, Value]] = {}
-    if material.pool is not None:
-        pooled = store.rows(
-            "SELECT topic, document, count(*), min(rank) FROM pool_ranks WHERE pool = ? GROUP BY topic, document",
-            pools.pool_number(store, material.pool.facts.name),
-        )
-        runs_and_rank = {(name, document): (runs, rank) for name, document, runs, rank in pooled}
-    titles: dict[str, str] = {}
-    if not material.request.public:  # titles are text of documents
-        judged_only = " AND id IN (SELECT document FROM judgments)" if material.status.counts.judged else ""
-        titles = dict(store.rows(f"SELECT id, title FROM documents WHERE title <> ''{judged_only}"))  # noqa: S608
-    going_on = set(material.bias.not_exhausted) if material.bias is not None else set()
-    known = documents.topics(store)
-    only_in_qrels = [Topic(name, "") for name in grades if name not in {topic.id for topic in known}]
-    for topic in (*known, *only_in_qrels):
-        judged = grades.get(topic.id, {})
-        relevant = {name: grade for name, grade in judged.items() if grade >= material.status.scale.relevant_from}
-        rows = [
-            (document, titles.get(document, ""), grade, *runs_and_rank.get((topic.id, document), (None, None)))
-            for document, grade in relevant.items()
-        ]
-        rows.sort(key=lambda row: (row[3] or 0, str(row[0])))
-        yield TopicPart(topic, len(judged), len(relevant), topic.id in going_on, tuple(rows[:MOST_FOUND]))
+    def _topics(self, store: Store) -> Iterator[TopicPart]:
+        """What is judged for each topic, what is relevant, and who found it."""
+        grades: dict[str, dict[str, int]] = {}
+        for name, document, grade in self.qrels if self.qrels is not None else ():
+            if grade >= 0:
+                grades.setdefault(name, {})[document] = grade
+        runs_and_rank: dict[tuple[str, str], tuple[Value, Value]] = {}
+        if self.pool is not None:
+            pooled = store.rows(
+                "SELECT topic, document, count(*), min(rank) FROM pool_ranks WHERE pool = ? GROUP BY topic, document",
+                pools.pool_number(store, self.pool.facts.name),
+            )
+            runs_and_rank = {(name, document): (runs, rank) for name, document, runs, rank in pooled}
+        titles: dict[str, str] = {}
+        if not self.request.public:  # titles are text of documents
+            judged_only = " AND id IN (SELECT document FROM judgments)" if self.status.counts.judged else ""
+            titles = dict(store.rows(f"SELECT id, title FROM documents WHERE title <> ''{judged_only}"))  # noqa: S608
+        going_on = set(self.bias.not_exhausted) if self.bias is not None else set()
+        known = documents.topics(store)
+        only_in_qrels = [Topic(name, "") for name in grades if name not in {topic.id for topic in known}]
+        for topic in (*known, *only_in_qrels):
+            judged = grades.get(topic.id, {})
+            relevant = {name: grade for name, grade in judged.items() if grade >= self.status.scale.relevant_from}
+            rows = [
+                (document, titles.get(document, ""), grade, *runs_and_rank.get((topic.id, document), (None, None)))
+                for document, grade in relevant.items()
+            ]
+            rows.sort(key=lambda row: (row[3] or 0, str(row[0])))
+            yield TopicPart(topic, len(judged), len(relevant), topic.id in going_on, tuple(rows[:MOST_FOUND]))
 
-
-def _checksums(store: Store, material: Material) -> Iterator[tuple[str, str]]:
-    for table in ("documents", "topics"):
-        rows = store.rows(f"SELECT content_hash FROM {table} ORDER BY id")  # noqa: S608 (one of two words)
-        yield table, sha256("".join(f"{known}\n" for (known,) in rows).encode()).hexdigest()
-    if material.qrels is not None:
-        yield "qrels", material.qrels.content_hash
-    if material.pool is not None:
-        yield "pool", material.pool.facts.content_hash
-    if material.guidelines:
-        version = material.status.guidelines_version
-        yield f"guidelines, version {version}", sha256(material.guidelines.encode()).hexdigest()
-    yield from ((f"run {run.name}", run.content_hash) for run in material.status.runs)
+    def _checksums(self, store: Store) -> Iterator[tuple[str, str]]:
+        for table in ("documents", "topics"):
+            rows = store.rows(f"SELECT content_hash FROM {table} ORDER BY id")  # noqa: S608 (one of two words)
+            yield table, sha256("".join(f"{known}\n" for (known,) in rows).encode()).hexdigest()
+        if self.qrels is not None:
+            yield "qrels", self.qrels.content_hash
+        if self.pool is not None:
+            yield "pool", self.pool.facts.content_hash
+        if self.guidelines:
+            version = self.status.guidelines_version
+            yield f"guidelines, version {version}", sha256(self.guidelines.encode()).hexdigest()
+        yield from ((f"run {run.name}", run.content_hash) for run in self.status.runs)

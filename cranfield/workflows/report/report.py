@@ -24,7 +24,6 @@ from cranfield.reuse.collection import CollectionReport
 from cranfield.store import Store, documents, pools
 from cranfield.workflows import qrels as qrels_workflow
 from cranfield.workflows.pool.show import PoolView
-from cranfield.workflows.report import material as materials
 from cranfield.workflows.report import sections
 from cranfield.workflows.report.figures import draw_all
 from cranfield.workflows.report.material import Material, ReportRequest
@@ -76,7 +75,7 @@ def report_on(
 ) -> Report:
     """Gather what is known and arrange it; all of it is of one moment, whatever is judged meanwhile."""
     with store.snapshot():
-        material = materials.gather(store, request, progress=progress)
+        material = Material(store, request, progress)
         drawings, no_drawings = draw_all(material)
         missing = [*material.missing, *([no_drawings] if no_drawings else [])]
         page = sections.collection_page(material, drawings, missing=missing)
@@ -250,7 +249,7 @@ def write_bundle(store: Store, release: str, folder: Path, *, progress: Progress
     """
     refuse_full(folder)
     with store.snapshot():
-        material = materials.gather(store, ReportRequest(qrels=release, public=True), progress=progress)
+        material = Material(store, ReportRequest(qrels=release, public=True), progress)
         topics, qrels = StringIO(), BytesIO()
         corpus_reading.topic_formats.get("trec").write(documents.topics(store), topics)
         qrels_reading.write_qrels(qrels_workflow.released_qrels(store, release), qrels)
