@@ -48,8 +48,8 @@ def with_cranfield(run: Path, qrels: Path) -> None:
     check(rows, Expectations())
     ours = ranked(rows)
     ours.content_hash  # noqa: B018
-    topics, new_topics = codes_of(as_ids([]), ours.topic_ids)
-    documents, new_documents = codes_of(as_ids([]), ours.document_ids)
+    (topics,), new_topics = codes_of(as_ids([]), [ours.topic_ids])
+    (documents,), new_documents = codes_of(as_ids([]), [ours.document_ids])
     encode_page(new_topics)
     encode_page(new_documents)
     block = coded(ours, topics, documents)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, Problem, ProblemsFound, quoted
 from cranfield.base.text import counted
@@ -322,16 +322,6 @@ class Pool:
         return np.repeat(np.arange(len(self.topics), dtype=np.int32), np.diff(self.offsets))
 
     @property
-    def is_live(self) -> bool:
-        """Whether documents are selected as judgments come in."""
-        return self.plan.adaptive is not None
-
-    @property
-    def is_depth_pool(self) -> bool:
-        """Whether the pool without a group is the pool without the documents that only this group contributed."""
-        return all(getattr(step, "name", "") == "depth" for step in self.plan.steps)
-
-    @property
     def sizes(self) -> dict[str, int]:
         """How many documents each topic has."""
         return dict(zip(self.topics, np.diff(self.offsets).tolist(), strict=True))
@@ -425,61 +415,40 @@ def check_budget(have: int, budget: int) -> None:
         raise ProblemsFound("this pool cannot be built", [Problem("budget-below-warm-up", message, remedy=remedy)])
 
 
-# How much the runs of a pool agree, and what each group contributes that nobody else does.
+# How much the runs of a pool have in common, and whether one group supplies most of it.
 
 MOST = 0.5
-"""The share of the documents that only one group brought from which on that group is said to supply most."""
+"""The share of all unique documents from which on a group is said to dominate a pool."""
 
 
-@dataclass(frozen=True, eq=False)
-class Overlap:
-    """Who has how much of a pool in common.
+def dominant_group(uniques: Mapping[str, int]) -> Problem | None:
+    """Warn where one of at least three groups contributed most of the documents that only one group contributed.
 
-    `shared` counts the documents that two of `names` both brought; its diagonal is what each brought at all.
-    `jaccard` is that as a share of what the two have together, 0 where they have nothing. `unique` counts what each
-    brought and no other group did.
+    Such a pool judges that group's documents and few others, and may be unfair to other groups and to new runs.
     """
-
-    names: tuple[str, ...]
-    shared: Places
-    jaccard: Scores
-    unique: Places
-
-
-def overlap_of(pool: Pool, level: Literal["run", "group"]) -> Overlap:
-    """Compare the runs by what they have within the pooled part, or the groups by what one of their runs has."""
-    names, brought = _brought(pool, level)
-    shared = np.rint(brought.T @ brought).astype(np.int64)
-    own = np.diag(shared)
-    jaccard = shared / np.maximum(own[:, None] + own[None, :] - shared, 1)
-    of_one_group = _brought(pool, "group")[1].sum(axis=1) == 1
-    return Overlap(names, shared, jaccard, brought[of_one_group].sum(axis=0).astype(np.int64))
-
-
-def dominant_group(pool: Pool) -> Problem | None:
-    """Warn where one of at least three groups brought most of what only one group brought.
-
-    Such a pool judges that group's documents and few others: others, and outsiders, may be wronged.
-    """
-    found = overlap_of(pool, "group")
-    total = int(found.unique.sum())
-    if len(found.names) < 3 or not total or found.unique.max() <= MOST * total:
+    total, most = sum(uniques.values()), max(uniques, key=lambda group: uniques[group], default="")
+    if len(uniques) < 3 or not total or uniques[most] <= MOST * total:
         return None
-    most = int(np.argmax(found.unique))
-    share = found.unique[most] / total
-    message = (
-        f"{found.names[most]} contributed {counted(int(found.unique[most]), 'unique document')}, {share:.0%} of all"
-    )
+    message = f"{most} contributed {counted(uniques[most], 'unique document')}, {uniques[most] / total:.0%} of all"
     remedy = "pool by group (by=group), or collect more diverse runs"
     return Problem("one-group-dominates", f"{message} unique documents", severity="warning", remedy=remedy)
 
 
-def _brought(pool: Pool, level: Literal["run", "group"]) -> tuple[tuple[str, ...], NDArray[np.float32]]:
-    """The names of the runs or groups, and which of them brought which entry, as ones and zeros."""
+def overlaps(pool: Pool, level: Literal["run", "group"]) -> list[tuple[str, str, int, float]]:
+    """Every two runs, or groups, with the number of documents that both contributed and the Jaccard similarity.
+
+    The most similar come first.
+    """
     owners = [source.name if level == "run" else source.group for source in pool.sources]
-    names = owners if level == "run" else sorted(set(owners), key=str.encode)
+    names = sorted(set(owners), key=str.encode)
     member = np.array([names.index(owner) for owner in owners], dtype=np.int64)
-    brought: NDArray[np.float32] = np.zeros((len(pool), len(names)), dtype=np.float32)
+    contributed = np.zeros((len(pool), len(names)), dtype=np.float32)
     entries = np.repeat(np.arange(len(pool)), np.diff(pool.contribution_offsets))
-    brought[entries, member[pool.contribution_runs]] = 1
-    return tuple(names), brought
+    contributed[entries, member[pool.contribution_runs]] = 1
+    shared = np.rint(contributed.T @ contributed).astype(np.int64).tolist()
+    rows = []
+    for one, other in combinations(range(len(names)), 2):
+        both = shared[one][other]
+        either = shared[one][one] + shared[other][other] - both
+        rows.append((names[one], names[other], both, both / max(either, 1)))
+    return sorted(rows, key=lambda row: (-row[3], -row[2], row[0], row[1]))

@@ -106,6 +106,7 @@ def story(store: Store, name: str, topic: str, document: str) -> Entry | None:
 
 
 _POOL = "pool = (SELECT number FROM pools WHERE name = ?)"
+_THIS_POOL = "pool = (SELECT number FROM pools WHERE name = ?1)"
 
 stands_for = Query[str | None](
     f"SELECT representative FROM pool_duplicates WHERE {_POOL} AND topic = ? AND document = ?", value
@@ -133,12 +134,57 @@ sizes_of_topics = Query[list[tuple[str, int, int, str]]](
 )
 """(topic, documents, judged documents, the rule that has ended it or nothing) of each topic of a pool."""
 
+_CONTRIBUTED = f"""
+    WITH contributed AS (
+        SELECT topic, document, run, group_name FROM pool_ranks JOIN pool_runs USING (pool, run) WHERE {_THIS_POOL}
+    ), uniques AS (
+        SELECT topic, document, min(group_name) AS group_name FROM contributed
+        GROUP BY topic, document HAVING min(group_name) = max(group_name)
+    ), by_group AS (SELECT DISTINCT topic, document, group_name FROM contributed)"""
+"""What each run and group contributed to a pool, and what one group alone did."""
+
 unique_documents = Query[list[tuple[str, str, str]]](
-    f"""SELECT topic, document, max(group_name) FROM pool_ranks JOIN pool_runs USING (pool, run) WHERE {_POOL}
-        GROUP BY topic, document HAVING count(DISTINCT group_name) = 1""",
-    list,
+    f"{_CONTRIBUTED} SELECT topic, document, group_name FROM uniques", list
 )
 """(topic, document, group) of everything that one group alone contributed to a pool."""
+
+contributions_of_runs = Query[list[tuple[str, str, int, int]]](
+    f"""{_CONTRIBUTED}
+        SELECT run, pool_runs.group_name, count(contributed.document), count(uniques.document)
+        FROM pool_runs LEFT JOIN contributed USING (run) LEFT JOIN uniques USING (topic, document)
+        WHERE {_THIS_POOL} GROUP BY run ORDER BY 4 DESC, 3 DESC, run""",
+    list,
+)
+"""(run, group, documents, those of them that no other group contributed) of a pool, most of the last first."""
+
+contributions_of_groups = Query[list[tuple[str, int, int, int]]](
+    f"""{_CONTRIBUTED}
+        SELECT group_name, runs, count(by_group.document), count(uniques.document)
+        FROM (SELECT group_name, count(*) AS runs FROM pool_runs WHERE {_THIS_POOL} GROUP BY group_name)
+        LEFT JOIN by_group USING (group_name) LEFT JOIN uniques USING (topic, document, group_name)
+        GROUP BY group_name ORDER BY 4 DESC, 3 DESC, group_name""",
+    list,
+)
+"""(group, runs, documents, those of them that no other group contributed) of a pool, most of the last first."""
+
+versions_in_numbers = Query[list[tuple[int, str, str, int, int, str]]](
+    f"""SELECT version, made, made_by,
+               (SELECT count(*) FROM pool_runs WHERE pool = one.pool AND version = one.version),
+               (SELECT count(*) FROM pool_entries WHERE pool = one.pool AND version = one.version), content_hash
+        FROM pool_versions AS one WHERE {_THIS_POOL} ORDER BY version""",
+    list,
+)
+"""(version, made, made by, runs and documents that came with it, content hash) of a pool."""
+
+documents_in_full = Query[list[tuple[str, str, int, str, float | None, int, int, int | None, str | None]]](
+    f"""SELECT topic, document, position, stratum, probability, version, runs, rank, run FROM (
+            SELECT *, count(run) OVER (PARTITION BY topic, document) AS runs,
+                   row_number() OVER (PARTITION BY topic, document ORDER BY rank, run) AS place
+            FROM (SELECT * FROM pool_entries WHERE {_THIS_POOL}) LEFT JOIN pool_ranks USING (pool, topic, document)
+        ) WHERE place = 1 ORDER BY topic, position""",
+    list,
+)
+"""(topic, document, position, stratum, probability, version, runs, best rank, best run) of each entry of a pool."""
 
 entries_by_run = Query[list[tuple[str, str, str]]](
     f"SELECT topic, document, run FROM pool_ranks WHERE {_POOL} ORDER BY topic, document, run", list

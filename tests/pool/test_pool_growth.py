@@ -9,7 +9,7 @@ from cranfield.base.errors import ProblemsFound, UsageError
 from cranfield.pool.build import build
 from cranfield.pool.extend import extend, new_by_depth, top_up
 from cranfield.pool.plan import parse
-from cranfield.pool.pool import dominant_group, overlap_of
+from cranfield.pool.pool import dominant_group, overlaps
 
 
 def told(pool):
@@ -137,29 +137,18 @@ def test_a_top_up_is_what_is_unjudged_in_the_first_ranks(worked, kept: Kept):
 def test_overlap_counts_what_two_runs_both_brought(toolbox):
     runs = toolbox.pooled(toolbox.worked, {"A": "north", "B": "north", "C": "south"})
     pool = build(parse("depth 3"), runs, topics=["1"])  # A d1 d2 d3; B d3 d6 d1; C d5 d3 d2
-    found = overlap_of(pool, "run")
-    assert found.names == ("A", "B", "C")
-    assert found.shared.tolist() == [[3, 2, 2], [2, 3, 1], [2, 1, 3]]
-    assert found.unique.tolist() == [1, 2, 1]  # what no other group brought
-    assert found.jaccard.round(3).tolist() == [[1, 0.5, 0.5], [0.5, 1, 0.2], [0.5, 0.2, 1]]
-    groups = overlap_of(pool, "group")
-    assert (groups.names, groups.shared.tolist(), groups.unique.tolist()) == (
-        ("north", "south"),
-        [[4, 2], [2, 3]],
-        [2, 1],
-    )
+    runs_alike = [("A", "B", 2, 2 / 4), ("A", "C", 2, 2 / 4), ("B", "C", 1, 1 / 5)]
+    assert overlaps(pool, "run") == runs_alike
+    assert overlaps(pool, "group") == [("north", "south", 2, 2 / 5)]
 
 
-def test_a_group_that_supplies_most_is_named(toolbox, kept: Kept):
-    spec = {
-        name: {"1": {f"{name}{number}": float(number) for number in range(size)}}
-        for name, size in {"A": 9, "B": 3, "C": 3}.items()
-    }
-    pool = build(parse("depth 9"), toolbox.pooled(spec))
-    found = dominant_group(pool)
+def test_a_group_that_supplies_most_is_named(kept: Kept):
+    found = dominant_group({"A": 9, "B": 3, "C": 3})
     assert (found.code, found.severity) == ("one-group-dominates", "warning")
     kept(str(found))
-    assert dominant_group(build(parse("depth 3"), toolbox.pooled(spec))) is None
+    assert dominant_group({"A": 3, "B": 3, "C": 3}) is None
+    assert dominant_group({"A": 9, "B": 3}) is None
+    assert dominant_group({"A": 0, "B": 0, "C": 0}) is None
 
 
 def test_what_each_further_depth_adds(worked):

@@ -7,7 +7,7 @@ from cranfield.base.errors import CollectionError, InputError, ProblemsFound
 from cranfield.store.pools import stored_pool, versions_of_pool
 from cranfield.workflows.corpus import Corpus
 from cranfield.workflows.pool.pool import Pool
-from cranfield.workflows.pool.show import Speed, judging_speed, new_run_loss
+from cranfield.workflows.pool.show import PoolView, Speed, judging_speed, new_run_loss
 
 PLANS = [
     "depth 2",
@@ -108,16 +108,16 @@ def test_the_loss_of_an_outsider_is_that_of_a_run_without_its_own_group(hall):
     }
     hall.submit(spec)
     hall.build("depth 4")
-    assert new_run_loss(hall.store, "pool", stored_pool(hall.store, "pool")) is None
+    assert new_run_loss(hall.store, "pool") is None
     for document in hall.entries("1"):
         hall.judge("1", document, int(document in ("x0", "A2")))
-    measure, losses, topics = new_run_loss(hall.store, "pool", stored_pool(hall.store, "pool"))
+    measure, losses, topics = new_run_loss(hall.store, "pool")
     # A has x0 x1 A2 A3: AP = (1 + 2/3) / 2; without A2 it would have found all there was: AP = 1
     assert (measure, topics, max(losses.values())) == ("AP", 1, 0.0)
     assert losses == pytest.approx({"A": 1 - 1 / (5 / 6), "B": 0, "C": 0})
     hall.build("rrf 3", "fused")
-    assert new_run_loss(hall.store, "fused", stored_pool(hall.store, "fused")) is None
-    assert not stored_pool(hall.store, "fused").is_depth_pool
+    assert not any("is expected to lose" in remark for remark in PoolView(hall.store, "fused").remarks)
+    assert any("is expected to lose" in remark for remark in PoolView(hall.store, "pool").remarks)
 
 
 CHANGED = {
@@ -187,10 +187,11 @@ def test_the_runs_that_have_only_a_copy_are_in_the_story_of_what_stands_for_it(h
     hall.submit({"A": {"1": {"d1": 3, "d2": 2, "x2": 1}}, "B": {"1": {"x1": 3, "d2": 2}}})
     monkeypatch.setattr("cranfield.workflows.pool.inputs.clusters_now", lambda store: {"x1": 1, "x2": 1})
     hall.build("depth 3", one_per_cluster=True)
-    told = Pool(hall.store).explain("1", "x1")
-    assert [(one.run, one.rank) for one in told.entry.contributions] == [("B", 1)]
-    assert told.copies == (("A", 3, "x2"),)
-    assert Pool(hall.store).explain("1", "d2").copies == ()
+    assert Pool(hall.store).explain("1", "x1").table().records() == [
+        {"run": "B", "rank": 1, "near_duplicate": ""},
+        {"run": "A", "rank": 3, "near_duplicate": "x2"},
+    ]
+    assert [column.name for column in Pool(hall.store).explain("1", "d2").table().columns] == ["run", "rank"]
 
 
 def test_a_search_that_found_no_near_duplicates_is_told_as_such(hall, small, kept: Kept):

@@ -6,9 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
 from statistics import median
-from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -83,39 +81,37 @@ _SMALLEST = 0.01
 """A run with a lower score has no relative loss: it would lose 100% of nothing."""
 
 
-def new_run_loss(store: Store, name: str, pool: pooling.Pool) -> tuple[str, dict[str, float], int] | None:
+def new_run_loss(store: Store, name: str) -> tuple[str, dict[str, float], int] | None:
     """Score each run of a depth pool without what its group alone contributed (leave-out-uniques).
 
-    None before anything is judged, and for every other plan: without the group it would have selected other
-    documents, so that it has to be replayed (`cranfield reuse` does). Gives the measure, the loss of each run as a
-    share of its score, below 0 for a gain, and the number of topics.
+    None before anything is judged, and where fewer than three groups contributed. Any other plan would have selected
+    other documents without the group, so that it has to be replayed (`cranfield reuse` does). Gives the measure, the
+    loss of each run as a share of its score, below 0 for a gain, and the number of topics.
     """
     facts, groups = {one.name: one for one in stored_runs.facts(store)}, dict[str, list[str]]()
-    for source in pool.sources:
-        if source.name in facts:
-            groups.setdefault(source.group, []).append(source.name)
-    if len(groups) < FEWEST_GROUPS or not pool.is_depth_pool or not has_grades(store, MAIN):
+    for one in pools.pooled_runs(store, name):
+        if one.run in facts:
+            groups.setdefault(one.group_name, []).append(one.run)
+    if len(groups) < FEWEST_GROUPS or not has_grades(store, MAIN):
         return None
     qrels = qrels_workflow.qrels_for(store, NOW)
-    if not set(qrels.topics).intersection(pool.topics):
+    if not set(qrels.topics).intersection(pools.pool_topics(store, name)):
         return None
     owners = {(topic, document): group for topic, document, group in pools.unique_documents(store, name)}
     owner = np.array([owners.get((topic, document)) for topic, document, _ in qrels])
     ids, threshold, losses = stored_runs.ids(store), store.scale().relevant_from, dict[str, float]()
     measure = MEASURE
     for group, names in groups.items():
-        runs = [stored_runs.decoded(store, facts[one], ids) for one in names]
+        runs = [stored_runs.decoded(store, facts[run], ids) for run in names]
         without = replace(qrels, grades=np.where(owner == group, columns.UNJUDGED, qrels.grades))
         measure, full = scores.summaries_of(MEASURE, qrels, runs, threshold=threshold)
         _, rest = scores.summaries_of(MEASURE, without, runs, threshold=threshold)
         pairs = zip(names, full.tolist(), rest.tolist(), strict=True)
-        losses |= {one: (before - after) / before for one, before, after in pairs if before >= _SMALLEST}
+        losses |= {run: (before - after) / before for run, before, after in pairs if before >= _SMALLEST}
     return (measure, losses, len(qrels.topics)) if losses else None
 
 
 # A pool in numbers, with one declared table per view.
-
-Fact = TypeVar("Fact", int, str)
 
 _DEPTHS = (*range(1, 11), 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 400, 500, 750, 1000)
 """At which depths it is shown what a deeper pool would add; beyond, every thousand."""
@@ -139,6 +135,11 @@ class PoolView(Result):
         self.by, self.store = by, store
 
     @cached_property
+    def plan(self) -> plans.Plan:
+        """The plan it was built by."""
+        return plans.parse_stored(self.facts.plan_in_full)
+
+    @cached_property
     def pool(self) -> pooling.Pool:
         """The whole pool, with every run and rank."""
         return pools.stored_pool(self.store, self.facts.name)
@@ -151,27 +152,27 @@ class PoolView(Result):
     @property
     def documents(self) -> int:
         """How many documents are in it."""
-        return len(self.pool)
+        return sum(documents for _, documents, _, _ in self.topics)
 
     @property
     def judged(self) -> int:
         """How many of them are judged."""
         return sum(judged for _, _, judged, _ in self.topics)
 
-    @property
+    @cached_property
     def runs(self) -> list[tuple[str, str, int, int]]:
         """The runs: name, group, documents, and how many of these no other group has; most of those first."""
-        return _contributors(self.pool, "run", {source.name: source.group for source in self.pool.sources})
+        return pools.contributions_of_runs(self.store, self.facts.name)
 
-    @property
+    @cached_property
     def groups(self) -> list[tuple[str, int, int, int]]:
         """The groups: name, runs, documents, and how many of these no other group has; most of those first."""
-        return _contributors(self.pool, "group", Counter(source.group for source in self.pool.sources))
+        return pools.contributions_of_groups(self.store, self.facts.name)
 
     @property
-    def leaning(self) -> Problem | None:
+    def dominance(self) -> Problem | None:
         """A warning where one group supplies most of what only one group has."""
-        return pooling.dominant_group(self.pool)
+        return pooling.dominant_group({group: unique for group, _, _, unique in self.groups})
 
     def table(self) -> Table:
         """The table of the view."""
@@ -197,19 +198,20 @@ class PoolView(Result):
         made = f"plan: {facts.plan}; seed {facts.seed}; built {facts.made[:10]} by {facts.made_by}"
         remarks = [f"{facts.name}: {size}; {made}", f"{self.judged:,} judged, {cost}"]
         ended = Counter(rule for *_, rule in self.topics if rule)
-        if self.pool.is_live and (going_on := len(sizes) - ended.total()):
+        if self.plan.adaptive and (going_on := len(sizes) - ended.total()):
             remarks.append(
                 f"{counted(going_on, 'topic')} still open: more documents are selected as judgments come in"
             )
         remarks += [f"ended: {counted(count, 'topic')}: {rule}" for rule, count in ended.most_common()]
-        if (leaning := self.leaning) is not None:
-            remarks += [f"{leaning.severity}: {leaning} [{leaning.code}]", f"    {leaning.remedy}"]
-        if self.judged and not self.pool.is_depth_pool:
+        if (warning := self.dominance) is not None:
+            remarks += [f"{warning.severity}: {warning} [{warning.code}]", f"    {warning.remedy}"]
+        is_depth_pool = all(getattr(step, "name", "") == "depth" for step in self.plan.steps)
+        if self.judged and not is_depth_pool:
             remarks.append(
                 "expected loss of a non-contributing run: see cranfield reuse, which replays this plan without each"
                 " group"
             )
-        elif self.judged and (found := new_run_loss(self.store, facts.name, self.pool)) is not None:
+        elif self.judged and (found := new_run_loss(self.store, facts.name)) is not None:
             measure, losses, topics = found
             worst = max(losses, key=lambda run: losses[run])
             remarks.append(
@@ -223,27 +225,6 @@ class PoolView(Result):
         """Name, plan, seed and hash."""
         facts = self.facts
         return {"name": facts.name, "plan": facts.plan, "seed": facts.seed, "content_hash": facts.content_hash}
-
-
-def _contributors(
-    pool: pooling.Pool, level: Literal["run", "group"], described: Mapping[str, Fact]
-) -> list[tuple[str, Fact, int, int]]:
-    found = pooling.overlap_of(pool, level)
-    rows = [
-        (name, described[name], int(found.shared[place, place]), int(found.unique[place]))
-        for place, name in enumerate(found.names)
-    ]
-    return sorted(rows, key=lambda row: (-row[3], -row[2], row[0]))
-
-
-def _versions(view: PoolView) -> list[tuple[Value, ...]]:
-    """The versions, each with the runs and the documents that came with it."""
-    runs = Counter(one.version for one in pools.pooled_runs(view.store, view.facts.name))
-    documents = Counter(view.pool.versions.tolist())
-    return [
-        (one.version, one.made, one.made_by, runs[one.version], documents[one.version], one.content_hash)
-        for one in pools.versions_of_pool(view.store, view.facts.name)
-    ]
 
 
 def _depths(view: PoolView) -> list[tuple[Value, ...]]:
@@ -262,45 +243,6 @@ def _depths(view: PoolView) -> list[tuple[Value, ...]]:
     return rows
 
 
-def _pairs(pool: pooling.Pool, level: Literal["run", "group"]) -> list[tuple[str, str, int, float]]:
-    """Every two runs, or groups, with what both brought and their Jaccard similarity, the likest first."""
-    found = pooling.overlap_of(pool, level)
-    rows = [
-        (found.names[one], found.names[other], int(found.shared[one, other]), float(found.jaccard[one, other]))
-        for one, other in combinations(range(len(found.names)), 2)
-    ]
-    return sorted(rows, key=lambda row: (-row[3], -row[2], row[0], row[1]))
-
-
-def _documents(pool: pooling.Pool) -> list[tuple[Value, ...]]:
-    """Every document in the order of judging; of the runs that have it the one that ranks it highest."""
-    counts = np.diff(pool.contribution_offsets)
-    many = max(len(pool.sources), 1)
-    keys = pool.contribution_ranks.astype(np.int64) * many + pool.contribution_runs
-    filled = np.flatnonzero(counts)
-    best = np.zeros(len(counts), dtype=np.int64)
-    if len(filled):
-        best[filled] = np.minimum.reduceat(keys, pool.contribution_offsets[filled])
-    positions = np.arange(len(pool)) - pool.offsets[pool.topic_of_entry] + 1
-    columns = (pool.topic_of_entry, positions, pool.strata, pool.probabilities, pool.versions, counts, best)
-    return [
-        (
-            pool.topics[topic],
-            document,
-            position,
-            pool.stratum_table[stratum].name,
-            None if chance != chance else chance,
-            version,
-            count,
-            key // many if count else None,
-            pool.sources[key % many].name if count else None,
-        )
-        for document, topic, position, stratum, chance, version, count, key in zip(
-            pool.ids, *(column.tolist() for column in columns), strict=True
-        )
-    ]
-
-
 _NUMBERS = ("position", "probability", "version", "runs", "best_rank")
 _DOCUMENT = ("topic", "document", "position", "stratum", "probability", "version", "runs", "best_rank", "best_run")
 _HOURS = Number("hours", digits=1)
@@ -308,15 +250,21 @@ _HOURS = Number("hours", digits=1)
 VIEWS: Mapping[str, tuple[Sequence[Column | str], Callable[[PoolView], Sequence[Sequence[Value]]]]] = {
     "document": (
         [Column(name, kind="number" if name in _NUMBERS else "text") for name in _DOCUMENT],
-        lambda view: _documents(view.pool),
+        lambda view: pools.documents_in_full(view.store, view.facts.name),
     ),
     "run": (["run", "group", "documents", "only_this_group"], lambda view: view.runs),
     "group": (["group", "runs", "documents", "only_this_group"], lambda view: view.groups),
     "topic": (["topic", "documents", "judged", "ended"], lambda view: view.topics),
     "depth": (["depth", "more", "more_in_all", _HOURS], _depths),
-    "version": (["version", "made", "made_by", "runs", "documents", "content_hash"], _versions),
-    "overlap": (["run", "other_run", "shared", "jaccard"], lambda view: _pairs(view.pool, "run")),
-    "group-overlap": (["group", "other_group", "shared", "jaccard"], lambda view: _pairs(view.pool, "group")),
+    "version": (
+        ["version", "made", "made_by", "runs", "documents", "content_hash"],
+        lambda view: pools.versions_in_numbers(view.store, view.facts.name),
+    ),
+    "overlap": (["run", "other_run", "shared", "jaccard"], lambda view: pooling.overlaps(view.pool, "run")),
+    "group-overlap": (
+        ["group", "other_group", "shared", "jaccard"],
+        lambda view: pooling.overlaps(view.pool, "group"),
+    ),
 }
 """The tables of a pool: the columns of each, and what gives its rows."""
 

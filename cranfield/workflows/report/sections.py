@@ -127,8 +127,8 @@ def pool_section(pool: PoolView | None) -> Section:
             "The pooling plan with all options", (Literal(facts.plan_in_full, "the pooling plan with all options"),)
         ),
     )
-    if pool.leaning is not None:
-        blocks = (Callout(f"{pool.leaning.message}.", "care", "Warning:"), *blocks)
+    if (warning := pool.dominance) is not None:
+        blocks = (Callout(f"{warning.message}.", "care", "Warning:"), *blocks)
     lead = f"{chosen} from {counted(len(runs), 'run')} of {counted(len(groups), 'group')}."
     return Section("Pool", blocks, lead)
 
