@@ -16,7 +16,7 @@ letter unless with a name, ends without a full stop, and quotes what was seen wi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Literal
@@ -90,6 +90,13 @@ class UnknownName(UsageError):
         is_listed = self.known and not (near and len(self.known) > NAMES_LISTED)
         listing = f" (known: {', '.join(self.known)})" if is_listed else ""
         super().__init__(f"unknown {noun} {quoted(name)}{guess}{listing}")
+
+
+def check_known(noun: str, names: Iterable[str], known: Collection[str]) -> None:
+    """Refuse the first of the names that is not among the known ones."""
+    for name in names:
+        if name not in known:
+            raise UnknownName(noun, name, known)
 
 
 class InputError(CranfieldError):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from math import isfinite
 from typing import Literal
 
-from cranfield.base.errors import quoted
+from cranfield.base.errors import InputError, quoted
 from cranfield.base.records import MAIN, GradeScale
+from cranfield.base.text import stored_moment
 
 Kind = Literal["judged", "undone", "postponed", "cannot-judge", "adjudicated", "imported", "propagated", "noted"]
 """What happened.
@@ -124,9 +123,6 @@ def fold(events: Iterable[Event]) -> dict[PairKey, Event]:
 
 # What an event must be to be believed: a grade of its scale, a moment that can be read, seconds that can pass.
 
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
-"""UTC, ISO 8601, to the millisecond."""
-
 
 def faults_of(event: Event, scales: Mapping[int, GradeScale]) -> Iterator[tuple[str, str]]:
     """(code, what was seen) for all about an event that cannot be; `scales` are all versions there are."""
@@ -134,10 +130,10 @@ def faults_of(event: Event, scales: Mapping[int, GradeScale]) -> Iterator[tuple[
     if event.grade is not None and (scale is None or event.grade not in [step.grade for step in scale.grades]):
         yield "grade-off-scale", f"the grade {event.grade}"
     try:
-        readable = _MOMENT.fullmatch(event.happened) is not None and bool(datetime.fromisoformat(event.happened))
-    except ValueError:
-        readable = False
-    if not readable:
+        is_moment = event.happened == stored_moment(event.happened)
+    except InputError:
+        is_moment = False
+    if not is_moment:
         yield "bad-time", f"the time {quoted(event.happened)}"
     if event.seconds is not None and not (isfinite(event.seconds) and event.seconds >= 0):
         yield "bad-seconds", f"{event.seconds:g} seconds"

@@ -8,7 +8,7 @@ from hashlib import sha256
 from math import sqrt
 from typing import Literal
 
-from cranfield.base.errors import UnknownName, UsageError
+from cranfield.base.errors import UsageError, check_known
 from cranfield.judge.events import Purpose
 
 # Chance while judging: a hash of the seed and of what is drawn, the same on every machine and at every time.
@@ -228,8 +228,7 @@ class Order:
     pooled: str = ""
 
     def __post_init__(self) -> None:
-        if self.name not in ORDERS:
-            raise UnknownName("judging order", self.name, ORDERS)
+        check_known("judging order", [self.name], ORDERS)
 
     def __str__(self) -> str:
         shown = f"random:{self.seed}" if self.name == "random" else self.name

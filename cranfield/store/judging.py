@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -16,15 +17,15 @@ Record = TypeVar("Record")
 
 
 def answers(store: Store, layer: str, topic: str, *, assessor: str, document: str = "") -> dict[str, Answers]:
-    """What stands about each document of a topic, or about one, that has an answer, seen from one assessor."""
+    """What stands about each document of a topic, or about one, seen from one assessor."""
     one, values = (" AND document = ?", [document]) if document else ("", [])
     query = f"""SELECT document, assessor, adjudicated, kind, grade IS NOT NULL, event, scale, guidelines
                 FROM judgments WHERE topic = ? AND layer = ?{one} ORDER BY document"""
-    found: dict[str, Answers] = {}
+    found = defaultdict[str, Answers](lambda: NOTHING)
     # Most documents have one answer, and most of those are alike but for the document: they share one object.
     alike: dict[tuple[object, ...], Answers] = {}
     for name, *answer in store.rows(query, topic, layer, *values):
-        before, key = found.get(name, NOTHING), tuple(answer[:4])
+        before, key = found[name], tuple(answer[:4])
         if before is NOTHING and answer[0] != assessor:
             if key not in alike:
                 alike[key] = _with_answer(NOTHING, assessor, answer)

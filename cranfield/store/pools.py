@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from hashlib import sha256
-from itertools import chain, groupby
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from cranfield.base.errors import RESTORE, CollectionError, UnknownName, quoted
+from cranfield.base.errors import RESTORE, CollectionError, check_known, quoted
 from cranfield.pool.plan import parse_stored
 from cranfield.pool.pool import Contribution, Duplicate, Entry, Pool, Source, Stratum
 from cranfield.runs.columns import named, running_sum
@@ -66,15 +67,12 @@ pool_facts = Query(f"SELECT {_FACTS} FROM pools ORDER BY number", records(PoolFa
 
 def facts_of_pool(store: Store, name: str = "") -> PoolFacts:
     """The pool of this name, or the latest where none is named."""
-    known = pool_facts(store)
+    known = {facts.name: facts for facts in pool_facts(store)}
     if not known:
         raise CollectionError("no pool yet; build one with: cranfield pool build 'depth 10'")
-    if not name:
-        return known[-1]
-    for facts in known:
-        if facts.name == name:
-            return facts
-    raise UnknownName("pool", name, [facts.name for facts in known])
+    name = name or list(known)[-1]
+    check_known("pool", [name], known)
+    return known[name]
 
 
 pooled_runs = Query(
@@ -369,7 +367,7 @@ def stored_pool(store: Store, name: str, *, contributions: bool = True) -> Pool:
 
     Without the `contributions` it is quicker to read, and all that choosing the next documents needs.
     """
-    ranks = "SELECT topic, document, run, rank FROM pool_ranks WHERE pool = ?"
+    ranks = "SELECT topic, document, run, rank FROM pool_ranks WHERE pool = ? ORDER BY topic, document, run"
     try:
         return _put_together(store, name, store.rows(ranks, pool_number(store, name)) if contributions else [])
     except KeyError as error:
@@ -440,11 +438,10 @@ def _contributions(
 ) -> tuple[Any, Any, Any]:
     """How many runs have each entry, and those runs with their ranks, entry by entry."""
     number = {source.name: place for place, source in enumerate(sources)}
-    ranks.sort(key=lambda row: (row[0], row[1], number[row[2]]))
-    brought = {
-        pair: [(number[run], rank) for *_, run, rank in rows] for pair, rows in groupby(ranks, itemgetter(0, 1))
-    }
-    pairs = [brought.get((row[0], row[1]), []) for row in entries]
+    brought = defaultdict[Pair, list[tuple[int, int]]](list)
+    for topic, document, run, rank in ranks:
+        brought[topic, document].append((number[run], rank))
+    pairs = [brought[row[0], row[1]] for row in entries]
     offsets = running_sum([len(some) for some in pairs])
     return (
         offsets,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass
 
-from cranfield.base.errors import UnknownName, UsageError, quoted
+from cranfield.base.errors import UsageError, check_known, quoted
 from cranfield.store.store import Query, Store
 
 
@@ -40,8 +40,7 @@ known = Query[dict[str, ReleaseFacts]](
 def fetch(store: Store, name: str) -> ReleaseFacts:
     """One release by its name."""
     releases = known(store)
-    if name not in releases:
-        raise UnknownName("release", name, releases)
+    check_known("release", [name], releases)
     return releases[name]
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.base.errors import InputError, UnknownName
+from cranfield.base.errors import InputError, check_known
 from cranfield.base.records import MAIN
 from cranfield.base.tables import Column, Number, Result, Table, table_of
 from cranfield.base.text import counted
@@ -236,8 +236,7 @@ def agreement_report(
 
     Whether an opinion says relevant is a matter of the scale it was given on.
     """
-    if by is not None and by not in KINDS:
-        raise UnknownName("table", by, KINDS)
+    check_known("table", filter(None, [by]), KINDS)
     rows = events.double_judgments(store, layers)
     seen_again = events.probe_answers(store, layers)
     if not rows and not seen_again:
@@ -321,19 +320,21 @@ def _places(steps: coefficients.Steps) -> dict[Graded, int]:
 
 def _labels(rows: Sequence[tuple[str, str, str, Graded, str, int]], steps: coefficients.Steps) -> coefficients.Labels:
     """Make columns of (topic, document, assessor, grade, when, scale)."""
+    columns = (np.array([row[place] for row in rows], dtype=np.str_) for place in (0, 1, 2, 4))
+    topic_names, document_names, assessor_names, moments = columns
+    topic_names, topics = np.unique(topic_names, return_inverse=True)
+    document_names, documents = np.unique(document_names, return_inverse=True)
+    assessor_names, assessors = np.unique(assessor_names, return_inverse=True)
     places = _places(steps)
-    topics = {name: code for code, name in enumerate(sorted({row[0] for row in rows}))}
-    items = {pair: code for code, pair in enumerate(sorted({row[:2] for row in rows}))}
-    assessors = {name: code for code, name in enumerate(sorted({row[2] for row in rows}))}
     return coefficients.Labels(
         steps=steps,
-        items=np.array([items[row[:2]] for row in rows], dtype=np.int64),
-        assessors=np.array([assessors[row[2]] for row in rows], dtype=np.int64),
+        items=topics * len(document_names) + documents,
+        assessors=assessors,
         places=np.array([places[row[3]] for row in rows], dtype=np.int64),
-        topics=np.array([topics[row[0]] for row in rows], dtype=np.int64),
-        moments=np.array([row[4] for row in rows], dtype=np.str_),
-        assessor_names=tuple(assessors),
-        topic_names=tuple(topics),
+        topics=topics,
+        moments=moments,
+        assessor_names=tuple(assessor_names.tolist()),
+        topic_names=tuple(topic_names.tolist()),
     )
 
 

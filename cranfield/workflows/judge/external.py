@@ -15,9 +15,9 @@ from tempfile import TemporaryFile
 from typing import IO, Literal
 from uuid import uuid4
 
-from cranfield.base.errors import LINES_KEPT, InputError, Problem, UnknownName, UsageError, quoted
+from cranfield.base.errors import LINES_KEPT, InputError, Problem, UsageError, check_known, quoted
 from cranfield.base.files import Progress, silent
-from cranfield.base.records import MAIN, Topic
+from cranfield.base.records import MAIN
 from cranfield.base.tables import Result, Table
 from cranfield.base.text import counted, moment, now, shortened
 from cranfield.judge.external import Label, Pair, label_from, question
@@ -137,9 +137,7 @@ def judge_with(store: Store, request: JudgeRequest, *, progress: Progress = sile
 def _wanted(store: Store, request: JudgeRequest) -> list[Pair]:
     """The (topic, document) to be labelled: pooled or judged, in the order of topics and documents."""
     known = [topic.id for topic in documents.topics(store)]
-    for topic in request.topics:
-        if topic not in known:
-            raise UnknownName("topic", topic, known)
+    check_known("topic", request.topics, known)
     if request.pool:
         facts_of_pool(store, request.pool)
     judged = {row[:2] for row in events.opinion_rows(store, [MAIN])}
@@ -280,8 +278,7 @@ class _Labelling(Judging):
             if text is None:
                 self._trouble("no-text", f"document {quoted(name)} is not in the collection; it was skipped")
                 continue
-            known = self._topics.get(topic) or Topic(topic, "")
-            lines[topic, name] = question(known, text, self.scale, guidelines=self.guidelines)
+            lines[topic, name] = question(self._topic(topic), text, self.scale, guidelines=self.guidelines)
         return lines
 
     def _take(self, line: str, missing: set[Pair], answered: set[Pair]) -> None:

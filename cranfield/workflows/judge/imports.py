@@ -71,9 +71,8 @@ def import_judgments(
             kind: SourceKind = "machine" if layer.startswith(MACHINE) else "person"
             events.add_assessor(store, name, kind=kind, now=now())
         added = events.append_events(store, made, now=now())
-    keys = {event.uuid: (event.topic, event.document, layer, event.assessor) for event in made}
-    changed = {keys[one.uuid] for one in made if standing.get(keys[one.uuid], one.grade) != one.grade}
-    replaced = changed & {keys[event.uuid] for event in added}
+    grades = [((event.topic, event.document, layer, event.assessor), event.grade) for event in added]
+    replaced = {key for key, grade in grades if standing.get(key, grade) != grade}
     names = ", ".join(sorted({event.assessor for event in made}))
     junk = sum(row.grade <= reading.JUNK for row in rows)
     unjudged = len(rows) - len(judged) - junk

@@ -11,17 +11,17 @@ from statistics import median
 from typing import Any
 from uuid import uuid4
 
-from cranfield.base.errors import CollectionError, InputError, UnknownName, UsageError, quoted
+from cranfield.base.errors import InputError, UsageError, check_known, quoted
 from cranfield.base.records import MAIN, Topic
 from cranfield.base.tables import Column, Number, Result, Table, facts_table, table_of
 from cranfield.base.text import counted, moment, now
 from cranfield.judge import events as opinions
 from cranfield.judge import queue as rules
 from cranfield.judge.events import WITH_GRADE, Disagreement, Event, Kind
-from cranfield.judge.queue import NOTHING, Assigned, Overlap, Probes
+from cranfield.judge.queue import Assigned, Overlap, Probes
 from cranfield.judge.session import Case, Opinion
 from cranfield.store import Store, documents, events, judging, live_pools, pools
-from cranfield.store.judging import Draft, DraftState, Lease, Refusal
+from cranfield.store.judging import Draft, DraftState, Refusal
 from cranfield.workflows.judge.queue import TRY_LAYER, Pair, Source, choose_source
 from cranfield.workflows.judge.session import Judging, StoredSession, checked_name, session_over
 
@@ -106,8 +106,7 @@ def begin_trial(store: Store, topic: str, *, author: str, seed: int = 0) -> Stor
 
 def _topic(store: Store, topic: str) -> Topic:
     known = {one.id: one for one in documents.topics(store)}
-    if topic not in known:
-        raise UnknownName("topic", topic, known)
+    check_known("topic", [topic], known)
     return known[topic]
 
 
@@ -196,17 +195,14 @@ def assign(
             raise UsageError("use either --topic or --again, not both")
         # How many documents each topic has in the pool; before there is one, all topics are taken for equal.
         known, sizes = [facts.name for facts in pools.pool_facts(store)], dict.fromkeys(documents.topic_ids(store), 1)
-        if pool and pool not in known:
-            raise UnknownName("pool", pool, known)
+        check_known("pool", filter(None, [pool]), known)
         if known:
             name = pool or known[-1]
             pooled = pools.pool_topics(store, name)
             sizes = {topic: len(pools.documents_to_judge(store, name, topic)) for topic in pooled}
         refused = judging.refused_topics(store)
         sizes = {topic: size for topic, size in sizes.items() if topic not in refused}
-        unknown = [topic for topic in topics if topic not in sizes]
-        if unknown:
-            raise UnknownName("pooled topic", unknown[0], sizes)
+        check_known("pooled topic", topics, sizes)
         taken = set() if again else {one.topic for one in judging.assigned(store)}
         chosen = list(dict.fromkeys(topics)) or [topic for topic in sizes if topic not in taken]
         if not chosen:
@@ -289,7 +285,7 @@ class JudgingProgress(Result):
     topics: tuple[TopicProgress, ...]
     assessors: tuple[AssessorProgress, ...]
     refusals: tuple[Refusal, ...]
-    leases: tuple[Lease, ...]
+    leases: tuple[tuple[str, str, str, str], ...]
     seconds: float | None
     older: int = 0
     by: str = "topic"
@@ -312,21 +308,12 @@ class JudgingProgress(Result):
 
     def table(self) -> Table:
         """The rows by topic or assessor, what could not be judged, or what is out."""
-        if self.by == "lease":
-            rows = [
-                (
-                    *(one.topic, one.document, one.assessor),
-                    datetime.fromtimestamp(one.expires, UTC).isoformat("T", "seconds"),
-                )
-                for one in self.leases
-            ]
-        else:
-            records: dict[str, Sequence[Any]] = {
-                "topic": self.topics,
-                "assessor": self.assessors,
-                "cannot": self.refusals,
-            }
-            rows = [astuple(one) for one in records[self.by]]
+        records: dict[str, Sequence[Any]] = {
+            "topic": self.topics,
+            "assessor": self.assessors,
+            "cannot": self.refusals,
+        }
+        rows = self.leases if self.by == "lease" else [astuple(one) for one in records[self.by]]
         return table_of(_PROGRESS_COLUMNS[self.by], rows)
 
     @property
@@ -373,7 +360,7 @@ def judging_progress(
         topics, assessors = list[TopicProgress](), list[AssessorProgress]()
         for topic in source.topics():
             answers = judging.answers(store, layer, topic, assessor="")
-            pairs = [(entry, answers.get(entry.document, NOTHING)) for entry in source.find_entries(topic)]
+            pairs = [(entry, answers[entry.document]) for entry in source.find_entries(topic)]
             missing = sum(0 if known.decided else max(entry.needed - len(known.graded), 0) for entry, known in pairs)
             topics.append(
                 TopicProgress(
@@ -403,7 +390,15 @@ def judging_progress(
             tuple(topics),
             tuple(assessors),
             tuple(judging.refusals(store, layer)),
-            tuple(leases),
+            tuple(
+                (
+                    one.topic,
+                    one.document,
+                    one.assessor,
+                    datetime.fromtimestamp(one.expires, UTC).isoformat("T", "seconds"),
+                )
+                for one in leases
+            ),
             median(every) if every else None,
             judging.older_than(store, layer=layer),
             by,
@@ -484,11 +479,8 @@ class StoredAdjudication(Judging):
         told = tuple(
             Opinion(one.grade or 0, one.note, one.evidence, self._other_scales.get(one.scale)) for one in said
         )
-        found = documents.fetch(self._store, pair[1])
-        if found is None or pair[0] not in self._topics:
-            raise CollectionError(f"topic {quoted(pair[0])} or document {quoted(pair[1])} is not in the collection")
         position = self._of - len(self._open) + 1
-        return Case(self._topics[pair[0]], found, told, position, self._of, before)
+        return Case(self._topic(pair[0]), self._document(pair[1]), told, position, self._of, before)
 
     def _append(self, kind: Kind, pair: Pair, **content: Any) -> Event:
         event = self._event(kind, *pair, purpose="overlap", **content)

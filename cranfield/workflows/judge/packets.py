@@ -8,12 +8,13 @@ from pathlib import Path
 from uuid import uuid4
 
 from cranfield._version import __version__
-from cranfield.base.errors import InputError, Problem, ProblemsFound, UnknownName, UsageError, quoted
+from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, check_known, quoted
+from cranfield.base.records import Document, Topic
 from cranfield.base.tables import Changed, Result, Table, table_of
 from cranfield.base.text import counted, moment, now
 from cranfield.judge.events import Event, Kind, faults_of, fold
-from cranfield.judge.queue import NOTHING
 from cranfield.store import Store, create_store, documents, events, judging, open_store
+from cranfield.store.events import Found
 from cranfield.store.judging import PACKET, Lease, PacketFacts, Queued
 from cranfield.workflows.judge.queue import Pair, choose_source
 from cranfield.workflows.judge.session import checked_name
@@ -41,10 +42,8 @@ def make_packet(
     In the same transaction the documents are reserved for the assessor: for `days` nobody else is given them; 0
     reserves nothing.
     """
-    name, known = checked_name(store, assessor), documents.topic_ids(store)
-    for topic in topics:
-        if topic not in known:
-            raise UnknownName("topic", topic, known)
+    name = checked_name(store, assessor)
+    check_known("topic", topics, documents.topic_ids(store))
     if pool and queue:
         raise UsageError("use either --pool or --queue, not both")
     source = choose_source(store, pool=pool, queue=queue, order=order, seed=seed, only=topics)
@@ -56,8 +55,8 @@ def make_packet(
         for topic, role in source.roles(name).items():
             answers = judging.answers(store, layer, topic, assessor=name)
             for entry in source.entries(topic):
-                state = source.state(entry, answers.get(entry.document, NOTHING), role)
-                if state in ("open", "postponed") and (topic, entry.document) not in taken:
+                is_open = source.state(entry, answers[entry.document], role) in ("open", "postponed")
+                if is_open and (topic, entry.document) not in taken:
                     pairs.append((topic, entry.document))
         if not pairs:
             raise InputError(f"no open documents for {quoted(name)}; no packet was written")
@@ -87,27 +86,21 @@ def _furnish(store: Store, packet: Store, facts: PacketFacts, pairs: Sequence[Pa
     packet.set("probes", store.setting("probes", {}))
     judging.put_setting(packet, facts)
     store.copy_versions(packet)
-    wanted = {topic for topic, _ in pairs}
-    source = documents.add_source(packet, documents.LoadedFile("topics", PACKET, PACKET, ""), now=now())
-    topics = [topic for topic in documents.topics(store) if topic.id in wanted]
-    documents.add(packet, topics, source=source)
-    documents.finish_source(packet, source, records=len(topics))
-    source = documents.add_source(packet, documents.LoadedFile("documents", PACKET, PACKET, ""), now=now())
-    copied = 0
-    for name in dict.fromkeys(name for _, name in pairs):
-        found = documents.fetch(store, name)
-        if found is not None:
-            documents.add(packet, [found], source=source)
-            copied += 1
-    documents.finish_source(packet, source, records=copied)
+    topics, names = (dict.fromkeys(part) for part in zip(*pairs, strict=True))
+    found = [documents.fetch(store, name) for name in names]
+    copied: dict[str, Sequence[Document | Topic]] = {
+        "topics": [topic for topic in documents.topics(store) if topic.id in topics],
+        "documents": [document for document in found if document is not None],
+    }
+    for kind, records in copied.items():
+        source = documents.add_source(packet, documents.LoadedFile(kind, PACKET, PACKET, ""), now=now())
+        documents.add(packet, records, source=source)
+        documents.finish_source(packet, source, records=len(records))
     queued = [Queued(topic, name) for topic, name in pairs]
     judging.add_queue(packet, PACKET, queued, purpose="queue", layer=facts.layer, now=now())
 
 
 # What a packet cannot bring: events that cannot be, and events that are not the packet's.
-
-Find = tuple[str, str, str, str, str]
-"""Topic, document, assessor, words, when: something that was found by searching."""
 
 _IN_A_PACKET: frozenset[Kind] = frozenset({"judged", "undone", "postponed", "cannot-judge", "noted"})
 """What one assessor does in a session; all else is done in the collection."""
@@ -123,7 +116,7 @@ def refusals(
     store: Store,
     fresh: Sequence[Event],
     known: Sequence[Event],
-    finds: Sequence[Find],
+    finds: Sequence[Found],
     packet: tuple[PacketFacts, Collection[Pair]] | None,
 ) -> Iterator[Problem]:
     """Everything for which nothing is merged; `known` are events of the packet that are here already.
@@ -131,10 +124,10 @@ def refusals(
     `packet` is for whom and into which layer it is, and its documents; None for a copy of the whole collection.
     """
     topics = set(documents.topic_ids(store))
-    named = {event.topic for event in fresh} | {find[0] for find in finds}
+    named = {event.topic for event in fresh} | {find.topic for find in finds}
     for one in sorted(named - topics) if topics else ():
         yield Problem("unknown-topic", f"topic {quoted(one)} is not in this collection")
-    wanted = {event.document for event in fresh} | {find[1] for find in finds}
+    wanted = {event.document for event in fresh} | {find.document for find in finds}
     unknown = wanted - documents.content_hashes(store, wanted).keys()
     for one in sorted(unknown) if documents.count(store) else ():
         yield Problem("unknown-document", f"document {quoted(one)} is not in this collection")
@@ -162,7 +155,7 @@ def refusals(
 
 
 def _not_of_the_packet(
-    fresh: Sequence[Event], finds: Sequence[Find], facts: PacketFacts, pairs: Collection[Pair]
+    fresh: Sequence[Event], finds: Sequence[Found], facts: PacketFacts, pairs: Collection[Pair]
 ) -> Iterator[Problem]:
     assessor, layer = facts.assessor, facts.layer
     places = {
@@ -181,7 +174,7 @@ def _not_of_the_packet(
             f"{event.topic} {event.document}" for event in fresh if (event.topic, event.document) not in pairs
         ],
         ("other-assessor", f"the packet is for {quoted(assessor)}, but others searched in it"): sorted(
-            {find[2] for find in finds} - {assessor}
+            {find.assessor for find in finds} - {assessor}
         ),
     }
     for (code, meaning), seen in places.items():
@@ -244,7 +237,7 @@ def merge_packet(store: Store, path: Path) -> MergedPacket:
         if path.samefile(store.path):
             raise InputError(f"{path} is this collection itself")
         brought, finds = list(events.events(packet)), events.finds(packet)
-        pairs = {find[:2] for find in finds}
+        pairs = {(find.topic, find.document) for find in finds}
         if facts is not None:
             queue = judging.queue_named(packet, PACKET).number
             for topic in judging.queue_topics(packet, queue):

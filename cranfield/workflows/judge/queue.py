@@ -12,7 +12,7 @@ from typing import Literal
 from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
 from cranfield.judge import queue as rules
-from cranfield.judge.queue import NOTHING, Answers, Count, Entry, Order, Overlap, Role, State
+from cranfield.judge.queue import Answers, Count, Entry, Order, Overlap, Role, State
 from cranfield.judge.session import Held
 from cranfield.pool import plan as plans
 from cranfield.store import Store, documents, events, judging, pools
@@ -126,7 +126,7 @@ class Source:
         """Count the documents of a topic as they stand for an assessor."""
         answers = judging.answers(self.store, self.layer, topic, assessor=assessor)
         entries = self.find_entries(topic)
-        return rules.count_of(self.state(entry, answers.get(entry.document, NOTHING), role) for entry in entries)
+        return rules.count_of(self.state(entry, answers[entry.document], role) for entry in entries)
 
     @cached_property
     def _refiller(self) -> live.Refiller | None:
@@ -257,14 +257,17 @@ class Queue:
 
     def answers(self, topic: str, document: str) -> Answers:
         """What stands about a document, seen from here."""
-        known = judging.answers(self.store, self.layer, topic, assessor=self.assessor, document=document)
-        return known.get(document, NOTHING)
+        return judging.answers(self.store, self.layer, topic, assessor=self.assessor, document=document)[document]
 
     def loaded(self, topic: str) -> TopicQueue | None:
         """The queue of the current topic, if it is this one."""
         return self.current if self.current is not None and self.current.topic == topic else None
 
     # Leases
+
+    def leases(self, topic: str = "", document: str = "") -> list[Lease]:
+        """The leases of the layer, of a topic or of a document that have not run out."""
+        return judging.live_leases(self.store, self.layer, topic=topic, document=document, moment=self.clock())
 
     def lease(self, item: LeasedEntry) -> LeasedEntry:
         """Lease a document, or renew its lease, inside `store.write()`."""
@@ -276,9 +279,7 @@ class Queue:
         self, topic: str, entry: Entry, answers: Answers, leases: Collection[Lease] | None = None
     ) -> Lease | None:
         """The lease that keeps a document away: one of the assessor's other sessions, else the first to end."""
-        if leases is None:
-            moment = self.clock()
-            leases = judging.live_leases(self.store, self.layer, topic=topic, document=entry.document, moment=moment)
+        leases = self.leases(topic, entry.document) if leases is None else leases
         others = [one for one in leases if one.session != self.session]
         own = [one for one in others if one.assessor == self.assessor]
         if not own and (not others or rules.may_lease(entry, answers, [one.assessor for one in others])):
@@ -298,17 +299,17 @@ class Queue:
         role, state = self.role(topic), self.source.state
         answers = judging.answers(self.store, self.layer, topic, assessor=self.assessor)
         leases: dict[str, list[Lease]] = {}
-        for lease in judging.live_leases(self.store, self.layer, topic=topic, moment=self.clock()):
+        for lease in self.leases(topic):
             leases.setdefault(lease.document, []).append(lease)
         entries = self.source.entries(topic)
-        states = {entry.document: state(entry, answers.get(entry.document, NOTHING), role) for entry in entries}
+        states = {entry.document: state(entry, answers[entry.document], role) for entry in entries}
         own = [entry for entry in entries if states[entry.document] != "not theirs"]
         undone = [entry for entry in own if states[entry.document] != "done"]
         held = {
             name: blocking
             for entry in undone
             if (name := entry.document) in leases
-            and (blocking := self.blocking(topic, entry, answers.get(name, NOTHING), leases[name])) is not None
+            and (blocking := self.blocking(topic, entry, answers[name], leases[name])) is not None
         }
         free = [entry for entry in undone if entry.document not in held]
         postponed = [entry for entry in free if states[entry.document] == "postponed"]
@@ -407,7 +408,7 @@ class Queue:
     def topics_in_turn(self, *, skip: Collection[str] = ()) -> list[str]:
         """The topics in the order of judging: the present one, or that of the last session, then the others."""
         others: dict[str, set[str]] = {}
-        for lease in judging.live_leases(self.store, self.layer, moment=self.clock()):
+        for lease in self.leases():
             if lease.assessor != self.assessor:
                 others.setdefault(lease.topic, set()).add(lease.assessor)
         busy = {topic: len(names) for topic, names in others.items()}
@@ -443,14 +444,12 @@ class Queue:
 
     def held(self) -> dict[str, Held]:
         """For each topic where there are some, the documents that only the leases of others keep away."""
-        moment = self.clock()
-        leases = judging.live_leases(self.store, self.layer, moment=moment)
-        busy = dict.fromkeys(one.topic for one in leases if one.session != self.session)
+        busy = dict.fromkeys(one.topic for one in self.leases() if one.session != self.session)
         blocked = {topic: self.load(topic).held.values() for topic in busy if topic in self.roles}
         return {
             topic: Held(
                 len(held),
-                min(lease.expires for lease in held) - moment,
+                min(lease.expires for lease in held) - self.clock(),
                 sum(lease.assessor == self.assessor for lease in held),
             )
             for topic, held in blocked.items()

@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any
 from uuid import uuid4
 
-from cranfield.base.errors import InputError, UnknownName, UsageError, quoted
+from cranfield.base.errors import InputError, UnknownName, UsageError, check_known, quoted
 from cranfield.base.records import Document, GradeScale, Topic
 from cranfield.base.text import moment, now, start_of_today
 from cranfield.judge import queue as rules
@@ -93,10 +93,8 @@ def open_session(
     source = choose_source(
         store, pool=pool, queue=queue, rejudged_by=again, layer=layer, order=order, seed=seed, batch=batch
     )
-    mine = source.roles(name) if topics else {}
-    for topic in topics:
-        if topic not in mine:
-            raise UnknownName("topic of yours", topic, mine)
+    if topics:
+        check_known("topic of yours", topics, source.roles(name))
     source = replace(source, only=tuple(topics))
     return session_over(source, assessor=assessor, lease_seconds=lease_seconds, clock=clock)
 
@@ -124,6 +122,12 @@ class Judging:
         self._scale_version, self._guidelines_version = store.versions()
         self.scale, self.guidelines, self._other_scales = store.scale(), store.guidelines(), store.other_scales()
         self._topics = {topic.id: topic for topic in documents.topics(store)}
+
+    def _topic(self, name: str) -> Topic:
+        return self._topics.get(name) or Topic(name, "")
+
+    def _document(self, name: str) -> Document:
+        return documents.fetch(self._store, name) or Document(name, "", NO_TEXT)
 
     def _event(self, kind: Kind, topic: str, document: str, **content: Any) -> Event:
         """What happens to a document now, with all that is the same for the whole session."""
@@ -189,12 +193,10 @@ class StoredSession(Judging):
         self._queue.owed -= item.is_probe
 
     def _item(self, item: LeasedEntry, *, before: Answer | None = None) -> Item:
-        name = item.entry.document
         if before is None and item.known.own and not item.is_probe:
             said = self._latest_answer(item.pair)
             before = None if said is None else answer_of(said, self._other_scales)
-        document = documents.fetch(self._store, name) or Document(name, "", NO_TEXT)
-        topic = self._topics.get(item.topic) or Topic(item.topic, "")
+        topic, document = self._topic(item.topic), self._document(item.entry.document)
         return Item(topic, document, item.position, item.of, self._count(item.topic).left, before)
 
     def _latest_answer(self, pair: Pair) -> Event | None:
@@ -332,11 +334,7 @@ class StoredSession(Judging):
             return True
         if leased.until is None or leased.entry.purpose in ("probe", "rejudge"):
             return False
-        topic, document = leased.pair
-        leases = judging.live_leases(
-            self._store, self._layer, topic=topic, document=document, moment=self._queue.clock()
-        )
-        if any(one.session == self._queue.session for one in leases):
+        if any(one.session == self._queue.session for one in self._queue.leases(*leased.pair)):
             return False
         others = before.graded != leased.known.graded and len(before.graded) >= leased.entry.needed
         return others or before.own_event != leased.known.own_event
@@ -351,15 +349,13 @@ class StoredSession(Judging):
         held, states = queue.held(), []
         for name in queue.topics_in_turn(skip=[topic for topic, count in counts.items() if not count.of]):
             count, mine = counts[name], not named or queue.role(name) != "anyone"
-            topic = self._topics.get(name) or Topic(name, "")
-            states.append(TopicState(topic, count.done, count.of, count.postponed, mine, held.get(name)))
+            states.append(TopicState(self._topic(name), count.done, count.of, count.postponed, mine, held.get(name)))
         return states
 
     def choose_topic(self, topic: str) -> None:
         """Go on with this topic; what is open of others goes back."""
         queue = self._queue
-        if topic not in queue.roles:
-            raise UnknownName("topic of yours", topic, queue.roles)
+        check_known("topic of yours", [topic], queue.roles)
         with self._store.write():
             for pair in self._open:
                 if pair[0] != topic:
@@ -411,8 +407,7 @@ class StoredSession(Judging):
     def take(self, topic: str, document: str, words: str) -> Item:
         """Put a found document into the pool, as found by search, lease it and give it."""
         queue, source = self._queue, self._queue.source
-        if topic not in queue.roles:
-            raise UnknownName("topic of yours", topic, queue.roles)
+        check_known("topic of yours", [topic], queue.roles)
         if documents.fetch(self._store, document) is None:
             raise UnknownName("document", document, documents.ids_near(self._store, document))
         entry, answers = Entry(document, 0), queue.answers(topic, document)
