@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass, replace
-from typing import Any, Literal, NamedTuple, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from datetime import UTC, datetime
+from typing import Literal, NamedTuple, TypeVar
 
 from cranfield.base.errors import CollectionError, CranfieldError, InputError, UnknownName, quoted
 from cranfield.judge.queue import NOTHING, Answers, Assigned, Overlap, Probes, Tried
@@ -16,34 +17,31 @@ Plan = TypeVar("Plan", Overlap, Probes)
 Record = TypeVar("Record")
 
 
-def answers(store: Store, layer: str, topic: str, *, assessor: str, document: str = "") -> dict[str, Answers]:
+_STANDS = """SELECT document, coalesce(max(kind) FILTER (WHERE own), ''), coalesce(max(event) FILTER (WHERE own), 0),
+                    coalesce(max(scale) FILTER (WHERE own), 0), coalesce(max(guidelines) FILTER (WHERE own), 0),
+                    group_concat(assessor, char(10)) FILTER (WHERE grade IS NOT NULL AND NOT own AND NOT adjudicated),
+                    max(kind = 'cannot-judge' AND NOT own), max(adjudicated)
+             FROM (SELECT *, assessor = ?1 AND NOT adjudicated AS own FROM judgments
+                   WHERE layer = ?2 AND topic = ?3{})
+             GROUP BY document"""
+
+
+def answers(store: Store, layer: str, topic: str, *, assessor: str, document: str = "") -> Mapping[str, Answers]:
     """What stands about each document of a topic, or about one, seen from one assessor."""
-    one, values = (" AND document = ?", [document]) if document else ("", [])
-    query = f"""SELECT document, assessor, adjudicated, kind, grade IS NOT NULL, event, scale, guidelines
-                FROM judgments WHERE topic = ? AND layer = ?{one} ORDER BY document"""
+    query = _STANDS.format(" AND document = ?4" if document else "")
+    rows = store.rows(query, assessor, layer, topic, *filter(None, [document]))
     found = defaultdict[str, Answers](lambda: NOTHING)
-    # Most documents have one answer, and most of those are alike but for the document: they share one object.
-    alike: dict[tuple[object, ...], Answers] = {}
-    for name, *answer in store.rows(query, topic, layer, *values):
-        before, key = found[name], tuple(answer[:4])
-        if before is NOTHING and answer[0] != assessor:
-            if key not in alike:
-                alike[key] = _with_answer(NOTHING, assessor, answer)
-            found[name] = alike[key]
-        else:
-            found[name] = _with_answer(before, assessor, answer)
+    # Most documents stand alike: they share one object.
+    alike = {row[1:]: _answers(*row[1:]) for row in rows}
+    found.update((row[0], alike[row[1:]]) for row in rows)
     return found
 
 
-def _with_answer(known: Answers, assessor: str, answer: Sequence[Any]) -> Answers:
-    name, adjudicated, kind, has_grade, event, *versions = answer
-    if adjudicated:
-        return replace(known, decided=True)
-    if name == assessor:
-        return Answers(kind, event, (versions[0], versions[1]), known.graded, known.refused, known.decided)
-    if has_grade:
-        return replace(known, graded=known.graded | {name})
-    return replace(known, refused=True) if kind == "cannot-judge" else known
+def _answers(
+    own: str, event: int, scale: int, guidelines: int, graded: str | None, refused: int, decided: int
+) -> Answers:
+    others = frozenset(graded.split("\n") if graded else ())
+    return Answers(own, event, (scale, guidelines), others, bool(refused), bool(decided))
 
 
 _ANSWERED = "adjudicated = 1 OR iif(assessor = ?3, kind <> 'postponed', grade IS NOT NULL)"
@@ -158,6 +156,11 @@ class Lease:
     assessor: str
     session: str
     expires: float
+
+    @property
+    def until(self) -> str:
+        """When the lease runs out, as people read it."""
+        return datetime.fromtimestamp(self.expires, UTC).isoformat("T", "seconds")
 
 
 def put_lease(store: Store, lease: Lease) -> None:
@@ -339,13 +342,17 @@ class Refusal:
     happened: str
 
 
-answer_counts = Query[list[tuple[str, str, str, int]]](
-    """SELECT topic, assessor, kind, count(*) FROM judgments WHERE layer = ? AND adjudicated = 0
-       GROUP BY topic, assessor, kind ORDER BY assessor, kind""",
-    list,
+answers_by_assessor = Query[dict[str, tuple[int, int, int]]](
+    """SELECT assessor, count(grade), sum(kind = 'cannot-judge'), sum(kind = 'postponed')
+       FROM judgments WHERE layer = ? AND adjudicated = 0 GROUP BY assessor""",
+    lambda rows: {row[0]: row[1:] for row in rows},
 )
-"""(topic, assessor, kind, how many answers of it stand) of a layer; decisions are left out."""
+"""How many grades, refusals and postponements of each assessor stand in a layer; decisions are left out."""
 
+postponed_by_topic = Query[dict[str, int]](
+    "SELECT topic, count(*) FROM judgments WHERE layer = ? AND kind = 'postponed' GROUP BY topic", dict
+)
+"""How many documents of each topic are postponed in a layer."""
 
 seconds_by_assessor = Query[dict[str, list[float]]](
     """SELECT assessor, seconds FROM judgment_events

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
-from datetime import UTC, datetime
 from math import ceil
 from statistics import median
 from typing import Any
@@ -17,11 +16,11 @@ from cranfield.base.tables import Column, Number, Result, Table, facts_table, ta
 from cranfield.base.text import counted, moment, now
 from cranfield.judge import events as opinions
 from cranfield.judge import queue as rules
-from cranfield.judge.events import WITH_GRADE, Disagreement, Event, Kind
+from cranfield.judge.events import Disagreement, Event, Kind
 from cranfield.judge.queue import Assigned, Overlap, Probes
 from cranfield.judge.session import Case, Opinion
 from cranfield.store import Store, documents, events, judging, live_pools, pools
-from cranfield.store.judging import Draft, DraftState, Refusal
+from cranfield.store.judging import Draft, DraftState, Lease, Refusal
 from cranfield.workflows.judge.queue import TRY_LAYER, Pair, Source, choose_source
 from cranfield.workflows.judge.session import Judging, StoredSession, checked_name, session_over
 
@@ -285,7 +284,7 @@ class JudgingProgress(Result):
     topics: tuple[TopicProgress, ...]
     assessors: tuple[AssessorProgress, ...]
     refusals: tuple[Refusal, ...]
-    leases: tuple[tuple[str, str, str, str], ...]
+    leases: tuple[Lease, ...]
     seconds: float | None
     older: int = 0
     by: str = "topic"
@@ -308,13 +307,13 @@ class JudgingProgress(Result):
 
     def table(self) -> Table:
         """The rows by topic or assessor, what could not be judged, or what is out."""
-        records: dict[str, Sequence[Any]] = {
-            "topic": self.topics,
-            "assessor": self.assessors,
-            "cannot": self.refusals,
+        rows: dict[str, Iterable[tuple[Any, ...]]] = {
+            "topic": map(astuple, self.topics),
+            "assessor": map(astuple, self.assessors),
+            "cannot": map(astuple, self.refusals),
+            "lease": ((one.topic, one.document, one.assessor, one.until) for one in self.leases),
         }
-        rows = self.leases if self.by == "lease" else [astuple(one) for one in records[self.by]]
-        return table_of(_PROGRESS_COLUMNS[self.by], rows)
+        return table_of(_PROGRESS_COLUMNS[self.by], list(rows[self.by]))
 
     @property
     def remarks(self) -> Sequence[str]:  # type: ignore[override]
@@ -350,13 +349,11 @@ def judging_progress(
             queue = judging.PACKET
         source = choose_source(store, pool=pool, queue=queue, layer=layer)
         layer, assigned = source.layer, judging.assigned(store)
-        leases, last_seen = judging.live_leases(store, layer, moment=moment()), judging.last_seen(store)
+        last_seen, leases = judging.last_seen(store), judging.live_leases(store, layer, moment=moment())
         primaries = {one.topic: one.assessor for one in assigned if one.role == "primary"}
         named, leased = {one.assessor for one in assigned}, Counter(lease.topic for lease in leases)
-        postponed, counts = Counter[str](), {name: Counter[str]() for name in named}
-        for topic, name, kind, count in judging.answer_counts(store, layer):
-            postponed[topic] += count if kind == "postponed" else 0
-            counts.setdefault(name, Counter())["judged" if kind in WITH_GRADE else kind] += count
+        given = dict.fromkeys(named, (0, 0, 0)) | judging.answers_by_assessor(store, layer)
+        postponed = judging.postponed_by_topic(store, layer)
         topics, assessors = list[TopicProgress](), list[AssessorProgress]()
         for topic in source.topics():
             answers = judging.answers(store, layer, topic, assessor="")
@@ -369,20 +366,19 @@ def judging_progress(
                     documents=len(pairs),
                     judged=sum(bool(known.graded) or known.decided for _, known in pairs),
                     missing=missing,
-                    postponed=postponed[topic],
+                    postponed=postponed.get(topic, 0),
                     cannot=sum(known.refused for _, known in pairs),
                     leased=leased[topic],
                 )
             )
         seconds = judging.seconds_by_assessor(store, layer)
-        for name in sorted(counts):
+        for name in sorted(given):
             usual, left = median(seconds[name]) if seconds.get(name) else None, None
             if name in named:
                 roles = {topic: role for topic, role in source.roles(name).items() if role != "anyone"}
                 left = sum(source.count(topic, role, assessor=name).left for topic, role in roles.items())
             hours = None if usual is None or left is None else left * usual / _HOUR
-            given = counts[name]["judged"], counts[name]["cannot-judge"], counts[name]["postponed"]
-            assessors.append(AssessorProgress(name, *given, usual, left, hours, last_seen.get(name, "")))
+            assessors.append(AssessorProgress(name, *given[name], usual, left, hours, last_seen.get(name, "")))
         every = [value for values in seconds.values() for value in values]
         return JudgingProgress(
             source.pool.name if source.pool else queue,
@@ -390,15 +386,7 @@ def judging_progress(
             tuple(topics),
             tuple(assessors),
             tuple(judging.refusals(store, layer)),
-            tuple(
-                (
-                    one.topic,
-                    one.document,
-                    one.assessor,
-                    datetime.fromtimestamp(one.expires, UTC).isoformat("T", "seconds"),
-                )
-                for one in leases
-            ),
+            tuple(leases),
             median(every) if every else None,
             judging.older_than(store, layer=layer),
             by,
