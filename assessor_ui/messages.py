@@ -11,7 +11,7 @@ from typing import Literal
 from cranfield.base.errors import CranfieldError
 from cranfield.base.records import GradeScale
 from cranfield.base.text import counted, in_words, shortened, visible_line
-from cranfield.judge.session import Answer, Item, Saved, SearchHit, SessionProgress, TopicState
+from cranfield.judge.session import Answer, Item, Opinion, Saved, SearchHit, SessionProgress, TopicState
 
 Kind = Literal["saved", "undone", "trouble", "hint", "aside", "break"]
 
@@ -152,9 +152,9 @@ def graded(grade: int, scale: GradeScale, *, given_on: GradeScale | None = None)
     return (f"{grade} {visible_line(labels[grade])}" if grade in labels else str(grade)) + older
 
 
-def opinion(number: int, grade: int, scale: GradeScale, *, given_on: GradeScale | None = None) -> str:
-    """An opinion by a letter that stands for nobody."""
-    return f"{chr(ord('A') + number)}: {graded(grade, scale, given_on=given_on)}"
+def opinion(number: int, said: Opinion, scale: GradeScale) -> str:
+    """The grade of an opinion, after a letter that stands for nobody."""
+    return f"{chr(ord('A') + number)}: {graded(said.grade, scale, given_on=said.scale)}"
 
 
 def topic_progress(state: TopicState) -> str:

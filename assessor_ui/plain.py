@@ -350,7 +350,7 @@ class AdjudicationLines(Lines[Adjudication]):
                 self._say(visible(text.strip()))
         self._say(f"\n{reading.page.text.strip()}\n")
         for number, opinion in enumerate(self._session.opinions):
-            self._say(f"opinion {messages.opinion(number, opinion.grade, scale, given_on=opinion.scale)}")
+            self._say(f"opinion {messages.opinion(number, opinion, scale)}")
             if opinion.note:
                 self._say(f"  note: {visible(opinion.note)}")
             for piece in opinion.evidence:

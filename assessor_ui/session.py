@@ -16,6 +16,7 @@ from assessor_ui import messages
 from assessor_ui.messages import Notice
 from assessor_ui.page import Span
 from assessor_ui.reader import FAILURES, PAUSE, Reader
+from cranfield.base.records import Pair
 from cranfield.base.text import counted, shortened
 from cranfield.judge.session import HistoryEntry, Item, JudgingSession, Saved, SearchHit, SessionProgress, TopicState
 
@@ -57,7 +58,7 @@ class Session(Reader[Item]):
         )
         self.progress: SessionProgress | None = None
         self.waiting: tuple[TopicState, ...] = ()
-        self._taken_back: set[tuple[str, str]] = set()
+        self._taken_back: set[Pair] = set()
         self._aside: list[Draft] = []
         self.topic = ""
         """The topic that is being judged, or was last."""

@@ -247,7 +247,7 @@ class Opinions(HorizontalScroll, can_focus=False):
         await self.remove_children()
         columns = []
         for number, opinion in enumerate(deciding.opinions):
-            grade = messages.opinion(number, opinion.grade, deciding.scale, given_on=opinion.scale)
+            grade = messages.opinion(number, opinion, deciding.scale)
             parts = [Content.styled(grade, "bold $key")]
             if opinion.note.strip():
                 parts.append(Content(visible(opinion.note.strip())))

@@ -43,6 +43,9 @@ class Topic:
 
 HIGHEST_GRADE = 1000
 
+Pair = tuple[str, str]
+"""A topic and a document, by their ids."""
+
 MAIN = "main"
 """The layer of judgments that the official qrels are made from."""
 

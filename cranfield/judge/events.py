@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.base.records import MAIN, GradeScale
+from cranfield.base.records import MAIN, GradeScale, Pair
 from cranfield.base.text import stored_moment
 
 Kind = Literal["judged", "undone", "postponed", "cannot-judge", "adjudicated", "imported", "propagated", "noted"]
@@ -78,20 +78,19 @@ class Event:
     sequence: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class PairKey:
+class PairKey(NamedTuple):
     """What one standing answer is about: at most one counts for each of these."""
 
-    layer: str
     topic: str
     document: str
+    layer: str
     assessor: str
     adjudicated: bool = False
 
 
 def key_of(event: Event) -> PairKey:
     """What an event is about; a decision between assessors stands beside what its author judged themselves."""
-    return PairKey(event.layer, event.topic, event.document, event.assessor, event.kind == "adjudicated")
+    return PairKey(event.topic, event.document, event.layer, event.assessor, event.kind == "adjudicated")
 
 
 # From events to what counts now: the latest answer of each assessor that was not taken back.
@@ -163,7 +162,7 @@ def disagreements(
     scale: `relevant_from` gives for each version its lowest relevant grade; without it all is one scale. What is
     decided already is no dispute. A propagated grade is nobody's opinion, and answers to probes never stand.
     """
-    by_pair: dict[tuple[str, str], list[Event]] = {}
+    by_pair: dict[Pair, list[Event]] = {}
     for event in standing:
         by_pair.setdefault((event.topic, event.document), []).append(event)
     lowest, disputed = relevant_from or {}, []

@@ -12,9 +12,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from cranfield.base.errors import quoted
-from cranfield.base.records import Document, GradeScale, Topic
-
-Pair = tuple[str, str]
+from cranfield.base.records import Document, GradeScale, Pair, Topic
 
 
 @dataclass(frozen=True, slots=True)

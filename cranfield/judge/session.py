@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from cranfield.base.records import Document, GradeScale, Topic
+from cranfield.base.records import Document, GradeScale, Pair, Topic
 from cranfield.judge.events import Evidence
 
 HISTORY_LIMIT = 200
@@ -34,7 +34,7 @@ class Item:
     before: Answer | None = None
 
     @property
-    def pair(self) -> tuple[str, str]:
+    def pair(self) -> Pair:
         """The ids of topic and document."""
         return self.topic.id, self.document.id
 

@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from cranfield.base.errors import CollectionError
+from cranfield.base.records import Pair
 from cranfield.judge.events import Event, Evidence, PairKey, SourceKind, fold, key_of
 from cranfield.store.store import Query, Store, grouped, marks
 
@@ -62,14 +63,14 @@ def append_events(store: Store, events: Sequence[Event], *, now: str) -> list[Ev
         # Where there were events before, or one was taken back before it came (packets arrive in any order), the new
         # ones have to be folded in; everywhere else they are all there is.
         layers = list({key.layer for key in subjects})
-        query = f"""SELECT DISTINCT layer, topic, document, assessor FROM judgment_events
+        query = f"""SELECT DISTINCT topic, document, layer, assessor FROM judgment_events
                     WHERE sequence < ? AND layer IN ({marks(layers)})"""
         before = set(store.rows(query, first, *layers))
         query = f"SELECT undoes FROM judgment_events WHERE sequence < {first} AND undoes IN ({{}}) AND undoes <> ''"
         undone = {row[0] for row in store.among(query, [event.uuid for event in added])}
-        before |= {(one.layer, one.topic, one.document, one.assessor) for one in added if one.uuid in undone}
+        before |= {key_of(event)[:4] for event in added if event.uuid in undone}
         answers = fold(added)
-        fresh = [key for key in subjects if (key.layer, key.topic, key.document, key.assessor) not in before]
+        fresh = [key for key in subjects if key[:4] not in before]
         store.put("judgments", [_row(key, answers[key]) for key in fresh if key in answers])
     for key in subjects.keys() - set(fresh):
         project(store, key)
@@ -78,9 +79,8 @@ def append_events(store: Store, events: Sequence[Event], *, now: str) -> list[Ev
 
 def project(store: Store, key: PairKey) -> None:
     """Write what counts now for one pair and assessor, from its events, inside `store.write()`."""
-    where = [key.topic, key.document, key.layer, key.assessor, int(key.adjudicated)]
     own = "topic = ? AND document = ? AND layer = ? AND assessor = ? AND adjudicated = ?"
-    store.connection.execute(f"DELETE FROM judgments WHERE {own}", where)
+    store.connection.execute(f"DELETE FROM judgments WHERE {own}", key)
     event = fold(events_of_pair(store, key)).get(key)
     if event is not None:
         store.put("judgments", [_row(key, event)])
@@ -89,7 +89,7 @@ def project(store: Store, key: PairKey) -> None:
 def events_of_pair(store: Store, key: PairKey) -> list[Event]:
     """What one assessor did with one document, and the undoing of it, in the order it was recorded."""
     own = "topic = ? AND document = ? AND layer = ? AND assessor = ?"
-    found = {event.uuid: event for event in _read(store, own, key.topic, key.document, key.layer, key.assessor)}
+    found = {event.uuid: event for event in _read(store, own, *key[:4])}
     found |= {event.uuid: event for event in _read(store, f"undoes IN ({marks(found)}) AND undoes <> ''", *found)}
     return sorted(found.values(), key=lambda event: event.sequence)
 
@@ -99,9 +99,7 @@ def event_with_uuid(store: Store, uuid: str) -> Event | None:
     return next(_read(store, "uuid = ?", uuid), None)
 
 
-def latest_answers(
-    store: Store, layer: str, *, assessor: str, pair: tuple[str, str] | None = None
-) -> Iterator[Event]:
+def latest_answers(store: Store, layer: str, *, assessor: str, pair: Pair | None = None) -> Iterator[Event]:
     """What one assessor said last of each document, or of one, latest first, read as needed.
 
     The answer to a probe is the latest one to its document, though it never counts.
@@ -113,7 +111,7 @@ def latest_answers(
                WHERE assessor = ?1 AND layer = ?2 AND purpose = 'probe' AND kind IN ('judged', 'cannot-judge')
                  AND {NOT_UNDONE.format("probe")}{of_pair}
                ORDER BY 1 DESC"""
-    seen: set[tuple[str, str]] = set()
+    seen: set[Pair] = set()
     for sequence, *subject in store.each(said, assessor, layer, *(pair or ())):
         if tuple(subject) not in seen:
             seen.add((subject[0], subject[1]))
@@ -127,7 +125,7 @@ def events(store: Store, *, up_to: int | None = None, layers: Sequence[str] = ()
     return _read(store, f"1{limit}{only} ORDER BY sequence", *layers)
 
 
-def standing(store: Store, *, layers: Sequence[str] = (), pair: tuple[str, str] | None = None) -> list[Event]:
+def standing(store: Store, *, layers: Sequence[str] = (), pair: Pair | None = None) -> list[Event]:
     """The events that count now, of some layers or all, of one document or all, as they were recorded."""
     only = f" AND layer IN ({marks(layers)})" if layers else ""
     only += " AND topic = ? AND document = ?" if pair else ""
@@ -156,8 +154,7 @@ def projection_faults(store: Store) -> list[str]:
 
 
 def _row(key: PairKey, event: Event) -> tuple[object, ...]:
-    where = (key.topic, key.document, key.layer, key.assessor, int(key.adjudicated))
-    return (*where, event.kind, event.grade, event.scale, event.guidelines, event.sequence)
+    return (*key, event.kind, event.grade, event.scale, event.guidelines, event.sequence)
 
 
 def _values(event: Event) -> list[object]:
@@ -219,7 +216,7 @@ primary_assessors = Query[dict[str, list[str]]](
 """Topic -> its primary assessors."""
 
 
-def pooled_documents(store: Store, *, pool: str = "", passed_over: bool = False) -> list[tuple[str, str]]:
+def pooled_documents(store: Store, *, pool: str = "", passed_over: bool = False) -> list[Pair]:
     """The different (topic, document) that are to be judged: in one pool or in all, or found by searching.
 
     Those that a draw has `passed_over` are in the pools too, but not to be judged.
@@ -242,7 +239,7 @@ def versions_used(store: Store, events: Sequence[int]) -> tuple[dict[int, int], 
     return counts
 
 
-disputed_pairs = Query[list[tuple[str, str]]](
+disputed_pairs = Query[list[Pair]](
     """SELECT topic, document FROM judgments JOIN scales ON version = scale
        WHERE layer = ? AND grade IS NOT NULL AND kind <> 'propagated'
        GROUP BY topic, document HAVING max(adjudicated) = 0
@@ -304,16 +301,11 @@ def probe_answers(store: Store, layers: Sequence[str]) -> list[tuple[str, Graded
     return [(name, (bool(first), before), (bool(again), now)) for name, first, before, again, now in rows]
 
 
-answered_pairs = Query[set[tuple[str, str]]]("SELECT DISTINCT topic, document FROM judgments WHERE layer = ?", set)
+answered_pairs = Query[set[Pair]]("SELECT DISTINCT topic, document FROM judgments WHERE layer = ?", set)
 """The (topic, document) that have a standing answer in a layer, with a grade or without."""
 
 
 # What assessors found by searching: part of what is judged, beside the pools.
-
-
-def add_found(store: Store, topic: str, document: str, *, assessor: str, words: str, now: str) -> None:
-    """Record a find inside `store.write()`; what was found before stays as it is."""
-    store.put("found_documents", [(topic, document, assessor, words, now)], existing="OR IGNORE")
 
 
 class Found(NamedTuple):
@@ -324,6 +316,11 @@ class Found(NamedTuple):
     assessor: str
     words: str
     found: str
+
+
+def add_found(store: Store, *found: Found) -> None:
+    """Record finds inside `store.write()`; what was found before stays as it is."""
+    store.put("found_documents", found, existing="OR IGNORE")
 
 
 def finds(store: Store, topic: str = "") -> list[Found]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple, TypeVar
 
 from cranfield.base.errors import CollectionError, CranfieldError, InputError, UnknownName, quoted
+from cranfield.base.records import Pair
 from cranfield.judge.queue import NOTHING, Answers, Assigned, Overlap, Probes, Tried
 from cranfield.store.events import NOT_UNDONE
-from cranfield.store.store import Query, Store, column, first, grouped, records, value
+from cranfield.store.store import Query, Store, column, first, grouped, nothing, records, value
 
 Plan = TypeVar("Plan", Overlap, Probes)
 Record = TypeVar("Record")
@@ -146,8 +147,7 @@ refused_topics = Query[dict[str, str]](
 # Leases: who has which document before him now, and until when. Times are seconds since 1970.
 
 
-@dataclass(frozen=True)
-class Lease:
+class Lease(NamedTuple):
     """One document before one assessor, in one session."""
 
     layer: str
@@ -165,7 +165,7 @@ class Lease:
 
 def put_lease(store: Store, lease: Lease) -> None:
     """Give or renew a lease, inside `store.write()`."""
-    store.put("leases", [astuple(lease)], existing="OR REPLACE")
+    store.put("leases", [lease], existing="OR REPLACE")
 
 
 def live_leases(store: Store, layer: str, *, topic: str = "", document: str = "", moment: float) -> list[Lease]:
@@ -177,15 +177,14 @@ def live_leases(store: Store, layer: str, *, topic: str = "", document: str = ""
     return [Lease(*row) for row in store.rows(query, layer, *filter(None, names.values()), moment)]
 
 
-def release_leases(store: Store, session: str, *, pair: tuple[str, str] | None = None) -> None:
+def release_leases(store: Store, session: str, *, pair: Pair | None = None) -> None:
     """Give back one document that a session has, or everything, inside `store.write()`."""
     only, values = ("", []) if pair is None else (" AND topic = ? AND document = ?", list(pair))
     store.connection.execute(f"DELETE FROM leases WHERE session = ?{only}", [session, *values])
 
 
-def forget_expired(store: Store, *, moment: float) -> None:
-    """Remove leases that have run out, inside `store.write()`."""
-    store.connection.execute("DELETE FROM leases WHERE expires <= ?", [moment])
+forget_expired = Query[None]("DELETE FROM leases WHERE expires <= ?", nothing)
+"""Remove the leases that had run out at a moment."""
 
 
 # Assignments: who judges which topics, and what is planned for all of them.
@@ -320,7 +319,7 @@ queue_documents = Query[list[tuple[str, int]]](
 )
 """(document, position) of one topic of a queue."""
 
-settled_pairs = Query[list[tuple[str, str]]](
+settled_pairs = Query[list[Pair]](
     """SELECT topic, document FROM queue_entries JOIN queues ON number = queue WHERE purpose = 'settle'
        EXCEPT SELECT topic, document FROM pool_entries""",
     lambda rows: [(row[0], row[1]) for row in rows],

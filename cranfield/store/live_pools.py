@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass
 from hashlib import sha256
 
-from cranfield.base.records import MAIN
-from cranfield.store.store import Query, Store, column, value
+from cranfield.base.records import MAIN, Pair
+from cranfield.store.store import Query, Store, column, nothing, value
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class StandingAnswer:
     event: int
 
 
-def choices(store: Store, pool: int, *, after: int = 0, pair: tuple[str, str] | None = None) -> list[RecordedChoice]:
+def choices(store: Store, pool: int, *, after: int = 0, pair: Pair | None = None) -> list[RecordedChoice]:
     """The choices of a pool in the order they were made; of one topic and document, that which brought it."""
     query = """SELECT number, topic, document, step, reason, version, known, elsewhere, chosen, hash
                FROM pool_choices WHERE pool = ? AND number > ?"""
@@ -107,18 +107,15 @@ def record_end(store: Store, pool: int, end: RecordedEnd) -> None:
     store.put("pool_ends", [(pool, *astuple(end))], existing="OR IGNORE")
 
 
-def forget_end(store: Store, pool: int, topic: str) -> None:
-    """Take back an end, inside `store.write()`: a judgment has changed, or later runs came."""
-    store.connection.execute("DELETE FROM pool_ends WHERE pool = ? AND topic = ? AND final = 0", [pool, topic])
+forget_end = Query[None]("DELETE FROM pool_ends WHERE pool = ? AND topic = ? AND final = 0", nothing)
+"""Take back the end of a topic of a pool: a judgment has changed, or later runs came."""
 
-
-def count_in_stratum(store: Store, pool: int, topic: str, stratum: tuple[int, str], *, more: int, drawn: int) -> None:
-    """Count more documents in a stratum (step, name) of a topic, and those of them that were drawn."""
-    store.connection.execute(
-        """INSERT INTO pool_strata VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
-           SET population = population + excluded.population, drawn = drawn + excluded.drawn""",
-        [pool, topic, *stratum, more, drawn],
-    )
+count_in_stratum = Query[None](
+    """INSERT INTO pool_strata VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+       SET population = population + excluded.population, drawn = drawn + excluded.drawn""",
+    nothing,
+)
+"""Count more documents in a stratum of a pool (topic, step, name), and those of them that were drawn."""
 
 
 last_position = Query[int]("SELECT coalesce(max(position), 0) FROM pool_entries WHERE pool = ? AND topic = ?", value)
@@ -136,7 +133,7 @@ def standing_answers(store: Store, topic: str, documents: Iterable[str] | None =
     return [StandingAnswer(row[0], bool(row[1]), *row[2:]) for row in rows]
 
 
-def touched(store: Store, *, after: tuple[int, str]) -> set[tuple[str, str]] | None:
+def touched(store: Store, *, after: tuple[int, str]) -> set[Pair] | None:
     """The (topic, document) that something happened to after an event; an undo touches what it undoes.
 
     None where the event is not there with its UUID (what was read was rolled back since): all must be looked at.

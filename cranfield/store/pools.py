@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from cranfield.base.errors import RESTORE, CollectionError, check_known, quoted
+from cranfield.base.records import Pair
 from cranfield.pool.plan import parse_stored
 from cranfield.pool.pool import Contribution, Duplicate, Entry, Pool, Source, Stratum
 from cranfield.runs.columns import named, running_sum
@@ -451,9 +452,6 @@ def _contributions(
 
 
 # From which stratum of a sample each pooled document comes.
-
-Pair = tuple[str, str]
-"""A topic and a document."""
 
 
 def sampled_strata(store: Store) -> tuple[dict[Pair, str], dict[Pair, str]] | None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from cranfield.base.errors import InputError, Problem, UnknownName, quoted
 from cranfield.runs import encoding as encoded
 from cranfield.runs.run import Run
-from cranfield.store.store import Query, Store, first, marks
+from cranfield.store.store import Query, Store, first, marks, nothing
 
 Role = Literal["contributing", "new"]
 IdKind = Literal["topic", "document"]
@@ -124,12 +124,10 @@ def decoded(store: Store, facts: RunFacts, tables: tuple[pa.Array, pa.Array]) ->
     return encoded.from_coded(coded, *tables, tag=facts.name, order=facts.ordered_by)  # type: ignore[arg-type]
 
 
-def withdraw(store: Store, name: str, *, because: str, now: str) -> None:
-    """Mark a run as withdrawn inside `store.write()`; nothing is deleted."""
-    store.connection.execute(
-        "UPDATE runs SET withdrawn = ?, withdrawn_because = ? WHERE name = ? AND withdrawn IS NULL",
-        [now, because, name],
-    )
+withdraw = Query[None](
+    "UPDATE runs SET withdrawn = ?, withdrawn_because = ? WHERE name = ? AND withdrawn IS NULL", nothing
+)
+"""Mark a run as withdrawn, now and for a reason; nothing is deleted."""
 
 
 def ids(store: Store) -> tuple[pa.Array, pa.Array]:

@@ -259,6 +259,10 @@ def value(rows: list[Any]) -> Any:
     return rows[0][0] if rows else None
 
 
+def nothing(rows: list[Any]) -> None:
+    """What a statement gives that only writes, inside `write()`."""
+
+
 def records(kind: Callable[..., Shape]) -> Callable[[list[Any]], list[Shape]]:
     """Each row as a record, its columns in the order of the fields."""
     return lambda rows: list(starmap(kind, rows))

@@ -15,7 +15,7 @@ from cranfield.qrels.qrels import BESIDE
 from cranfield.qrels.reading import read_qrels
 from cranfield.runs.reading import read_rows
 from cranfield.runs.run import ranked
-from cranfield.store.events import add_found, append_events
+from cranfield.store.events import Found, add_found, append_events
 from cranfield.store.store import Store
 from cranfield.workflows.qrels import UNEVEN, Qrels, Selection, qrels_for, scoring_warnings
 
@@ -104,7 +104,7 @@ def test_estimates_are_those_of_the_exported_file(sampled: Store, tmp_path: Path
 
 def test_what_somebody_went_for_stands_for_itself_alone(sampled: Store):
     with sampled.write():
-        add_found(sampled, "t1", "d20", assessor="ana", words="soup", now=NOW)
+        add_found(sampled, Found("t1", "d20", "ana", "soup", NOW))
         append_events(sampled, [judged("d20", 3), judged("d04", 3), judged("d30", 1)], now=NOW)
     found = strata_of(qrels_for(sampled, None, Selection(unjudged=True)))
     assert {name: stratum for name, stratum in found.items() if stratum == BESIDE} == {

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.base.errors import InputError, check_known
-from cranfield.base.records import MAIN
+from cranfield.base.records import MAIN, Pair
 from cranfield.base.tables import Column, Number, Result, Table, table_of
 from cranfield.base.text import counted
 from cranfield.judge import agreement as coefficients
@@ -273,7 +273,7 @@ def agreement_report(
 
 def agreement_with_people(store: Store, layer: str) -> Compared | None:
     """Compare the grades of a layer with those of people, merged, where both have one; None: nowhere."""
-    merged: list[dict[tuple[str, str], Graded]] = []
+    merged: list[dict[Pair, Graded]] = []
     for one in (MAIN, layer):
         opinions, found = qrels_workflow.merged_now(store, qrels_workflow.Selection(layers=(one,)))
         relevant = merge.binary_by_scale(opinions, found, live_pools.thresholds(store)).grades.tolist()

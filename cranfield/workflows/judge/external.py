@@ -17,10 +17,10 @@ from uuid import uuid4
 
 from cranfield.base.errors import LINES_KEPT, InputError, Problem, UsageError, check_known, quoted
 from cranfield.base.files import Progress, silent
-from cranfield.base.records import MAIN
+from cranfield.base.records import MAIN, Pair
 from cranfield.base.tables import Result, Table
 from cranfield.base.text import counted, moment, now, shortened
-from cranfield.judge.external import Label, Pair, label_from, question
+from cranfield.judge.external import Label, label_from, question
 from cranfield.judge.queue import draw
 from cranfield.store import Store, documents, events
 from cranfield.store.pools import facts_of_pool

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from cranfield.base.errors import InputError, UsageError, check_known, quoted
-from cranfield.base.records import MAIN, Topic
+from cranfield.base.records import MAIN, Pair, Topic
 from cranfield.base.tables import Column, Number, Result, Table, facts_table, table_of
 from cranfield.base.text import counted, moment, now
 from cranfield.judge import events as opinions
@@ -21,7 +21,7 @@ from cranfield.judge.queue import Assigned, Overlap, Probes
 from cranfield.judge.session import Case, Opinion
 from cranfield.store import Store, documents, events, judging, live_pools, pools
 from cranfield.store.judging import Draft, DraftState, Lease, Refusal
-from cranfield.workflows.judge.queue import TRY_LAYER, Pair, Source, choose_source
+from cranfield.workflows.judge.queue import TRY_LAYER, Source, choose_source
 from cranfield.workflows.judge.session import Judging, StoredSession, checked_name, session_over
 
 Hint = Callable[[str], str]

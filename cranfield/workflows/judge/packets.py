@@ -9,14 +9,14 @@ from uuid import uuid4
 
 from cranfield._version import __version__
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, check_known, quoted
-from cranfield.base.records import Document, Topic
+from cranfield.base.records import Document, Pair, Topic
 from cranfield.base.tables import Changed, Result, Table, table_of
 from cranfield.base.text import counted, moment, now
 from cranfield.judge.events import Event, Kind, faults_of, fold
 from cranfield.store import Store, create_store, documents, events, judging, open_store
 from cranfield.store.events import Found
 from cranfield.store.judging import PACKET, Lease, PacketFacts, Queued
-from cranfield.workflows.judge.queue import Pair, choose_source
+from cranfield.workflows.judge.queue import choose_source
 from cranfield.workflows.judge.session import checked_name
 
 DAYS = 14.0
@@ -259,9 +259,7 @@ def merge_packet(store: Store, path: Path) -> MergedPacket:
         conflicts = tuple(_conflicts(store, fresh, known, other_topics))
         events.append_events(store, fresh, now=now())
         pooled = set(events.pooled_documents(store)) if finds else set()
-        for topic, document, assessor, words, when in finds:
-            if (topic, document) not in pooled:
-                events.add_found(store, topic, document, assessor=assessor, words=words, now=when)
+        events.add_found(store, *(find for find in finds if find[:2] not in pooled))
         if facts is not None:
             judging.release_leases(store, facts.session)
     names = tuple(sorted({event.assessor for event in fresh}))

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Literal
 
-from cranfield.base.records import MAIN
+from cranfield.base.records import MAIN, Pair
 from cranfield.base.registry import deferred
 from cranfield.judge import queue as rules
 from cranfield.judge.queue import Answers, Count, Entry, Order, Overlap, Role, State
@@ -21,9 +21,6 @@ from cranfield.store.pools import PoolFacts
 
 with deferred:
     from cranfield.workflows.pool import live
-
-Pair = tuple[str, str]
-"""A topic and a document."""
 
 TRY_LAYER = "try"
 """Where the judgments of draft topics go: never into the qrels."""

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from cranfield.base.errors import InputError, UnknownName, UsageError, check_known, quoted
-from cranfield.base.records import Document, GradeScale, Topic
+from cranfield.base.records import Document, GradeScale, Pair, Topic
 from cranfield.base.text import moment, now, start_of_today
 from cranfield.judge import queue as rules
 from cranfield.judge.events import WITH_GRADE, Event, Evidence, Kind
@@ -28,7 +28,8 @@ from cranfield.judge.session import (
     TopicState,
 )
 from cranfield.store import Store, documents, events, judging
-from cranfield.workflows.judge.queue import LeasedEntry, Pair, Queue, Source, choose_source
+from cranfield.store.events import Found
+from cranfield.workflows.judge.queue import LeasedEntry, Queue, Source, choose_source
 
 LEASE_SECONDS = 600.0
 """How long a document is an assessor's before others may have it, unless the lease is renewed."""
@@ -109,7 +110,7 @@ def session_over(
     alike = [other for other, kind in known.items() if kind == "person" and other.casefold() == name.casefold()]
     with store.write():
         events.add_assessor(store, name, now=now())
-        judging.forget_expired(store, moment=clock())
+        judging.forget_expired(store, clock())
     queue = Queue(source, assessor=name, session=uuid4().hex, lease_seconds=lease_seconds, clock=clock)
     return StoredSession(queue, like_named=[] if name in known else alike)
 
@@ -419,7 +420,7 @@ class StoredSession(Judging):
                 one.document == document and one.purpose != "search" for one in source.find_entries(topic)
             )
             if source.purpose != "try" and not pooled:
-                events.add_found(self._store, topic, document, assessor=self.assessor, words=words, now=now())
+                events.add_found(self._store, Found(topic, document, self.assessor, words, now()))
             until = queue.lease(LeasedEntry(topic, entry, 1, 1, answers)).until
         if queue.loaded(topic):
             queue.current = queue.load(topic)

@@ -261,7 +261,7 @@ class Refiller:
                 stratum, chance = known.story(numbers[-1])
                 probability = None if chance != chance else chance
                 entries.append((topic, one.document, position, one.step, stratum.name, probability, loaded.version))
-                live_pools.count_in_stratum(store, number, topic, (stratum.step, stratum.name), more=1, drawn=1)
+                live_pools.count_in_stratum(store, number, topic, stratum.step, stratum.name, 1, 1)
                 ranks += [(topic, one.document, run, rank) for run, rank in candidates.ranks_of(one.document)]
             pools.add_content(store, number, "pool_entries", entries)
             pools.add_content(store, number, "pool_ranks", ranks)
@@ -279,6 +279,6 @@ class Refiller:
             key = stratum.step, stratum.name
             pools.add_content(store, number, "pool_undrawn", [(topic, document, *key) for document in documents])
             if documents:
-                live_pools.count_in_stratum(store, number, topic, key, more=len(documents), drawn=0)
+                live_pools.count_in_stratum(store, number, topic, *key, len(documents), 0)
         end = RecordedEnd(topic, rule, loaded.version, loaded.seen[0], bool(later), now())
         live_pools.record_end(store, number, end)

@@ -220,7 +220,7 @@ class Runs:
         with self._store.write():
             for name in names:
                 stored.find(self._store, name)
-                stored.withdraw(self._store, name, because=because.strip(), now=now())
+                stored.withdraw(self._store, now(), because.strip(), name)
 
     def make(
         self,
