@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar, TypeVar
 
@@ -75,11 +75,11 @@ def themes() -> list[Theme]:
     return made
 
 
-def theme_named(wish: str, environment: Mapping[str, str] | None = None) -> str:
+def theme_named(wish: str) -> str:
     """The theme for `dark`, `light` or `auto`; auto is light where the terminal says that it is (COLORFGBG)."""
     if wish in ("dark", "light"):
         return DARK if wish == "dark" else LIGHT
-    background = (os.environ if environment is None else environment).get("COLORFGBG", "").rpartition(";")[2]
+    background = os.environ.get("COLORFGBG", "").rpartition(";")[2]
     return LIGHT if background in ("7", "15") else DARK
 
 

@@ -358,6 +358,13 @@ class AdjudicationLines(Lines[Adjudication]):
         self._say_grades()
 
 
+def run(session: Session | Adjudication, lines: TextIO, out: TextIO) -> int:
+    """Let somebody judge or adjudicate line by line; give the exit status."""
+    if isinstance(session, Session):
+        return JudgingLines(session, lines, out).run()
+    return AdjudicationLines(session, lines, out).run()
+
+
 def _title(line: SearchHit | HistoryEntry) -> str:
     """The title in a list: one that is a whole first paragraph is cut."""
     return visible_line(shortened(line.title, LONGEST_TITLE))

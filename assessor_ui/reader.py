@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, Literal, TypeVar
@@ -95,27 +95,24 @@ class Marker:
     def moved(self, move: Move) -> Marker:
         """The marker after one step; at the edge of the text it stays."""
         start, end = self.span
-        ends = [span[1] for span in (self.words if move.startswith("word") else self.sentences)]
         starts = [span[0] for span in self.words]
+        ends = [span[1] for span in (self.words if move.startswith("word") else self.sentences)]
         match move:
             case "next" | "previous":
                 here = index_at(self.sentences, start) + (1 if move == "next" else -1)
                 start, end = self.sentences[min(max(here, 0), len(self.sentences) - 1)]
-            case "more":
-                end = ends[min(bisect_right(ends, end), len(ends) - 1)]
+            case "more" | "word more":
+                end = min((place for place in ends if place > end), default=end)
             case "less":
                 end = max((place for place in ends if start < place < end), default=end)
-            case "word more":
-                end = ends[bisect_right(ends, end)] if ends and ends[-1] > end else end
             case "word less":
-                within = ends[bisect_right(ends, start) : bisect_right(ends, end)]
+                # A last word that ends before its full stop is left out with it.
+                within = [place for place in ends if start < place <= end]
                 end = within[-2] if len(within) > 1 else end
             case "start later":
-                later = bisect_right(starts, start)
-                start = starts[later] if later < len(starts) and starts[later] < end else start
+                start = min((place for place in starts if start < place < end), default=start)
             case "start earlier":
-                earlier = bisect_left(starts, start) - 1
-                start = starts[earlier] if earlier >= 0 else start
+                start = max((place for place in starts if place < start), default=start)
         return replace(self, span=(start, end))
 
 

@@ -17,7 +17,7 @@ from cranfield.cli import console
 from cranfield.cli.console import COLLECTION, Assessor, Collection, Format, name_of_assessor, removed
 
 with deferred:
-    from assessor_ui import adjudication as adjudication_interface
+    from assessor_ui import adjudication
     from assessor_ui import app as interface
     from assessor_ui import plain as plain_interface
     from assessor_ui import session as interface_session
@@ -37,6 +37,12 @@ Layers = Annotated[
     list[str] | None, Option("--layer", help="A layer; repeatable, earlier layers take precedence. [default: main]")
 ]
 Pool = Annotated[str, Option(help="The pool. [default: the latest]")]
+Queue = Annotated[str, Option(help="A queue instead of a pool.")]
+Order = Annotated[
+    Literal["plan", "id", "random", "cluster"],
+    Option(help="Order of the documents of a topic: as pooled, by id, random, or near-duplicates together."),
+]
+OrderSeed = Annotated[int, Option(min=0, help="Seed of the random order.")]
 Topics = Annotated[list[str] | None, Option("--topic", help="Only this topic; repeatable.")]
 Plain = Annotated[
     bool,
@@ -77,11 +83,8 @@ def judge(
     pool: Pool = "",
     queue: Annotated[str, Option(help="Judge a queue, such as a top-up or the documents of settle.")] = "",
     layer: Annotated[str, Option(help="Layer of the judgments. [default: main]")] = "",
-    order: Annotated[
-        Literal["plan", "id", "random", "cluster"],
-        Option(help="Order of the documents of a topic: as pooled, by id, random, or near-duplicates together."),
-    ] = "plan",
-    seed: Annotated[int, Option(min=0, help="Seed of the random order.")] = 0,
+    order: Order = "plan",
+    seed: OrderSeed = 0,
     rejudge: Annotated[
         bool, Option("--rejudge", help="Judge again what you judged under an older scale or older guidelines.")
     ] = False,
@@ -122,10 +125,12 @@ def refuse_without_terminal(*, plain: bool) -> None:
         raise UsageError("the assessor interface needs a terminal; without one, use --plain")
 
 
-def run_interface(session: "interface_session.Session", *, plain: bool, theme: str = "auto") -> int:
-    """Let somebody judge, on the screen or line by line; give the exit status."""
+def run_interface(
+    session: "interface_session.Session | adjudication.Adjudication", *, plain: bool, theme: str = "auto"
+) -> int:
+    """Let somebody judge or adjudicate, on the screen or line by line; give the exit status."""
     if plain:
-        return plain_interface.JudgingLines(session, sys.stdin, sys.stdout).run()
+        return plain_interface.run(session, sys.stdin, sys.stdout)
     return interface.run(session, theme=theme)
 
 
@@ -190,7 +195,7 @@ def progress(
         Option(help="By topic, by assessor, documents that cannot be judged with reasons, or leased documents."),
     ] = "topic",
     pool: Pool = "",
-    queue: Annotated[str, Option(help="A queue instead of a pool.")] = "",
+    queue: Queue = "",
     layer: Annotated[str, Option(help="The layer. [default: main]")] = "",
     format: Format = "table",
 ) -> None:
@@ -265,11 +270,9 @@ def packet(
     collection: Collection = COLLECTION,
     topic: Topics = None,
     pool: Pool = "",
-    queue: Annotated[str, Option(help="A queue instead of a pool.")] = "",
-    order: Annotated[
-        Literal["plan", "id", "random", "cluster"], Option(help="Order of the documents of a topic.")
-    ] = "plan",
-    seed: Annotated[int, Option(min=0, help="Seed of the random order.")] = 0,
+    queue: Queue = "",
+    order: Order = "plan",
+    seed: OrderSeed = 0,
     days: Annotated[
         float, Option(min=0, max=365, help="Days for which the documents are reserved for the assessor; 0: none.")
     ] = 14,
@@ -382,11 +385,7 @@ def adjudicate(
         console.say(f"{counted(len(session), 'case')} open")
         if len(session):
             refuse_without_terminal(plain=plain)
-            deciding = adjudication_interface.Adjudication(session)
-            if plain:
-                status = plain_interface.AdjudicationLines(deciding, sys.stdin, sys.stdout).run()
-            else:
-                status = interface.run(deciding)
+            status = run_interface(adjudication.Adjudication(session), plain=plain)
         left = len(session)
     if left:
         console.say(f"{counted(left, 'case')} left")

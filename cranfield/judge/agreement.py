@@ -128,9 +128,7 @@ def agreement(labels: Labels, *, rng: np.random.Generator, draws: int = DRAWS) -
     return sorted(estimates, key=lambda one: list(COEFFICIENTS).index(one.coefficient))
 
 
-def agreement_of_two(
-    table: NDArray[np.int64], steps: Steps, *, rng: np.random.Generator, draws: int = DRAWS
-) -> list[Estimate]:
+def agreement_of_two(table: Codes, steps: Steps, *, rng: np.random.Generator, draws: int = DRAWS) -> list[Estimate]:
     """The coefficients for two assessors, from the table of their grades (first by rows, second by columns)."""
     size = len(steps.grades)
 
@@ -149,14 +147,14 @@ def agreement_of_two(
     return sorted(estimates, key=lambda one: list(COEFFICIENTS).index(one.coefficient))
 
 
-def pooled_confusion(labels: Labels) -> NDArray[np.int64]:
+def pooled_confusion(labels: Labels) -> Codes:
     """Count all pairs of opinions on the same item by their two grades, the lower one by rows."""
     patterns, times = _kinds(labels.counts)
     pairs = coincidences(patterns, times)
     return np.rint(np.triu(pairs) - np.diag(np.diag(pairs)) / 2).astype(np.int64)
 
 
-def by_pair(labels: Labels) -> Iterator[tuple[str, str, NDArray[np.int64]]]:
+def by_pair(labels: Labels) -> Iterator[tuple[str, str, Codes]]:
     """(assessor, assessor, table) for all who judged something in common.
 
     The table counts the items that both judged, by the grade of the first (rows) and of the second.

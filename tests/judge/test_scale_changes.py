@@ -163,7 +163,7 @@ def test_a_case_shows_each_opinion_on_its_own_scale(changed: Store):
     assert case is not None
     assert case.document.id == "d20"
     assert len(bench) == 1
-    spoken = {messages.opinion(0, one.grade, bench.scale, given_on=one.scale) for one in case.opinions}
+    spoken = {messages.opinion(0, one, bench.scale) for one in case.opinions}
     assert spoken == {"A: 1 marginal (older scale)", "A: 1 yes"}
 
 

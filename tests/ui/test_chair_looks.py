@@ -102,9 +102,13 @@ def contrast(one: str, other: str) -> float:
     return (lighter + 0.05) / (darker + 0.05)
 
 
-def test_a_light_terminal_gets_the_light_theme():
-    assert theme_named("auto", {"COLORFGBG": "0;15"}) == LIGHT
-    assert theme_named("auto", {"COLORFGBG": "15;0"}) == theme_named("auto", {}) == DARK
+def test_a_light_terminal_gets_the_light_theme(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("COLORFGBG", raising=False)
+    assert theme_named("auto") == DARK
+    monkeypatch.setenv("COLORFGBG", "15;0")
+    assert theme_named("auto") == DARK
+    monkeypatch.setenv("COLORFGBG", "0;15")
+    assert theme_named("auto") == LIGHT
     assert (theme_named("light"), theme_named("dark")) == (LIGHT, DARK)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations_with_replacement
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.base.errors import InputError, check_known
 from cranfield.base.records import MAIN, Pair
@@ -33,13 +33,19 @@ TAU_RULE = 0.9
 
 _OF_TWO = ("raw", "positive", "kappa", "kappa-quadratic", "alpha-ordinal")
 _OF_SEVERAL = ("raw", "positive", "fleiss", "alpha-ordinal")
-_WIDE = {
-    "pair": (("first", "second"), "Pairs of assessors"),
-    "topic": (("topic",), "Topics"),
-    "time": (("from", "to"), "Over time"),
-    "probes": (("assessor",), "Consistency probes: first grade and the grade when the document was shown again"),
+_SHIFT = "shift: mean difference of the grades, second minus first"
+_DRIFT = "a share of relevant documents that rises or falls steadily suggests that the standard of judging drifted"
+_WIDE: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
+    "pair": (("first", "second"), "Agreement of each pair of assessors", (_SHIFT,)),
+    "topic": (("topic",), "Agreement by topic", ()),
+    "time": (("from", "to"), "Agreement over time", (_DRIFT,)),
+    "probes": (
+        ("assessor",),
+        "Self-agreement: the same document judged again by the same assessor",
+        (_SHIFT,),
+    ),
 }
-"""By what a table names its rows, and its caption."""
+"""By what a table names its rows, its caption and its notes."""
 _LONG: tuple[Column | str, ...] = (
     *("of", "and", "coefficient"),
     *(Number(name, digits=3) for name in ("value", "low", "high")),
@@ -58,9 +64,9 @@ class Compared:
     first: str
     second: str
     estimates: tuple[coefficients.Estimate, ...]
-    table: npt.NDArray[np.int64] | None = None
-    shift: float = float("nan")
-    share_relevant: float = float("nan")
+    table: coefficients.Codes | None = None
+    shift: float = np.nan
+    share_relevant: float = np.nan
 
 
 @dataclass(frozen=True)
@@ -74,7 +80,7 @@ class AgreementReport(Result):
 
     steps: coefficients.Steps
     overall: Compared
-    confusion: npt.NDArray[np.int64]
+    confusion: coefficients.Codes
     pairs: tuple[Compared, ...]
     topics: tuple[Compared, ...]
     periods: tuple[Compared, ...]
@@ -107,22 +113,16 @@ class AgreementReport(Result):
 
     def table(self) -> Table:
         """One row per coefficient, with its interval, or per pair of grades: for data formats."""
-        by = self.by or "overall"
-        if by == "confusion":
-            grades = self.steps.names
-            rows = [
-                (low, high, int(self.confusion[row, column]))
-                for row, low in enumerate(grades)
-                for column, high in enumerate(grades)
-                if row <= column
-            ]
+        if self.by == "confusion":
+            grades = combinations_with_replacement(enumerate(self.steps.names), 2)
+            rows = [(low, high, int(self.confusion[row, column])) for (row, low), (column, high) in grades]
             return table_of(["grade", "other", "pairs"], rows, caption="Pairs of opinions by grade")
-        return estimates_table(self.compared(by))
+        return estimates_table((self.overall,) if self.by in (None, "overall") else self.compared[self.by])
 
-    def compared(self, kind: str) -> tuple[Compared, ...]:
-        """What one of the tables compares."""
-        kinds = {"pair": self.pairs, "topic": self.topics, "time": self.periods, "probes": self.probes}
-        return (self.overall,) if kind == "overall" else kinds[kind]
+    @property
+    def compared(self) -> dict[str | None, tuple[Compared, ...]]:
+        """What each of the wide tables compares."""
+        return {"pair": self.pairs, "topic": self.topics, "time": self.periods, "probes": self.probes}
 
     def tables(self) -> Iterable[Table]:
         """The tables for people."""
@@ -146,20 +146,13 @@ class AgreementReport(Result):
         if self.by is None and self.effect is not None:
             yield effect_table(self.effect)
 
-    def wide_table(
-        self,
-        kind: str,
-        *,
-        caption: str = "",
-        notes: Sequence[str] | None = None,
-        names: Mapping[str, str] | None = None,
-    ) -> Table:
+    def wide_table(self, kind: str, *, names: Mapping[str, str] | None = None) -> Table:
         """One row per pair, topic or stretch of time, with a column per coefficient; `names` replace assessors'."""
-        head, usual = _WIDE[kind]
+        head, caption, notes = _WIDE[kind]
         of_two = kind in ("pair", "probes")
         shown = _OF_TWO if of_two else _OF_SEVERAL
         rows = []
-        for one in self.compared(kind):
+        for one in self.compared[kind]:
             labels = [one.first, one.second][: len(head)]
             if kind == "time":
                 labels = [moment[:16] for moment in one.second.split("/")]
@@ -169,14 +162,10 @@ class AgreementReport(Result):
             items = max((each.items for each in one.estimates), default=0)
             last = one.shift if of_two else one.share_relevant
             rows.append((*labels, items, *(known.get(name) for name in shown), last))
-        columns = [*map(Column, head), Number("items")]
-        columns += [Number(name, digits=3) for name in shown]
-        if of_two:
-            columns.append(Number("shift", digits=3))
-            notes = ["shift: mean difference of grades, second minus first"] if notes is None else notes
-        else:
-            columns.append(Number("relevant", "share relevant", digits=3))
-        return table_of(columns, rows, caption=caption or usual, notes=notes or ())
+        coefficients_shown = [Number(name, digits=3) for name in shown]
+        last_column = Number("shift", digits=3) if of_two else Number("relevant", "share relevant", digits=3)
+        columns = [*map(Column, head), Number("items"), *coefficients_shown, last_column]
+        return table_of(columns, rows, caption=caption, notes=notes)
 
 
 def estimates_table(comparisons: Iterable[Compared]) -> Table:
@@ -246,7 +235,7 @@ def agreement_report(
 
     def group(name: str, part: coefficients.Labels, when: str = "") -> Compared:
         estimates = tuple(coefficients.agreement(part, rng=np.random.default_rng(seed), draws=draws))
-        share = coefficients.share_relevant(part) if len(part) else float("nan")
+        share = coefficients.share_relevant(part) if len(part) else np.nan
         return Compared(name, when, estimates, share_relevant=share)
 
     periods = enumerate(coefficients.over_time(labels, blocks=blocks), start=1)
@@ -297,7 +286,7 @@ def _compared(
 
 
 def _of_table(
-    first: str, second: str, table: npt.NDArray[np.int64], steps: coefficients.Steps, seed: int, draws: int
+    first: str, second: str, table: coefficients.Codes, steps: coefficients.Steps, seed: int, draws: int
 ) -> Compared:
     estimates = coefficients.agreement_of_two(table, steps, rng=np.random.default_rng(seed), draws=draws)
     higher = np.subtract.outer(-steps.values, -steps.values)
@@ -346,7 +335,7 @@ def effect_on_rankings(store: Store, layers: Sequence[str], seed: int) -> correl
     qrels = qrels_workflow.qrels_for(store, NOW, qrels_workflow.Selection(layers=tuple(layers)))
     places = {(topic, document): place for place, (topic, document, _) in enumerate(qrels)}
     # For each assessor one grade per row of the qrels, NaN where there is none; decisions are nobody's.
-    grades: dict[str, npt.NDArray[np.float64]] = {}
+    grades: dict[str, coefficients.Numbers] = {}
     for topic, document, _, assessor, is_decision, is_propagated, grade, *_ in events.opinion_rows(store, layers):
         if not (is_decision or is_propagated) and (topic, document) in places:
             grades.setdefault(assessor, np.full(len(qrels), np.nan))[places[topic, document]] = grade

@@ -156,7 +156,6 @@ def judging_section(material: Material) -> Section:
     if material.agreement is None:
         return Section("Judging", (*blocks, Prose(f"Agreement unknown: {material.no_agreement}.")), lead)
     report = material.agreement
-    of_two = ["shift: mean difference of the grades, second minus first"]
     if report.overall.estimates and report.pairs:
         numbers = [Number(name, digits=3) for name in ("value", "low", "high")]
         estimates = [
@@ -169,20 +168,12 @@ def judging_section(material: Material) -> Section:
             caption="Agreement of all assessors, with 95% confidence intervals",
         )
         blocks.append(TableBlock("agreement", overall))
-        pairs = report.wide_table(
-            "pair", caption="Agreement of each pair of assessors", notes=of_two, names=material.names
-        )
+        pairs = report.wide_table("pair", names=material.names)
         blocks.append(TableBlock("agreement-pairs", pairs, folded=True))
-        topics = report.wide_table("topic", caption="Agreement by topic")
-        blocks.append(TableBlock("agreement-topics", topics, folded=True))
-        note = (
-            "a share of relevant documents that rises or falls steadily suggests that the standard of judging drifted"
-        )
-        drift = report.wide_table("time", caption="Agreement over time", notes=[note])
-        blocks.append(TableBlock("agreement-over-time", drift))
+        blocks.append(TableBlock("agreement-topics", report.wide_table("topic"), folded=True))
+        blocks.append(TableBlock("agreement-over-time", report.wide_table("time")))
     if report.probes:
-        caption = "Self-agreement: the same document judged again by the same assessor"
-        probes = report.wide_table("probes", caption=caption, notes=of_two, names=material.names)
+        probes = report.wide_table("probes", names=material.names)
         blocks.append(TableBlock("agreement-with-oneself", probes))
     return Section("Judging", tuple(blocks), lead)
 
