@@ -1,4 +1,4 @@
-"""Deciding between assessors: only the disagreements, grades without names, notes and evidence side by side."""
+"""Adjudication: only the disagreements, grades without names, notes and evidence side by side."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cranfield.judge.session import AdjudicationSession, Case, Opinion
 
 
 class Adjudication(Reader[Case]):
-    """The one who decides, over one adjudication session. Nobody's time is measured here."""
+    """An adjudicator in one adjudication session. No time is measured here."""
 
     def __init__(self, judging: AdjudicationSession) -> None:
         super().__init__(judging.scale, judging.guidelines, language="english", clock=time.monotonic)

@@ -167,7 +167,7 @@ def topic_progress(state: TopicState) -> str:
 
 
 def nothing_now(states: Sequence[TopicState], done: SessionProgress | None) -> str:
-    """Say why there is no document: all is judged, or what is left is before somebody else."""
+    """Why there is no document: everything is judged, or the rest is leased to others."""
     waiting = [(state.topic.id, state.held) for state in states if state.held is not None]
     if not waiting:
         return LOOK_AGAIN if done is not None and done.left > 0 else ALL_DONE

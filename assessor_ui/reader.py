@@ -1,4 +1,4 @@
-"""What anybody can do with an open document: type a grade, note, find, highlight, mark, fold the topic."""
+"""What assessors and adjudicators do with an open document: type a grade, note, find, highlight, mark, fold."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cranfield.judge.events import Evidence
 from cranfield.judge.session import Case, Item
 
 FAILURES = (CranfieldError, OSError)
-"""What a collection may raise: it is told to the assessor, and the judging goes on."""
+"""What a collection may raise: the assessor sees the message, and the judging goes on."""
 
 IDLE_LIMIT = 60.0
 """Seconds without a key after which nobody is taken to be reading."""
@@ -35,7 +35,7 @@ ROOM = 12
 
 
 class Watch:
-    """How long somebody really looked at a document, and since when they work without a pause.
+    """The seconds of attention to a document, and the start of the work since the last break.
 
     A gap between two keys counts at most IDLE_LIMIT: the rest was idle.
     """
@@ -49,7 +49,7 @@ class Watch:
         self._counted, self._last = seconds, self._clock()
 
     def touch(self) -> None:
-        """A key was pressed: somebody is there; after a long gap the work begins anew."""
+        """A key was pressed; after a long gap the work begins anew."""
         now = self._clock()
         if self.idle >= PAUSE:
             self.working_since = now
@@ -154,7 +154,7 @@ class Reading:
 
 
 class GradeKeys:
-    """The digits somebody is typing, as a grade of the scale."""
+    """The digits typed so far, as a grade of the scale."""
 
     def __init__(self, scale: GradeScale) -> None:
         self.grades, self.digits = {str(step.grade): step.grade for step in scale.grades}, ""
@@ -193,7 +193,7 @@ Opened = TypeVar("Opened", bound=Item | Case)
 
 
 class Reader(ABC, Generic[Opened]):
-    """Somebody who reads documents and grades them, with at most one document `open`."""
+    """An assessor or adjudicator who reads and grades documents, at most one of them `open`."""
 
     def __init__(self, scale: GradeScale, guidelines: str, *, language: str, clock: Callable[[], float]) -> None:
         self.scale, self.guidelines, self._stem, self.watch = scale, guidelines, stemmer(language), Watch(clock)

@@ -51,11 +51,8 @@ class Session(Reader[Item]):
     ) -> None:
         super().__init__(judging.scale, judging.guidelines, language=language, clock=clock)
         self.judging, self._clock = judging, clock
-        self._break_after, self._reminds, self._reminded = (
-            break_after_minutes,
-            break_after_minutes is not None,
-            clock(),
-        )
+        self._break_seconds = 60 * (break_after_minutes or BREAK_AFTER_MINUTES)
+        self._reminds, self._reminded = break_after_minutes is not None, clock()
         self.progress: SessionProgress | None = None
         self.waiting: tuple[TopicState, ...] = ()
         self._taken_back: set[Pair] = set()
@@ -92,11 +89,7 @@ class Session(Reader[Item]):
             if changed:
                 return self._say(messages.CHANGED, what=changed)
         now, since = self._clock(), max(self._reminded, self.watch.working_since)
-        if (
-            not self._reminds
-            or self.watch.idle >= PAUSE
-            or now - since < 60 * (self._break_after or BREAK_AFTER_MINUTES)
-        ):
+        if not self._reminds or self.watch.idle >= PAUSE or now - since < self._break_seconds:
             return None
         self._reminded = now
         return self._say(messages.BREAK, minutes=(now - self.watch.working_since) / 60)

@@ -1,4 +1,4 @@
-"""The screen with a topic and a document on it: for judging, and for deciding between assessors."""
+"""The screen with a topic and a document: for judging and for adjudication."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ class JudgeScreen(Screen[None]):
 
 
 class Opinions(HorizontalScroll, can_focus=False):
-    """What was said of a document, side by side: grade, note, evidence."""
+    """The opinions on a document, side by side: grade, note, evidence."""
 
     _case: Case | None = None
 

@@ -71,7 +71,7 @@ class Chooser(Screen[None]):
         self.show_notice(self.session.notice if self.session.notice.kind == "trouble" else messages.QUIET)
 
     def on_key(self, event: events.Key) -> None:
-        """Somebody is there."""
+        """Count a key as attention."""
         self.session.watch.touch()
         if event.key == "down" and isinstance(self.focused, Input):
             self.options.focus()
@@ -126,7 +126,7 @@ class TopicsScreen(Chooser):
 
 
 class HistoryScreen(Chooser):
-    """The assessor's own answers: what was said of which document, and below it when and with which note."""
+    """The assessor's own answers: the grade of each document, and below it the time and the note."""
 
     heading = "Your answers, latest first"
     placeholder = "words of a title or note, a document or topic id"

@@ -1,8 +1,8 @@
 """How far assessors agree: coefficients with intervals, in all, by topic, by pair of assessors, and over time.
 
-Intervals are percentiles of a bootstrap over items. The conventional bars for alpha (.667, .8) come from content
-analysis; judgments of relevance rarely reach them, and rankings of systems stand all the same: figures inform here,
-they do not gate.
+Confidence intervals are percentiles of a bootstrap over items. The customary thresholds for alpha (.667, .8) come
+from content analysis; relevance judgments rarely reach them, and system rankings are stable nevertheless. No
+threshold is enforced here.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ COEFFICIENTS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Estimate:
-    """A coefficient with its interval, over so many items; all None where it is not defined."""
+    """An agreement coefficient with its confidence interval over `items` documents; None where it is undefined."""
 
     coefficient: str
     value: float | None
@@ -49,9 +49,9 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Steps:
-    """The grades in question, lowest first, and the place of the first that counts as relevant.
+    """The grades that were given, lowest first, and the index of the first that counts as relevant.
 
-    Where a scale was changed, a grade can stand twice: as one that was not relevant, and as one that is.
+    After a change of scale a grade can occur twice: once below and once above the relevance threshold.
     """
 
     grades: tuple[int, ...]
@@ -59,7 +59,7 @@ class Steps:
 
     @property
     def names(self) -> tuple[int | str, ...]:
-        """What to call each step: its grade, and where that is not enough whether it is relevant."""
+        """The label of each step: its grade, and where a grade occurs twice, whether it is relevant."""
         return tuple(
             grade
             if self.grades.count(grade) == 1
@@ -75,9 +75,9 @@ class Steps:
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Opinions, one per row: which item (a document of a topic), by whom, which place on the scale, and when.
+    """Judgments of several assessors, one per row: item (a document of a topic), assessor, grade, topic and time.
 
-    `topics` gives each row's topic; no assessor judges an item twice.
+    `places` are indexes into the grades of `steps`; no assessor judges an item twice.
     """
 
     steps: Steps
@@ -93,13 +93,13 @@ class Labels:
         return len(self.items)
 
     def of(self, rows: NDArray[np.bool_]) -> Labels:
-        """Some of the rows."""
+        """The labels of these rows."""
         columns = ("items", "assessors", "places", "topics", "moments")
         return replace(self, **{name: getattr(self, name)[rows] for name in columns})
 
     @cached_property
     def counts(self) -> Numbers:
-        """How many assessors gave each grade, for each item with two opinions or more."""
+        """Assessors per grade, one row for each item with two or more judgments."""
         codes, items = np.unique(self.items, return_inverse=True)
         counts = np.zeros((len(codes), len(self.steps.grades)))
         np.add.at(counts, (items, self.places), 1)
@@ -108,14 +108,14 @@ class Labels:
 
 
 def agreement(labels: Labels, *, rng: np.random.Generator, draws: int = DRAWS) -> list[Estimate]:
-    """The coefficients for any number of assessors; items with one opinion say nothing and are left out.
+    """The coefficients for any number of assessors; items with a single judgment are excluded.
 
-    Fleiss' kappa wants the same number of opinions for every item: it takes those with the commonest number.
+    Fleiss' kappa requires the same number of judgments for every item: it uses the items with the most common number.
     """
     counts = labels.counts
     patterns, times = _kinds(counts)
     sizes, often = np.unique(counts.sum(1), return_counts=True)
-    # The larger number where two are as common.
+    # Of two equally common numbers, the larger.
     commonest = sizes[::-1][np.argmax(often[::-1])] if len(sizes) else 0
     even, even_times = _kinds(counts[counts.sum(1) == commonest])
 
@@ -148,16 +148,16 @@ def agreement_of_two(table: Codes, steps: Steps, *, rng: np.random.Generator, dr
 
 
 def pooled_confusion(labels: Labels) -> Codes:
-    """Count all pairs of opinions on the same item by their two grades, the lower one by rows."""
+    """Count the pairs of judgments of the same item by their two grades, the lower one by row."""
     patterns, times = _kinds(labels.counts)
     pairs = coincidences(patterns, times)
     return np.rint(np.triu(pairs) - np.diag(np.diag(pairs)) / 2).astype(np.int64)
 
 
 def by_pair(labels: Labels) -> Iterator[tuple[str, str, Codes]]:
-    """(assessor, assessor, table) for all who judged something in common.
+    """(assessor, assessor, confusion table) of every two assessors with items in common.
 
-    The table counts the items that both judged, by the grade of the first (rows) and of the second.
+    The table counts the items that both judged, by the grade of the first (rows) and of the second (columns).
     """
     size = len(labels.steps.grades)
     for first, second in combinations(range(len(labels.assessor_names)), 2):
@@ -170,7 +170,7 @@ def by_pair(labels: Labels) -> Iterator[tuple[str, str, Codes]]:
 
 
 def by_topic(labels: Labels) -> Iterator[tuple[str, Labels]]:
-    """(topic, its opinions) for the topics in which something was judged by two."""
+    """(topic, its labels) of the topics with items judged twice or more."""
     for place, name in enumerate(labels.topic_names):
         part = labels.of(labels.topics == place)
         if len(part.counts):
@@ -178,9 +178,9 @@ def by_topic(labels: Labels) -> Iterator[tuple[str, Labels]]:
 
 
 def over_time(labels: Labels, *, blocks: int = 5) -> Iterator[tuple[str, str, Labels]]:
-    """(from, to, opinions) of items with two opinions or more, divided by when the last of them was given.
+    """(from, to, labels) of items judged twice or more, in equal blocks by the time of their latest judgment.
 
-    The blocks have equally many items: a drift shows as coefficients that fall, or as a share of relevant that moves.
+    A drift of the assessors shows as falling coefficients, or as a rising or falling share of relevant documents.
     """
     order = np.lexsort((labels.moments, labels.items))
     codes, starts, sizes = np.unique(labels.items[order], return_index=True, return_counts=True)
@@ -193,12 +193,12 @@ def over_time(labels: Labels, *, blocks: int = 5) -> Iterator[tuple[str, str, La
 
 
 def share_relevant(labels: Labels) -> float:
-    """The share of opinions that say relevant."""
+    """The share of judgments that are relevant."""
     return float(np.mean(labels.places >= labels.steps.relevant_from))
 
 
 def _kinds(counts: Numbers) -> tuple[Numbers, Numbers]:
-    """The different kinds of items, and how many there are of each: few, however many items there are."""
+    """The distinct patterns of grades, and how many items have each: few, however many items there are."""
     patterns, times = np.unique(counts, axis=0, return_counts=True)
     return patterns, times.astype(np.float64)
 
@@ -206,9 +206,9 @@ def _kinds(counts: Numbers) -> tuple[Numbers, Numbers]:
 def _estimates(
     times: Numbers, compute: Callable[[Numbers], dict[str, Numbers]], *, rng: np.random.Generator, draws: int
 ) -> list[Estimate]:
-    """Compute coefficients, and again for items drawn with replacement.
+    """Compute the coefficients, and bootstrap their intervals.
 
-    Items of one kind are interchangeable, so that a draw of n items is a draw of how often each kind occurs.
+    Items with one pattern are interchangeable: a bootstrap sample is a multinomial draw of how often each occurs.
     """
     items = int(times.sum())
     if not items:

@@ -1,4 +1,4 @@
-"""What happens while judging, as events that are appended and never changed."""
+"""Judgment events: everything that happens while judging, appended and never changed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Kind = Literal["judged", "undone", "postponed", "cannot-judge", "adjudicated", "
 
 judged: a grade was given. undone: an earlier event no longer counts. postponed: later. cannot-judge: never, by
 this assessor, with a reason. adjudicated: a disagreement was decided. imported: a grade from elsewhere. propagated:
-a grade taken over from a near-duplicate. noted: a remark, without a grade.
+the grade of a near-duplicate. noted: a note without a grade.
 """
 
 Purpose = Literal["pool", "overlap", "probe", "search", "queue", "rejudge", "try"]
@@ -79,7 +79,7 @@ class Event:
 
 
 class PairKey(NamedTuple):
-    """What one standing answer is about: at most one counts for each of these."""
+    """The key of a current answer: at most one event counts for each."""
 
     topic: str
     document: str
@@ -89,22 +89,21 @@ class PairKey(NamedTuple):
 
 
 def key_of(event: Event) -> PairKey:
-    """What an event is about; a decision between assessors stands beside what its author judged themselves."""
+    """The key of an event; the decision of an adjudicator stands beside their own judgment."""
     return PairKey(event.topic, event.document, event.layer, event.assessor, event.kind == "adjudicated")
 
 
-# From events to what counts now: the latest answer of each assessor that was not taken back.
+# The current answers: the latest of each assessor that was not undone.
 
 NEVER_STANDING = frozenset({"undone", "noted"})
 
 
 def fold(events: Iterable[Event]) -> dict[PairKey, Event]:
-    """The standing answer for each layer, topic, document and assessor.
+    """The current answer for each layer, topic, document and assessor.
 
-    Events come in the order they were recorded. An undone event gives way to the one before it, as if it had never
-    been; an undo of an undo is not known: judge again. Answers to probes never stand, they are only compared; a
-    remark changes nothing; a propagated grade never displaces one that was given, and putting a document off that has
-    a grade already leaves the grade in force.
+    Events come in the order they were recorded. An undone event is ignored, so the one before it counts; an undo
+    cannot be undone. Answers to probes never count, they are only compared; a note changes nothing; a propagated
+    grade never replaces a judgment, and postponing a judged document leaves its grade in force.
     """
     listed = list(events)
     undone = {event.undoes for event in listed if event.kind == "undone"}
@@ -120,11 +119,11 @@ def fold(events: Iterable[Event]) -> dict[PairKey, Event]:
     return standing
 
 
-# What an event must be to be believed: a grade of its scale, a moment that can be read, seconds that can pass.
+# What makes an event invalid: a grade off its scale, an unreadable time, an impossible duration.
 
 
 def faults_of(event: Event, scales: Mapping[int, GradeScale]) -> Iterator[tuple[str, str]]:
-    """(code, what was seen) for all about an event that cannot be; `scales` are all versions there are."""
+    """(code, description) of everything that is invalid in an event; `scales` are all versions of the scale."""
     scale = scales.get(event.scale)
     if event.grade is not None and (scale is None or event.grade not in [step.grade for step in scale.grades]):
         yield "grade-off-scale", f"the grade {event.grade}"
@@ -146,7 +145,7 @@ Thresholds = Mapping[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A document of a topic that assessors graded differently, with the standing answer of each."""
+    """A document that assessors graded differently, with the current answer of each."""
 
     topic: str
     document: str
@@ -156,11 +155,11 @@ class Disagreement:
 def disagreements(
     standing: Iterable[Event], *, relevant_from: Thresholds | None = None, across: bool = False
 ) -> list[Disagreement]:
-    """Find the documents in dispute among standing events, sorted by topic and document.
+    """The documents whose assessors disagree among current events, sorted by topic and document.
 
-    Any difference of grades counts, and with `across` only one between relevant and not relevant, each by its own
-    scale: `relevant_from` gives for each version its lowest relevant grade; without it all is one scale. What is
-    decided already is no dispute. A propagated grade is nobody's opinion, and answers to probes never stand.
+    Any difference of grades is a disagreement; with `across` only one between relevant and not relevant, each by the
+    scale of its grade: `relevant_from` is the lowest relevant grade of each version. Adjudicated documents are
+    excluded, and propagated grades are not opinions.
     """
     by_pair: dict[Pair, list[Event]] = {}
     for event in standing:
@@ -179,6 +178,6 @@ def disagreements(
 
 
 def opinions_among(events: Sequence[Event]) -> tuple[Event, ...]:
-    """The opinions in an order that tells nothing of who or when: by grade, then by note, then by UUID."""
+    """The opinions in an order that reveals neither assessor nor time: by grade, note and UUID."""
     said = [event for event in events if event.grade is not None and event.kind not in ("adjudicated", "propagated")]
     return tuple(sorted(said, key=lambda event: (event.grade or 0, event.note, event.uuid)))

@@ -1,4 +1,4 @@
-"""What is said between Cranfield and an external judge: one JSON object per line, both ways.
+"""The protocol between Cranfield and an external judge: one JSON object per line, both ways.
 
 A question holds the topic, the document and the scale, and nothing about runs, ranks or other judgments. An answer
 names topic and document by their ids, so that answers may come in any order, and gives a grade of the scale; it may
@@ -17,7 +17,7 @@ from cranfield.base.records import Document, GradeScale, Pair, Topic
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What an external judge said of one document; no grade: it cannot tell."""
+    """The label of an external judge for one document; without a grade, it cannot tell."""
 
     topic: str
     document: str
@@ -52,7 +52,7 @@ def question(topic: Topic, document: Document, scale: GradeScale, *, guidelines:
 
 
 def label_from(line: str, scale: GradeScale, asked: Container[Pair], answered: Container[Pair] = ()) -> Label | str:
-    """Read an answer; a sentence says what is wrong with it. `answered` are those that have one already."""
+    """The label in an answer, or a sentence that says what is wrong; `answered` are the pairs labelled before."""
     try:
         said = json.loads(line)
     except (ValueError, RecursionError):
@@ -79,7 +79,7 @@ def label_from(line: str, scale: GradeScale, asked: Container[Pair], answered: C
 
 
 def _id(value: object) -> str:
-    """An id that may stand alone or, as in the question, in an object."""
+    """An id, alone or in an object as in the question."""
     known = value.get("id") if isinstance(value, dict) else value
     return "" if known is None else str(known)
 
@@ -90,7 +90,7 @@ def _id(value: object) -> str:
 def propagated(
     grades: Mapping[Pair, int], clusters: Sequence[Sequence[str]]
 ) -> tuple[dict[Pair, str], list[tuple[str, str, int]]]:
-    """Which grades pass on: (topic, document) -> the judged document whose grade it gets.
+    """What is propagated: (topic, document) -> the judged near-duplicate whose grade it gets.
 
     Within a topic all judged members of a cluster must have the same grade; the source is the first judged member,
     in the order of the cluster. A document that was judged itself never gets another's grade. Second, the

@@ -1,4 +1,4 @@
-"""What an assessor is given next: which documents of a topic are theirs, which are open, and in which order."""
+"""Who judges what next: assignment of topics, overlap, judging order, consistency probes, topic development."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import Literal
 from cranfield.base.errors import UsageError, check_known
 from cranfield.judge.events import Purpose
 
-# Chance while judging: a hash of the seed and of what is drawn, the same on every machine and at every time.
+# Random draws: a hash of seed, purpose, topic and document, reproducible on every machine.
 
 
 def draw(seed: int, purpose: str, topic: str, document: str) -> float:
-    r"""A document's number from 0 up to 1 for one purpose.
+    r"""The random number of a document, from 0 up to 1, for one purpose.
 
     The first eight bytes, big-endian, of SHA-256 over `cranfield-draw-1\n`, the seed in decimal digits, `\n`, the
-    purpose, `\n`, the topic, `\n`, the document, divided by 2^64: the recipe of pools. A document keeps its number
-    whatever other documents there are, so a pool that grows keeps its draws.
+    purpose, `\n`, the topic, `\n`, the document, divided by 2^64, as in sampled pools. A document keeps its number
+    whatever other documents there are, so a growing pool keeps its draws.
     """
     words = f"cranfield-draw-1\n{seed}\n{purpose}\n{topic}\n{document}"
     return int.from_bytes(sha256(words.encode()).digest()[:8], "big") / 2**64
 
 
-# Who judges which topic, and which documents are judged by more than one.
+# Who judges which topic, and which documents are judged by several assessors.
 
 Role = Literal["primary", "share", "second", "anyone"]
 """What an assessor is to a topic.
@@ -40,7 +40,7 @@ _RANKS: Mapping[Role, int] = {"primary": 0, "share": 1, "second": 2, "anyone": 3
 
 @dataclass(frozen=True)
 class Overlap:
-    """How many documents more than one assessor judges: a share of them, each by so many."""
+    """The planned overlap: the share of documents judged by several assessors, and by how many each."""
 
     share: float = 0.0
     by: int = 2
@@ -62,7 +62,7 @@ class Overlap:
 
 @dataclass(frozen=True, order=True)
 class Assigned:
-    """One assessor and one topic."""
+    """One topic assigned to one assessor."""
 
     topic: str
     assessor: str
@@ -128,7 +128,7 @@ def roles_of(topics: Sequence[str], assigned: Sequence[Assigned], assessor: str)
 
 
 State = Literal["not theirs", "done", "postponed", "open"]
-"""How a document stands for one assessor, whoever has it open at the moment."""
+"""The state of a document for one assessor, leases aside."""
 
 ORDERS = ("plan", "id", "random", "cluster")
 
@@ -145,10 +145,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What stands about one document in one layer, seen from one assessor.
+    """The current answers to one document in one layer, from the point of view of one assessor.
 
-    `own` is the kind of their own standing answer (empty: none) and `own_event` its number; `graded` are the others
-    who gave a grade; `refused` says that another could not judge it; `decided` that an adjudicator has decided.
+    `own` is the kind of their own answer (empty: none) and `own_event` its number; `graded` are the others who gave a
+    grade; `refused`: another assessor cannot judge it; `decided`: it is adjudicated.
     """
 
     own: str = ""
@@ -163,10 +163,10 @@ NOTHING = Answers()
 
 
 def state_of(entry: Entry, answers: Answers, role: Role) -> State:
-    """How a document stands for an assessor.
+    """The state of a document for an assessor.
 
-    A second assessor gets what is planned for more than one, and what another could not judge. A document is done
-    when they have answered, when as many others as needed have, or when an adjudicator has decided.
+    A second assessor judges the overlap, and what another could not judge. A document is done when they have
+    answered, when as many others as needed have, or when it is adjudicated.
     """
     if answers.own and answers.own != "postponed":
         return "done"
@@ -177,8 +177,8 @@ def state_of(entry: Entry, answers: Answers, role: Role) -> State:
     return "postponed" if answers.own else "open"
 
 
-def state_again(answers: Answers, versions: tuple[int, int]) -> State:
-    """How a document stands that was judged, and may have to be judged again under a newer scale or guidelines."""
+def state_for_rejudging(answers: Answers, versions: tuple[int, int]) -> State:
+    """The state of an own judgment that is to be repeated under a newer scale or newer guidelines."""
     if answers.own in ("", "postponed", "cannot-judge"):
         return "not theirs"
     return "done" if answers.own_versions == versions else "open"
@@ -186,7 +186,7 @@ def state_again(answers: Answers, versions: tuple[int, int]) -> State:
 
 @dataclass(frozen=True)
 class Count:
-    """How many documents of a topic are the assessor's, how many are done, and how many put off."""
+    """How many documents of a topic are for an assessor, how many are done, and how many postponed."""
 
     done: int = 0
     of: int = 0
@@ -194,7 +194,7 @@ class Count:
 
     @property
     def left(self) -> int:
-        """How many are neither done nor another's."""
+        """How many are not done."""
         return self.of - self.done
 
     def after(self, before: State, now: State) -> Count:
@@ -205,7 +205,7 @@ class Count:
 
 
 def count_of(states: Iterable[State]) -> Count:
-    """Count documents by how they stand."""
+    """Count documents by their state."""
     listed = list(states)
     return Count(listed.count("done"), len(listed) - listed.count("not theirs"), listed.count("postponed"))
 
@@ -255,12 +255,12 @@ def ordered(
     return sorted(by_place, key=lambda entry: first[cluster_of.get(entry.document, entry.document)])
 
 
-# Consistency probes: now and then an assessor sees one of their earlier documents again, without being told.
+# Consistency probes: now and then an assessor is shown one of their earlier documents again, unannounced.
 
 
 @dataclass(frozen=True)
 class Probes:
-    """How often an earlier document comes back: after a share of the answers, and `after` so many others at least."""
+    """The planned probes: after which share of the answers, and at least how many documents later (`after`)."""
 
     share: float = 0.0
     after: int = 10
@@ -274,15 +274,15 @@ class Probes:
 
 
 def falls_due(probes: Probes, assessor: str, topic: str, document: str) -> bool:
-    """Whether the answer to a document makes a probe due; a draw, so that it cannot be foreseen."""
+    """Whether the answer to a document makes a probe due, by a random draw."""
     return bool(probes.share) and draw(probes.seed, f"probe of {assessor}", topic, document) < probes.share
 
 
 def probes_to_come(probes: Probes, due: Iterable[bool], *, owed: int, judged: int, probed: int) -> int:
-    """How many probes an assessor will still see in a topic, so that what is left can be told without a sign.
+    """How many probes an assessor will still see in a topic, so that the documents left do not give them away.
 
-    `due` says for each document that is left, in order, whether its answer makes a probe due; `owed` are due already;
-    `judged` and `probed` count what they have judged in the topic, and what of it came back.
+    `due` says for each document left, in order, whether its answer makes a probe due; `owed` are due already;
+    `judged` and `probed` count the documents judged in the topic, and those shown again.
     """
     coming = 0
     for makes_due in (False, *due):
@@ -294,15 +294,15 @@ def probes_to_come(probes: Probes, due: Iterable[bool], *, owed: int, judged: in
 
 
 def choose_probe(probes: Probes, topic: str, judged: Sequence[str], *, probed: Collection[str] = ()) -> str | None:
-    """Choose what comes back from the documents of a topic that the assessor judged, earliest first, or nothing.
+    """Choose the probe among the documents that the assessor judged in a topic, earliest first; None: there is none.
 
-    The last `after` of them are too fresh in memory, and no document comes back twice. Of the others a draw decides.
+    The last `after` of them are too fresh in memory, and no document is a probe twice; of the others one is drawn.
     """
     known = [document for document in judged[: -probes.after] if document not in probed]
     return min(known, key=lambda document: draw(probes.seed, "probe", topic, document), default=None)
 
 
-# Trying a draft topic: which hits its author judges, and how many relevant documents they let expect.
+# Topic development: which hits of a draft topic its author judges, and the estimated number of relevant documents.
 
 STRATA = ((1, 10, 10), (11, 40, 5), (41, 100, 5), (101, 300, 5))
 """First rank, last rank, how many of them are judged: 25 in all."""
@@ -311,8 +311,8 @@ DEEPEST = STRATA[-1][1]
 
 
 @dataclass(frozen=True)
-class Tried:
-    """A hit that is to be judged: its rank, and the ranks and the size of its stratum."""
+class SampledHit:
+    """A sampled hit of a draft topic: its rank, and the ranks and size of its stratum."""
 
     document: str
     rank: int
@@ -320,22 +320,22 @@ class Tried:
     population: int
 
 
-def sample_of_hits(topic: str, ranked: Sequence[str], *, seed: int = 0) -> list[Tried]:
+def sample_of_hits(topic: str, ranked: Sequence[str], *, seed: int = 0) -> list[SampledHit]:
     """Choose about 25 of the ranked hits: the first ten, and five each of the ranks 11-40, 41-100 and 101-300."""
     tried = []
     for first, last, wanted in STRATA:
         members = list(enumerate(ranked[first - 1 : last], start=first))
         drawn = sorted(members, key=lambda member: draw(seed, "try", topic, member[1]))[:wanted]
-        tried += [Tried(document, rank, f"{first}-{last}", len(members)) for rank, document in sorted(drawn)]
+        tried += [SampledHit(document, rank, f"{first}-{last}", len(members)) for rank, document in sorted(drawn)]
     return tried
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """How many relevant documents a topic is expected to have, among its first hits and those found by searching.
+    """The estimated number of relevant documents of a topic, among its first hits and those found by search.
 
-    `judged` and `relevant` count what was looked at; `low` and `high` bound the estimate in about 19 of 20 cases, and
-    never fall below what was found. None where nothing was judged, or a stratum has fewer than two judged hits.
+    `judged` and `relevant` are counts; `low` and `high` are a 95% confidence interval, never below the relevant
+    documents found. None where nothing was judged, or a stratum has fewer than two judged hits.
     """
 
     judged: int
@@ -345,7 +345,7 @@ class Estimate:
     high: float | None
 
 
-def estimate(tried: Sequence[Tried], relevant: dict[str, bool]) -> Estimate:
+def estimate(tried: Sequence[SampledHit], relevant: dict[str, bool]) -> Estimate:
     """Estimate the number of relevant documents from judged hits (`relevant`: document -> is it).
 
     In each stratum h with N documents, n judged and r of them relevant, N r/n are expected (the share of a simple
@@ -374,7 +374,7 @@ Size = Literal["too few", "too many", "fine", "unknown"]
 
 
 def size_of(made: Estimate, *, few: int, many: int) -> Size:
-    """Whether a topic has a good number of relevant documents; searching and judging on may change it."""
+    """Whether a topic has a suitable number of relevant documents."""
     if made.expected is None:
         return "unknown"
     if made.expected < few:

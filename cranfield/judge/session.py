@@ -57,7 +57,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Saved:
-    """An answer that is safely in the file. `late`: the lease had run out and somebody else judged it meanwhile."""
+    """An answer that is in the file. `late`: the lease had expired and another assessor judged the document."""
 
     item: Item
     answer: Answer
@@ -66,10 +66,10 @@ class Saved:
 
 @dataclass(frozen=True)
 class Held:
-    """Documents that would be the assessor's, did not somebody have them open.
+    """Documents that cannot be given to the assessor because they are leased.
 
-    `own` of them another session of the same assessor has: one beside this, or one that was cut off. In `seconds` the
-    first of them comes back, unless it is answered or still being read.
+    `own` of them are leased to another session of the same assessor: a parallel one, or one that was cut off. The
+    first lease expires in `seconds`, unless it is renewed or the document answered.
     """
 
     documents: int

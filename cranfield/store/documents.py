@@ -142,12 +142,13 @@ def texts(store: Store, identifiers: Sequence[str]) -> dict[str, str]:
     return dict(store.among("SELECT id, title || ' ' || text FROM documents WHERE id IN ({})", identifiers))
 
 
-def ids_near(store: Store, identifier: str) -> list[str]:
-    """A few ids that stand next to `identifier` in the order of ids: what a mistyped id may have meant."""
-    cased = store.column("SELECT id FROM documents WHERE id IN (?, ?)", identifier.upper(), identifier.lower())
-    before = store.column("SELECT id FROM documents WHERE id < ? ORDER BY id DESC LIMIT 2", identifier)
-    after = store.column("SELECT id FROM documents WHERE id >= ? ORDER BY id LIMIT 3", identifier)
-    return list(dict.fromkeys([*cased, *before, *after]))
+ids_near = Query[list[str]](
+    """SELECT id FROM documents WHERE id IN (upper(?1), lower(?1))
+       UNION SELECT * FROM (SELECT id FROM documents WHERE id < ?1 ORDER BY id DESC LIMIT 2)
+       UNION SELECT * FROM (SELECT id FROM documents WHERE id >= ?1 ORDER BY id LIMIT 3)""",
+    column,
+)
+"""A few ids next to this one in the order of ids, or in other case: what a mistyped id may have meant."""
 
 
 # Topics: few, so read and written whole.

@@ -1,4 +1,4 @@
-"""Judgment events: appended in one transaction together with what counts now."""
+"""Judgment events, appended in one transaction with the current answers that follow from them."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ NOT_UNDONE = "NOT EXISTS (SELECT 1 FROM judgment_events AS undo WHERE undo.undoe
 
 
 def add_assessor(store: Store, name: str, *, kind: SourceKind = "person", now: str) -> None:
-    """Make an assessor known, inside `store.write()`; one who is known already stays as he is."""
+    """Make an assessor known, inside `store.write()`; a known one stays unchanged."""
     store.put("assessors", [(name, kind, now)], existing="OR IGNORE")
 
 
 assessors = Query[dict[str, SourceKind]]("SELECT name, kind FROM assessors ORDER BY name", dict)
-"""The names of all assessors with what they are."""
+"""The names of all assessors, each with its kind."""
 
 
 FEW = 100
-"""Up to so many events are each looked at alone: one key press must not read all that was there before."""
+"""Up to this many events are projected one by one: a key press must not read all earlier events."""
 
 
 def append_events(store: Store, events: Sequence[Event], *, now: str) -> list[Event]:
@@ -280,7 +280,7 @@ def double_judgments(store: Store, layers: Sequence[str]) -> list[tuple[str, str
 
 
 def probe_answers(store: Store, layers: Sequence[str]) -> list[tuple[str, Graded, Graded]]:
-    """(assessor, first grade, grade when he saw the document again); what was taken back is left out."""
+    """(assessor, first grade, grade when they saw the document again), without undone answers."""
     rows = store.rows(
         f"""SELECT probe.assessor, early.grade >= earlier.relevant_from, early.grade,
                    probe.grade >= later.relevant_from, probe.grade

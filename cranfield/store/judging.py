@@ -1,4 +1,4 @@
-"""What judging needs to know at once: what stands, who has what open, who judges which topics, and how far all is."""
+"""What a judging session reads and writes: current answers, leases, assignments, drafts, queues, progress."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeVar
 
 from cranfield.base.errors import CollectionError, CranfieldError, InputError, UnknownName, quoted
 from cranfield.base.records import Pair
-from cranfield.judge.queue import NOTHING, Answers, Assigned, Overlap, Probes, Tried
+from cranfield.judge.queue import NOTHING, Answers, Assigned, Overlap, Probes, SampledHit
 from cranfield.store.events import NOT_UNDONE
 from cranfield.store.store import Query, Store, column, first, grouped, nothing, records, value
 
@@ -28,7 +28,7 @@ _STANDS = """SELECT document, coalesce(max(kind) FILTER (WHERE own), ''), coales
 
 
 def answers(store: Store, layer: str, topic: str, *, assessor: str, document: str = "") -> Mapping[str, Answers]:
-    """What stands about each document of a topic, or about one, seen from one assessor."""
+    """The current answers to each document of a topic, or to one, for one assessor."""
     query = _STANDS.format(" AND document = ?4" if document else "")
     rows = store.rows(query, assessor, layer, topic, *filter(None, [document]))
     found = defaultdict[str, Answers](lambda: NOTHING)
@@ -121,7 +121,7 @@ draft_of = Query("SELECT topic, author, state, reason, expected FROM topic_draft
 """The draft of a topic, or None where it was never tried."""
 
 
-def put_draft(store: Store, draft: Draft, *, tried: Sequence[Tried] = (), now: str) -> None:
+def put_draft(store: Store, draft: Draft, *, tried: Sequence[SampledHit] = (), now: str) -> None:
     """Write how a draft stands, and which hits of a new one are judged, inside `store.write()`."""
     store.connection.execute(
         """INSERT INTO topic_drafts VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (topic) DO UPDATE SET
@@ -134,7 +134,7 @@ def put_draft(store: Store, draft: Draft, *, tried: Sequence[Tried] = (), now: s
 
 
 tried_hits = Query(
-    "SELECT document, rank, stratum, population FROM tried_hits WHERE topic = ? ORDER BY rank", records(Tried)
+    "SELECT document, rank, stratum, population FROM tried_hits WHERE topic = ? ORDER BY rank", records(SampledHit)
 )
 """The hits of a draft that are judged, by rank."""
 
@@ -144,11 +144,11 @@ refused_topics = Query[dict[str, str]](
 """The topics that were refused, each with the reason."""
 
 
-# Leases: who has which document before him now, and until when. Times are seconds since 1970.
+# Leases: which document is open for which assessor, and until when. Times are seconds since 1970.
 
 
 class Lease(NamedTuple):
-    """One document before one assessor, in one session."""
+    """A document leased to an assessor in one session."""
 
     layer: str
     topic: str
@@ -246,7 +246,7 @@ def _setting(store: Store, kind: type[Record]) -> Record | None:
 
 
 def planned(store: Store, kind: type[Plan]) -> Plan:
-    """What more than one assessor judges, or what they see again; nothing where nothing was planned."""
+    """The planned overlap or the planned probes; none by default."""
     return _setting(store, kind) or kind()
 
 
@@ -330,9 +330,8 @@ settled_pairs = Query[list[Pair]](
 # How judging goes on, over all assessors: counts, seconds, refusals.
 
 
-@dataclass(frozen=True)
-class Refusal:
-    """A document that somebody could not judge, and why."""
+class Refusal(NamedTuple):
+    """A document that an assessor could not judge, and why."""
 
     topic: str
     document: str

@@ -16,7 +16,7 @@ class RecordedChoice:
     """A document that was chosen by looking at judgments, and all that the choice was made from.
 
     `known` is the last event that had been recorded then; `elsewhere` are the documents of the topic that somebody
-    had before him without their being in the pool. `hash` is of all this and of the choice before it.
+    had open without their being in the pool. `hash` is of all this and of the choice before it.
     """
 
     number: int
@@ -123,7 +123,7 @@ last_position = Query[int]("SELECT coalesce(max(position), 0) FROM pool_entries 
 
 
 def standing_answers(store: Store, topic: str, documents: Iterable[str] | None = None) -> list[StandingAnswer]:
-    """What stands about a topic, or some of its documents, in the main layer: grades, and 'cannot judge'."""
+    """The current answers in the main layer to a topic or some of its documents: grades, and 'cannot judge'."""
     query = """SELECT document, adjudicated, grade, scale, event FROM judgments
                WHERE topic = ? AND layer = ? AND (grade IS NOT NULL OR kind = 'cannot-judge')"""
     if documents is None:

@@ -14,7 +14,7 @@ from cranfield.judge.queue import (
     draw,
     may_lease,
     ordered,
-    state_again,
+    state_for_rejudging,
     state_of,
 )
 from cranfield.pool.candidates import document_draws
@@ -60,7 +60,7 @@ def test_how_a_document_stands_for_an_assessor(entry, answers, role, state):
     ],
 )
 def test_what_is_judged_again_is_what_was_judged_under_older_versions(answers, state):
-    assert state_again(answers, (2, 2)) == state
+    assert state_for_rejudging(answers, (2, 2)) == state
 
 
 @pytest.mark.parametrize(

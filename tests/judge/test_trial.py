@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.judge.queue import Estimate, Tried, estimate, sample_of_hits, size_of
+from cranfield.judge.queue import Estimate, SampledHit, estimate, sample_of_hits, size_of
 
 HITS = [f"d{number:03}" for number in range(1, 301)]
 
@@ -36,8 +36,8 @@ def test_a_topic_with_few_hits_is_judged_as_far_as_it_goes():
 
 def test_the_estimate_is_worked_out_by_strata():
     tried = [
-        *(Tried(f"a{number}", number, "1-10", 10) for number in range(10)),
-        *(Tried(f"b{number}", 11 + number, "11-40", 30) for number in range(5)),
+        *(SampledHit(f"a{number}", number, "1-10", 10) for number in range(10)),
+        *(SampledHit(f"b{number}", 11 + number, "11-40", 30) for number in range(5)),
     ]
     relevant = {f"a{number}": number < 4 for number in range(10)} | {f"b{number}": number < 2 for number in range(5)}
     made = estimate(tried, relevant)
@@ -49,7 +49,7 @@ def test_the_estimate_is_worked_out_by_strata():
 
 
 def test_relevant_documents_found_by_searching_count_as_themselves():
-    tried = [Tried(f"a{number}", number, "1-10", 10) for number in range(10)]
+    tried = [SampledHit(f"a{number}", number, "1-10", 10) for number in range(10)]
     relevant = dict.fromkeys([f"a{number}" for number in range(10)], False) | {"found": True, "other": False}
     assert estimate(tried, relevant) == Estimate(12, 1, 1.0, 1, 1.0)
 

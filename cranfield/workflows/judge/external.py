@@ -30,7 +30,7 @@ from cranfield.workflows.judge.session import Judging
 
 LONGEST_ANSWER = 1 << 20
 ENOUGH = 100
-"""From so many documents that people judged too, what is said of a judge's agreement with them means something."""
+"""The fewest documents judged by people too for which the agreement with them is informative."""
 
 _SAVE_AFTER = 50
 _SAVE_SECONDS = 2.0
@@ -41,7 +41,7 @@ _JUDGE = re.compile(r"[^\s/@]+@[^\s/@]+")
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeRequest:
-    """Which judge is asked for what.
+    """An external judge, and the documents it is to label.
 
     `judge` is NAME@VERSION. `only` limits the documents to those that people have judged, or have not. With `limit`
     so many are drawn by the seed. `batch` documents go to one process; so many `parallel` processes run at once.
@@ -62,7 +62,7 @@ class JudgeRequest:
 
 @dataclass(frozen=True)
 class MachineJudged(Result):
-    """What came of it: how many were asked, labelled, could not be told, are left open; and what went wrong."""
+    """The labels of an external judge: how many were requested, given, impossible (`unable`) or made before."""
 
     layer: str
     asked: int
@@ -90,10 +90,10 @@ class MachineJudged(Result):
 
 
 def judge_with(store: Store, request: JudgeRequest, *, progress: Progress = silent) -> MachineJudged:
-    """Ask an external judge about every document it has not labelled yet; what it says is saved as it comes.
+    """Let an external judge label every document that it has not labelled yet; labels are saved as they come.
 
-    It can be stopped at any time and started again: only what is missing is asked. Its labels never enter the qrels
-    unless somebody names their layer.
+    It can be stopped at any time and resumed: only missing labels are requested. They enter the qrels only where
+    their layer is named.
     """
     if not _JUDGE.fullmatch(request.judge):
         raise UsageError(

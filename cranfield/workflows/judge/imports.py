@@ -1,4 +1,4 @@
-"""Judgments that nobody gave here: imported from elsewhere, or passed on to near-duplicates."""
+"""Judgments from outside judging sessions: imported from files, or propagated to near-duplicates."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PROPAGATED_NAMESPACE = UUID("b8f5a1c4-90d2-5b6e-8a43-7f2d0c9e1b52")
 """The space of the UUIDs of propagated events: the same source and target always get the same one."""
 
 NOBODY = "imported"
-"""The assessor of judgments of which a file does not say whose they are."""
+"""The assessor of judgments whose file names none."""
 
 MACHINE = "machine/"
 """How the layers of machines begin."""
@@ -42,9 +42,8 @@ def import_judgments(
 ) -> Changed:
     """Import a file of judgments, all or nothing; importing the same again does nothing.
 
-    Topics and documents must be known where the collection has some, and grades must be on the scale in force. Rows
-    with a grade below 0 bring nothing: -1 says that a document was pooled and not judged, and what is below is junk,
-    as the web tracks have it for spam, which no scale here has.
+    Topics and documents must be in the collection, where it has some, and grades on the current scale. Rows with a
+    grade below 0 are skipped: -1 means pooled but not judged, and lower grades are junk (spam, in the web tracks).
     """
     if not layer or not layer.isprintable() or layer != layer.strip() or len(layer) > _LONGEST_NAME:
         raise UsageError(f"{quoted(layer)} is not a valid layer name; use one line without surrounding blanks")
@@ -137,7 +136,7 @@ def _events(store: Store, rows: Sequence[reading.FileJudgment], layer: str, file
         )
 
 
-# Grades that pass on to near-duplicates of judged documents, marked as such.
+# Grades propagated to the near-duplicates of judged documents, marked as such.
 
 
 @dataclass(frozen=True)
@@ -173,7 +172,7 @@ def propagate(store: Store, *, layer: str = MAIN, exact_only: bool = False) -> P
     ]
     with store.write():
         standing = events.standing(store, layers=[layer])
-        # The events that decide the grade of each document somebody looked at, by the collection's rule.
+        # The events that decide the grade of each judged document, by the collection's merge rule.
         opinions, merged = qrels_workflow.merged_now(store, qrels_workflow.Selection(layers=(layer,)))
         deciding = set(opinions.events[merged.rows].tolist())
         given = {
@@ -187,7 +186,7 @@ def propagate(store: Store, *, layer: str = MAIN, exact_only: bool = False) -> P
         for (topic, document), judged in sources.items():
             source = given[topic, judged]
             content = f"{source.uuid}\x1f{document}"
-            # After a grade that was taken back here comes the UUID of the next turn.
+            # A grade that was propagated and withdrawn before gets the next UUID.
             turns = (str(uuid5(PROPAGATED_NAMESPACE, f"{content}\x1f{turn}")) for turn in count())
             event = Event(
                 uuid=next(uuid for uuid in turns if events.event_with_uuid(store, _undo_of(uuid)) is None),

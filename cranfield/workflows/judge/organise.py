@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import astuple, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from math import ceil
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from cranfield.base.errors import InputError, UsageError, check_known, quoted
@@ -25,13 +25,13 @@ from cranfield.workflows.judge.queue import TRY_LAYER, Source, choose_source
 from cranfield.workflows.judge.session import Judging, StoredSession, checked_name, session_over
 
 Hint = Callable[[str], str]
-"""Makes of the words of a command what can be typed as it stands."""
+"""Makes a command line of the words of a command."""
 
 _HOUR = 3600.0
 
 
 def rejudging(older: int, hint: Hint) -> list[str]:
-    """How many grades were given under older versions, and what to do about it."""
+    """How many grades predate the current scale or guidelines, and how to judge again."""
     if not older:
         return []
     told = f"{counted(older, 'grade')} assigned under an older scale or older guidelines"
@@ -41,12 +41,12 @@ def rejudging(older: int, hint: Hint) -> list[str]:
 # Topic development: its author judges a sample of the hits of a draft, and accepts or refuses it.
 
 FEW, MANY = 3, 100
-"""Below the one a topic says little about a system, above the other no pool finds most of it."""
+"""With fewer relevant documents a topic says little about a system; of more, no pool finds most."""
 
 
 @dataclass(frozen=True)
 class Trial(Result):
-    """How a draft stands: who tries it, what is expected of it, and whether that is a good number."""
+    """The state of a draft topic: its author, the estimated number of relevant documents, and whether it is suitable."""
 
     draft: Draft
     estimate: rules.Estimate
@@ -232,8 +232,7 @@ def assign(
 # The organiser's view: how far each topic and each assessor is, how fast it goes, and what is left.
 
 
-@dataclass(frozen=True)
-class TopicProgress:
+class TopicProgress(NamedTuple):
     """One topic: its documents, how many have a grade, and how many answers are missing, second ones included."""
 
     topic: str
@@ -246,8 +245,7 @@ class TopicProgress:
     leased: int
 
 
-@dataclass(frozen=True)
-class AssessorProgress:
+class AssessorProgress(NamedTuple):
     """One assessor: their answers, their median seconds, and what is left of the topics they were given.
 
     `hours` are those at their own speed; None where it is not known yet, or nothing was given to them.
@@ -307,13 +305,13 @@ class JudgingProgress(Result):
 
     def table(self) -> Table:
         """The rows by topic or assessor, what could not be judged, or what is out."""
-        rows: dict[str, Iterable[tuple[Any, ...]]] = {
-            "topic": map(astuple, self.topics),
-            "assessor": map(astuple, self.assessors),
-            "cannot": map(astuple, self.refusals),
-            "lease": ((one.topic, one.document, one.assessor, one.until) for one in self.leases),
+        rows: dict[str, Sequence[tuple[Any, ...]]] = {
+            "topic": self.topics,
+            "assessor": self.assessors,
+            "cannot": self.refusals,
+            "lease": [(one.topic, one.document, one.assessor, one.until) for one in self.leases],
         }
-        return table_of(_PROGRESS_COLUMNS[self.by], list(rows[self.by]))
+        return table_of(_PROGRESS_COLUMNS[self.by], rows[self.by])
 
     @property
     def remarks(self) -> Sequence[str]:  # type: ignore[override]

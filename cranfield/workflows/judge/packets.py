@@ -100,7 +100,7 @@ def _furnish(store: Store, packet: Store, facts: PacketFacts, pairs: Sequence[Pa
     judging.add_queue(packet, PACKET, queued, purpose="queue", layer=facts.layer, now=now())
 
 
-# What a packet cannot bring: events that cannot be, and events that are not the packet's.
+# What is refused: invalid events, and events that do not belong to the packet.
 
 _IN_A_PACKET: frozenset[Kind] = frozenset({"judged", "undone", "postponed", "cannot-judge", "noted"})
 """What one assessor does in a session; all else is done in the collection."""
@@ -119,9 +119,9 @@ def refusals(
     finds: Sequence[Found],
     packet: tuple[PacketFacts, Collection[Pair]] | None,
 ) -> Iterator[Problem]:
-    """Everything for which nothing is merged; `known` are events of the packet that are here already.
+    """Everything for which a packet is refused; `known` are its events that were merged before.
 
-    `packet` is for whom and into which layer it is, and its documents; None for a copy of the whole collection.
+    `packet` are its facts and its documents; None for a copy of the whole collection.
     """
     topics = set(documents.topic_ids(store))
     named = {event.topic for event in fresh} | {find.topic for find in finds}
@@ -187,7 +187,7 @@ def _several(code: str, meaning: str, places: Collection[str]) -> Problem:
     return Problem(code, f"{meaning}{often}: {next(iter(places))}", count=len(places))
 
 
-# The judgments of a packet are taken back in, and where they meet something else is said.
+# Merging a packet, with a report of all conflicts.
 
 
 @dataclass(frozen=True)
@@ -300,7 +300,7 @@ def _content(event: Event) -> tuple[object, ...]:
 def _conflicts(
     store: Store, fresh: Sequence[Event], known: Sequence[tuple[Event, Event]], other_topics: Mapping[str, str]
 ) -> Iterator[Conflict]:
-    """Compare what stands in the packet with what stands here, and what was judged with what is here now.
+    """Compare the judgments of the packet with those here, and the texts that were judged with those here now.
 
     `known` are events of the packet beside those that are here already under the same UUID.
     """

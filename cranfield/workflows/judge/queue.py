@@ -1,4 +1,4 @@
-"""The queue of one assessor: what is judged, what comes next, leased to one session, and how far each topic is."""
+"""The judging queue of one assessor: its source, the next document, leases, and the progress of each topic."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Source:
         return [topic for topic in known if not self.only or topic in self.only]
 
     def roles(self, assessor: str) -> dict[str, Role]:
-        """The topics an assessor may judge, and what they are to them; those of one's own judgments are all one's."""
+        """The topics an assessor may judge, with their role; of own judgments they are always primary."""
         if self.assessor:
             return dict.fromkeys(self.topics(), "primary")
         return rules.roles_of(self.topics(), judging.assigned(self.store), assessor)
@@ -93,7 +93,7 @@ class Source:
                 return [
                     Entry(document, one.own_event, "rejudge")
                     for document, one in own.items()
-                    if rules.state_again(one, self.versions) != "not theirs"
+                    if rules.state_for_rejudging(one, self.versions) != "not theirs"
                 ]
             tried = {one.document: one.rank for one in judging.tried_hits(self.store, topic)}
             last = max(tried.values(), default=0)
@@ -116,7 +116,7 @@ class Source:
     def state(self, entry: Entry, answers: Answers, role: Role) -> State:
         """How a document stands for the assessor."""
         if self.versions is not None:
-            return rules.state_again(answers, self.versions)
+            return rules.state_for_rejudging(answers, self.versions)
         return rules.state_of(entry, answers, role)
 
     def count(self, topic: str, role: Role, *, assessor: str) -> Count:
@@ -249,11 +249,11 @@ class Queue:
         self._begin_with = next(iter(judging.own_topics(self.store, self.layer, assessor)), "")
 
     def role(self, topic: str) -> Role:
-        """What the assessor is to a topic."""
+        """The role of the assessor in a topic."""
         return self.roles.get(topic, "anyone")
 
     def answers(self, topic: str, document: str) -> Answers:
-        """What stands about a document, seen from here."""
+        """The current answers to a document, for this assessor."""
         return judging.answers(self.store, self.layer, topic, assessor=self.assessor, document=document)[document]
 
     def loaded(self, topic: str) -> TopicQueue | None:
@@ -421,7 +421,7 @@ class Queue:
         return self.counts[topic]
 
     def count_all(self) -> dict[str, Count]:
-        """Count all topics, but for those that nobody can have changed since they were counted."""
+        """Count all topics; what nobody has changed since the last count is not counted again."""
         changes, source = judging.changes_of_others(self.store), self.source
         if changes != self._changes:
             self.counts, self._changes = {}, changes

@@ -1,4 +1,4 @@
-"""Judging sessions over a collection file: what an assessor is given, and how each answer is kept."""
+"""Judging sessions over a collection file: the next document, and how each answer is saved."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def session_over(
 
 
 class Judging:
-    """Somebody, or a machine, that judges in a layer: under which scale and guidelines, and in which session."""
+    """An assessor or external judge at work in a layer: with the versions of scale and guidelines, and a session."""
 
     def __init__(self, store: Store, assessor: str, layer: str, session: str) -> None:
         self._store, self.assessor, self._layer, self._session = store, assessor, layer, session
@@ -131,7 +131,7 @@ class Judging:
         return documents.fetch(self._store, name) or Document(name, "", NO_TEXT)
 
     def _event(self, kind: Kind, topic: str, document: str, **content: Any) -> Event:
-        """What happens to a document now, with all that is the same for the whole session."""
+        """A new event, with all that is the same for the whole session."""
         return Event(
             uuid=str(uuid4()),
             kind=kind,
@@ -204,9 +204,9 @@ class StoredSession(Judging):
         return next(events.latest_answers(self._store, self._layer, assessor=self.assessor, pair=pair), None)
 
     def _count(self, topic: str) -> Count:
-        """How far a topic is, as the assessor is told, with the probes that nobody may notice.
+        """The progress of a topic as the assessor sees it, probes included.
 
-        A probe counts as one more document from the beginning, so that the count goes down by one with each answer.
+        A probe counts as one more document from the beginning, so that it cannot be noticed by the count.
         """
         queue, coming = self._queue, 0
         count, answered = queue.counts.get(topic) or queue.count(topic), queue.probed[topic]
@@ -474,7 +474,7 @@ class StoredSession(Judging):
         self._open.clear()
 
     def waiting(self) -> Held | None:
-        """The documents of all topics that somebody has open and that may still come to the assessor."""
+        """The documents of all topics that are leased and may still come to the assessor."""
         held = list(self._queue.held().values())
         count, own = sum(one.documents for one in held), sum(one.own for one in held)
         return Held(count, min(one.seconds for one in held), own) if held else None
