@@ -49,7 +49,7 @@ def test_known_ids_are_found_among_many(small: Store):
 
 
 def test_an_unknown_document_is_answered_with_its_neighbours(small: Store, kept: Kept):
-    assert stored_documents.ids_near(small, "D2") == ["d2", "d1", "d3"]
+    assert stored_documents.ids_near(small, "D2") == ["d1", "d2", "d3"]
     with kept.raises(UnknownName):
         Corpus(small).show("d22")
 

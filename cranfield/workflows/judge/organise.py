@@ -46,7 +46,7 @@ FEW, MANY = 3, 100
 
 @dataclass(frozen=True)
 class Trial(Result):
-    """The state of a draft topic: its author, the estimated number of relevant documents, and whether it is suitable."""
+    """The state of a draft topic: its author, the estimated number of relevant documents, and the verdict on it."""
 
     draft: Draft
     estimate: rules.Estimate
