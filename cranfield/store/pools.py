@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from hashlib import sha256
@@ -368,7 +368,8 @@ def stored_pool(store: Store, name: str, *, contributions: bool = True) -> Pool:
 
     Without the `contributions` it is quicker to read, and all that choosing the next documents needs.
     """
-    ranks = "SELECT topic, document, run, rank FROM pool_ranks WHERE pool = ? ORDER BY topic, document, run"
+    ranks = """SELECT topic, document, run, rank FROM pool_ranks JOIN pool_entries USING (pool, topic, document)
+               WHERE pool = ? ORDER BY topic, position, run"""
     try:
         return _put_together(store, name, store.rows(ranks, pool_number(store, name)) if contributions else [])
     except KeyError as error:
@@ -395,7 +396,8 @@ def _put_together(store: Store, name: str, ranks: list[tuple[str, str, str, int]
         populations[places[topic], codes[step, stratum]] = population
         drawn[places[topic], codes[step, stratum]] = taken
     sources = tuple(Source(one.run, one.group_name, one.content_hash) for one in pooled_runs(store, name))
-    offsets, runs, listed_ranks = _contributions(entries, ranks, sources)
+    number_of = {source.name: place for place, source in enumerate(sources)}
+    contributed = Counter((row[0], row[1]) for row in ranks)
     return Pool(
         plan=parse_stored(facts.plan_in_full),
         seed=facts.seed,
@@ -411,9 +413,9 @@ def _put_together(store: Store, name: str, ranks: list[tuple[str, str, str, int]
         stratum_table=tuple(Stratum(*stratum) for stratum in table),
         populations=populations,
         drawn=drawn,
-        contribution_offsets=offsets,
-        contribution_runs=runs,
-        contribution_ranks=listed_ranks,
+        contribution_offsets=running_sum([contributed[row[0], row[1]] for row in entries]),
+        contribution_runs=_codes([number_of[row[2]] for row in ranks]),
+        contribution_ranks=_codes([row[3] for row in ranks]),
         undrawn=(
             _codes([places[row[0]] for row in undrawn]),
             _codes([document[row[1]] for row in undrawn]),
@@ -432,23 +434,6 @@ def _put_together(store: Store, name: str, ranks: list[tuple[str, str, str, int]
 
 def _codes(values: list[int]) -> Any:
     return np.array(values, dtype=np.int32)
-
-
-def _contributions(
-    entries: list[tuple[Any, ...]], ranks: list[tuple[str, str, str, int]], sources: tuple[Source, ...]
-) -> tuple[Any, Any, Any]:
-    """How many runs have each entry, and those runs with their ranks, entry by entry."""
-    number = {source.name: place for place, source in enumerate(sources)}
-    brought = defaultdict[Pair, list[tuple[int, int]]](list)
-    for topic, document, run, rank in ranks:
-        brought[topic, document].append((number[run], rank))
-    pairs = [brought[row[0], row[1]] for row in entries]
-    offsets = running_sum([len(some) for some in pairs])
-    return (
-        offsets,
-        _codes([run for some in pairs for run, _ in some]),
-        _codes([rank for some in pairs for _, rank in some]),
-    )
 
 
 # From which stratum of a sample each pooled document comes.
