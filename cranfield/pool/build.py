@@ -235,7 +235,7 @@ def part_of(pool: TopicPool, candidates: Candidates, *, order: JudgingOrder, fir
     return TopicPart(
         pool,
         documents,
-        candidates.documents[pool.undrawn],
+        candidates.documents[pool.undrawn["candidate"]],
         (counts, runs.astype(np.int32), ranks[entry, runs]),
         duplicates_of(candidates, documents),
     )
@@ -274,9 +274,9 @@ def assembled(
         offsets=running_sum(sizes),
         document_ids=runs.document_ids,
         documents=_joined([part.documents for part in parts], np.int32),
-        strata=_joined([code[part.pool.codes] for part, code in pairs], np.int32),
-        probabilities=_joined([part.pool.probabilities for part in parts], np.float64),
-        versions=_joined([part.pool.versions for part in parts], np.int32),
+        strata=_joined([code[part.pool.entries["stratum"]] for part, code in pairs], np.int32),
+        probabilities=_joined([part.pool.entries["probability"] for part in parts], np.float64),
+        versions=_joined([part.pool.entries["version"] for part in parts], np.int32),
         stratum_table=tuple(table),
         populations=populations,
         drawn=drawn,
@@ -286,7 +286,7 @@ def assembled(
         undrawn=(
             np.repeat(np.arange(len(parts)), [len(part.undrawn) for part in parts]).astype(np.int32),
             _joined([part.undrawn for part in parts], np.int32),
-            _joined([code[part.pool.undrawn_codes] for part, code in pairs], np.int32),
+            _joined([code[part.pool.undrawn["stratum"]] for part, code in pairs], np.int32),
         ),
         duplicates=tuple(one for part in parts for one in part.duplicates),
         version=version,

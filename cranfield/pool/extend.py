@@ -11,7 +11,7 @@ from cranfield.base.errors import Problem, ProblemsFound, UsageError, quoted
 from cranfield.pool.build import TopicBuilder, assembled, checked_topics, part_of
 from cranfield.pool.candidates import Candidates, Clusters, PooledRuns, candidates_of, clusters_of, collapse
 from cranfield.pool.plan import Selection
-from cranfield.pool.pool import Pool, Stratum, TopicPool
+from cranfield.pool.pool import Pool, Stratum, TopicPool, entries_of
 from cranfield.runs.columns import Places, named
 
 # What a pool has of a topic.
@@ -37,12 +37,10 @@ def earlier_of(pool: Pool, candidates: Candidates) -> TopicPool:
         pool.seed,
         pool.version,
         strata=list(pool.stratum_table),
-        chosen=numbers_of(candidates, pool.ids[rows]),
-        codes=pool.strata[rows],
-        probabilities=pool.probabilities[rows],
-        versions=pool.versions[rows],
-        undrawn=np.array(undrawn, dtype=np.int64),
-        undrawn_codes=undrawn_codes,
+        entries=entries_of(
+            numbers_of(candidates, pool.ids[rows]), pool.strata[rows], pool.probabilities[rows], pool.versions[rows]
+        ),
+        undrawn=entries_of(undrawn, undrawn_codes),
         unlisted=dict(enumerate((pool.populations[place] - pool.drawn[place] - counts).tolist())),
     )
 
@@ -94,10 +92,9 @@ def with_chosen(
         candidates = collapsed_topic(pool, runs, topic, codes)
         grown, known = earlier_of(pool, candidates), candidates.numbers
         for one in chosen.get(topic, ()):
-            grown.add(one.stratum, np.array([known[one.document]], np.int64), one.probability)
+            grown.add(one.stratum, [known[one.document]], one.probability)
         for stratum, documents in (passed_over or {}).get(topic, {}).items():
-            undrawn = np.array([known[name] for name in documents], np.int64)
-            grown.add(stratum, np.empty(0, np.int64), 1.0, undrawn)
+            grown.add(stratum, [], 1.0, undrawn=[known[name] for name in documents])
         parts.append(part_of(grown, candidates, order="plan"))
     return assembled(pool.plan, runs, parts, seed=pool.seed, order=pool.order, version=pool.version)
 
@@ -140,13 +137,13 @@ def extend(
         grown = earlier_of(pool, candidates)
         first, grown.version = len(grown.chosen), version
         for code, stratum in enumerate(extension.strata):
-            mine = extension.codes == code
+            mine = extension.entries[extension.entries["stratum"] == code]
             step = pool.plan.steps[stratum.step - 1]
             if isinstance(step, Selection) and step.strategy.kind != "sampling":
-                grown.make_certain(extension.chosen[mine], stratum)
-            is_new = mine & ~np.isin(extension.chosen, grown.chosen[:first])
-            undrawn = extension.undrawn[extension.undrawn_codes == code]
-            grown.add(stratum, extension.chosen[is_new], extension.probabilities[is_new], undrawn)
+                grown.make_certain(mine["candidate"], stratum)
+            new = mine[~np.isin(mine["candidate"], grown.chosen[:first])]
+            undrawn = extension.undrawn["candidate"][extension.undrawn["stratum"] == code]
+            grown.add(stratum, new["candidate"], new["probability"], undrawn)
         parts.append(part_of(grown, candidates, order=pool.order, first=first))
     return assembled(pool.plan, pooled, parts, seed=pool.seed, order=pool.order, version=version)
 

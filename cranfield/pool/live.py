@@ -74,7 +74,8 @@ class LiveTopic:
         self.state: State = step.strategy(Start(seen, pool.seed, texts, query))
         self._sample: set[int] = set()
         if any(rule.needs_sample for rule in step.scope.stop):
-            drawn = np.isin(pool.codes, pool.codes[pool.probabilities < 1])
+            strata = pool.entries["stratum"]
+            drawn = np.isin(strata, strata[pool.entries["probability"] < 1])
             self._sample = set(pool.chosen[drawn].tolist())
         self._hidden: dict[int, Label] = {}
         self._targets: list[int] = []
@@ -148,10 +149,10 @@ class LiveTopic:
 
     def story(self, candidate: int) -> tuple[Stratum, float]:
         """The stratum of a candidate, and its probability: NaN for what the adaptive step chooses."""
-        rows = np.flatnonzero(self.pool.chosen == candidate)
-        if not len(rows):
+        entries = self.pool.entries[self.pool.chosen == candidate]
+        if not len(entries):
             return Stratum(self.number, str(self.step)), NO_PROBABILITY
-        return self.pool.strata[self.pool.codes[rows[0]]], float(self.pool.probabilities[rows[0]])
+        return self.pool.strata[entries[0]["stratum"]], float(entries[0]["probability"])
 
     def end(self, reason: str) -> None:
         """Close the adaptive step and let the steps after it add what they will."""
@@ -166,7 +167,7 @@ class LiveTopic:
     def add_chosen(self, pool: TopicPool) -> None:
         """Add what the adaptive step has chosen to a pool: what is judged first, then what is still out."""
         new = [one for one in dict.fromkeys([*self.chosen, *self.handed_out]) if not pool.present[one]]
-        pool.add(Stratum(self.number, str(self.step)), np.array(new, dtype=np.int64), NO_PROBABILITY)
+        pool.add(Stratum(self.number, str(self.step)), new, NO_PROBABILITY)
 
     def is_free(self, document: str, under_judgment: Collection[str] = ()) -> bool:
         """Whether the adaptive step could choose a document now, whatever it would choose."""
@@ -180,7 +181,7 @@ class LiveTopic:
         """What the steps after the adaptive one passed over, by stratum; nothing before it has ended."""
         pool, ids = self.pool, self.candidates.ids
         return {
-            stratum: [ids[number] for number in pool.undrawn[pool.undrawn_codes == code]]
+            stratum: [ids[one["candidate"]] for one in pool.undrawn[pool.undrawn["stratum"] == code]]
             for code, stratum in enumerate(pool.strata)
             if self.ended and stratum.step > self.number
         }
@@ -356,7 +357,7 @@ class LivePool:
         """The candidates of a topic, what its fixed steps brought, and what its adaptive step has chosen."""
         candidates = collapsed_topic(self._pool, self.runs, topic, self._clusters)
         pool = earlier_of(self._pool, candidates)
-        steps = np.array([stratum.step for stratum in pool.strata], dtype=np.int32)[pool.codes]
+        steps = np.array([stratum.step for stratum in pool.strata], dtype=np.int32)[pool.entries["stratum"]]
         chosen = pool.chosen[steps == self.number].tolist()
         pool.keep(steps != self.number)
         return candidates, pool, chosen

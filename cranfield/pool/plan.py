@@ -28,11 +28,11 @@ change only with it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import itemgetter
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from cranfield.base.errors import UnknownName, UsageError, nearest, quoted
 from cranfield.pool.stopping import StoppingRule, parsed_rule
@@ -291,6 +291,8 @@ Word = tuple[str, int]
 Mistake = tuple[int, str]
 """A position, and what is wrong there."""
 
+Result = TypeVar("Result")
+
 
 def parse(text: str, *, is_checked: bool = True) -> Plan:
     """The plan that a text means; a `UsageError` lists everything that is wrong with it, with its position.
@@ -348,34 +350,30 @@ class _StepReader:
             if len(self.words) == 1 and _NUMBER.fullmatch(number) and int(number) > 0:
                 return Cap(int(number))
             found = quoted(number) if self.words else "the end of the step"
-            self._fail(position, f"cap needs one number of at least 1, as in 'cap 800'; found {found}")
+            self.mistakes.append((position, f"cap needs one number of at least 1, as in 'cap 800'; found {found}"))
             return None
         try:
             self.strategy = strategies.get(self.name)
         except UnknownName as error:
-            known = sorted([*error.known, "cap"])
-            self._fail(self.position, str(UnknownName("pooling strategy", self.name, known)))
+            unknown = UnknownName("pooling strategy", self.name, [*error.known, "cap"])
+            self.mistakes.append((self.position, str(unknown)))
             return None
         while self.words:
-            self._read_word(*self.words.pop(0))
+            word, position = self.words.pop(0)
+            self._attempt(position, self._read_word, word, position)
         # Options are tried one by one, so that everything wrong with them is said, then all together.
-        strategy = None
         for name, (value, position) in self.options.items():
-            self._configured(position, {name: value})
-        if not self.mistakes:
-            strategy = self._configured(self.position, {name: value for name, (value, _) in self.options.items()})
-        if self.mistakes or strategy is None:
-            return None
-        return Selection(strategy, self.amount, Scope(**self.scope))
+            self._attempt(position, self.strategy.configured, {name: value})
+        values = {name: value for name, (value, _) in self.options.items()}
+        strategy = None if self.mistakes else self._attempt(self.position, self.strategy.configured, values)
+        return None if strategy is None else Selection(strategy, self.amount, Scope(**self.scope))
 
-    def _fail(self, position: int, message: str) -> None:
-        self.mistakes.append((position, message))
-
-    def _configured(self, position: int, options: Mapping[str, str]) -> Strategy | None:
+    def _attempt(self, position: int, read: Callable[..., Result], *inputs: Any) -> Result | None:
+        """What `read` makes of its inputs; None where that is a mistake."""
         try:
-            return self.strategy.configured(options)
+            return read(*inputs)
         except UsageError as error:
-            self._fail(position, str(error))
+            self.mistakes.append((position, str(error)))
             return None
 
     def _read_word(self, word: str, position: int) -> None:
@@ -387,26 +385,25 @@ class _StepReader:
             if self.words and "=" not in text:
                 self.words.pop(0)
             if _NUMBER.fullmatch(text):
-                self._set_amount(Amount("until" if word == "until" else "budget", int(text)), position)
+                self._set_amount("until" if word == "until" else "budget", text)
             else:
                 expected = f"a number of at most {_DIGITS} digits" if text.isdecimal() else "a number"
                 found = quoted(text) if text else "the end of the step"
-                self._fail(place, f"expected {expected} after {quoted(word)}, found {found}")
+                self.mistakes.append((place, f"expected {expected} after {quoted(word)}, found {found}"))
         elif word == "across":
-            if following == "topics":
-                self.words.pop(0)
-                self.scope["across_topics"] = True
-            else:
-                self._fail(position, "expected 'topics' after 'across'")
+            if following != "topics":
+                raise UsageError("expected 'topics' after 'across'")
+            self.words.pop(0)
+            self.scope["across_topics"] = True
         elif word.endswith("%") and _PERCENT.fullmatch(word.removesuffix("%")):
-            self._set_amount(Amount("share", float(word.removesuffix("%"))), position)
+            self._set_amount("share", word.removesuffix("%"))
         elif following == "%" and _PERCENT.fullmatch(word):
             self.words.pop(0)
-            self._set_amount(Amount("share", float(word)), position)
+            self._set_amount("share", word)
         elif _NUMBER.fullmatch(word):
-            self._set_amount(Amount("count", int(word)), position)
+            self._set_amount("count", word)
         elif _PERCENT.fullmatch(word):
-            self._fail(position, f"expected an integer (documents) or a share such as 5%, found {quoted(word)}")
+            raise UsageError(f"expected an integer (documents) or a share such as 5%, found {quoted(word)}")
         else:
             expected = "an amount (10, until 100, 5%, budget 1000), an option or a scope"
             options = [f"{name.replace('_', '-')}=" for name in self.strategy.options]
@@ -419,57 +416,46 @@ class _StepReader:
                 guess = "; steps are separated by ';'"
             elif near in strategies.names():
                 guess = f"; steps are separated by ';': did you mean '; {near}'?"
-            self._fail(position, f"expected {expected}, found {quoted(word)}{guess}")
+            raise UsageError(f"expected {expected}, found {quoted(word)}{guess}")
 
-    def _set_amount(self, amount: Amount, position: int) -> None:
+    def _set_amount(self, kind: AmountKind, text: str) -> None:
+        number = float(text) if kind == "share" else int(text)
         if self.amount.kind != "all":
-            self._fail(position, f"a step has one amount; this one already has {quoted(self.amount)}")
-        elif amount.number <= 0 or (amount.kind == "share" and amount.number > 100):
-            limit = "more than 0 and at most 100%" if amount.kind == "share" else "at least 1"
-            self._fail(position, f"an amount must be {limit}, not {amount.number:g}")
-        else:
-            self.amount = amount
+            raise UsageError(f"a step has one amount; this one already has {quoted(self.amount)}")
+        if number <= 0 or (kind == "share" and number > 100):
+            limit = "more than 0 and at most 100%" if kind == "share" else "at least 1"
+            raise UsageError(f"an amount must be {limit}, not {number:g}")
+        self.amount = Amount(kind, number)
 
     def _read_setting(self, word: str, position: int) -> None:
         name, _, value = word.partition("=")
         if '"' in value:
             if not _QUOTED.fullmatch(value):
                 wanted = "a value with '\"' in it must be in double quotes, with '\"' written twice"
-                self._fail(position, f"{wanted}: {quoted(value)}")
-                return
+                raise UsageError(f"{wanted}: {quoted(value)}")
             value = value[1:-1].replace('""', '"')
-        if name.replace("-", "_") in self.strategy.options:
-            if name in self.options:
-                self._fail(position, f"the option {quoted(name)} is listed twice")
-            self.options[name] = value, position
-            return
-        if name not in _SCOPE_WORDS:
-            known = sorted([*(option.replace("_", "-") for option in self.strategy.options), *_SCOPE_WORDS])
-            self._fail(position, str(UnknownName(f"option of {self.name}", name, known)))
-            return
+        if name in self.options:
+            raise UsageError(f"the option {quoted(name)} is listed twice")
         if name in self.scope:
-            self._fail(position, f"{quoted(name)} is given twice")
-        if name == "by":
-            if value in get_args(By):
-                self.scope["by"] = value
-            else:
-                self._fail(position, str(UnknownName("value of 'by':", value, get_args(By))))
+            raise UsageError(f"{quoted(name)} is given twice")
+        if name.replace("-", "_") in self.strategy.options:
+            self.options[name] = value, position
+        elif name == "by":
+            if value not in get_args(By):
+                raise UnknownName("value of 'by':", value, get_args(By))
+            self.scope["by"] = value
         elif name == "ranks":
             match = _RANKS.fullmatch(value)
-            if match and 1 <= int(match[1]) <= int(match[2]):
-                self.scope["ranks"] = (int(match[1]), int(match[2]))
-            else:
-                wanted = "ranks as in ranks=11-100, from 1 and rising"
-                self._fail(position, f"expected {wanted}, found {quoted(value)}")
+            if not match or not 1 <= int(match[1]) <= int(match[2]):
+                raise UsageError(f"expected ranks as in ranks=11-100, from 1 and rising, found {quoted(value)}")
+            self.scope["ranks"] = (int(match[1]), int(match[2]))
         elif name == "stop":
-            rules = []
-            for text in value.split(","):
-                try:
-                    rules.append(parsed_rule(text))
-                except UsageError as error:
-                    self._fail(position, str(error))
-            self.scope["stop"] = tuple(rules)
-        elif _NUMBER.fullmatch(value) and int(value) > 0:
-            self.scope[name] = int(value)
+            rules = [self._attempt(position, parsed_rule, text) for text in value.split(",")]
+            self.scope["stop"] = tuple(rule for rule in rules if rule is not None)
+        elif name not in _SCOPE_WORDS:
+            known = sorted([*(option.replace("_", "-") for option in self.strategy.options), *_SCOPE_WORDS])
+            raise UnknownName(f"option of {self.name}", name, known)
+        elif not _NUMBER.fullmatch(value) or int(value) < 1:
+            raise UsageError(f"{name} must be a number of at least 1, not {quoted(value)}")
         else:
-            self._fail(position, f"{name} must be a number of at least 1, not {quoted(value)}")
+            self.scope[name] = int(value)

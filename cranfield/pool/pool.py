@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.errors import InputError, Problem, ProblemsFound, quoted
 from cranfield.base.text import counted
@@ -34,14 +35,28 @@ class Stratum:
     name: str
 
 
+Entries = NDArray[np.void]
+ENTRY = np.dtype([("candidate", np.int64), ("stratum", np.int32), ("probability", np.float64), ("version", np.int32)])
+"""A candidate in the pool of its topic: its number, the place of its stratum, and how it got there."""
+
+
+def entries_of(
+    candidates: ArrayLike, strata: ArrayLike, probabilities: ArrayLike = 1.0, versions: ArrayLike = 1
+) -> Entries:
+    """Some candidates as entries; what is the same for all is one number."""
+    entries = np.empty(np.size(candidates), ENTRY)
+    entries["candidate"], entries["stratum"] = candidates, strata
+    entries["probability"], entries["version"] = probabilities, versions
+    return entries
+
+
 @dataclass(eq=False)
 class TopicPool:
-    """The pool of one topic while it grows: candidate numbers in judging order, and where each comes from.
+    """The pool of one topic while it grows: candidates in judging order, and where each comes from.
 
-    `codes` (places in `strata`), `probabilities` and `versions` stand beside `chosen`. `undrawn` are the candidates
-    that a sample could have drawn and did not, `undrawn_codes` their strata. `unlisted` counts those of them, by the
-    place of their stratum, that are no candidates any more. `beyond` are the steps that took more than their amount:
-    the rates of a sample can ask for more.
+    `undrawn` are the candidates that a sample could have drawn and did not. `unlisted` counts those of them, by the
+    place of their stratum in `strata`, that are no candidates any more. `beyond` are the steps that took more than
+    their amount: the rates of a sample can require more.
 
     Where a pool is extended, `earlier` is what it has of the topic: nothing of that is drawn again, and samples are
     drawn at their earlier rate, into strata of their own, named with the `suffix`.
@@ -55,18 +70,19 @@ class TopicPool:
     suffix: str = ""
     present: Mask = field(init=False)
     strata: list[Stratum] = field(default_factory=list)
-    chosen: Places = field(default_factory=lambda: np.empty(0, np.int64))
-    codes: Codes = field(default_factory=lambda: np.empty(0, np.int32))
-    probabilities: Scores = field(default_factory=lambda: np.empty(0))
-    versions: Codes = field(default_factory=lambda: np.empty(0, np.int32))
-    undrawn: Places = field(default_factory=lambda: np.empty(0, np.int64))
-    undrawn_codes: Codes = field(default_factory=lambda: np.empty(0, np.int32))
+    entries: Entries = field(default_factory=lambda: np.empty(0, ENTRY))
+    undrawn: Entries = field(default_factory=lambda: np.empty(0, ENTRY))
     unlisted: dict[int, int] = field(default_factory=dict)
     beyond: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.present = np.zeros(self.size, dtype=bool)
         self.present[self.chosen] = True
+
+    @property
+    def chosen(self) -> Places:
+        """The candidates in the pool, in judging order."""
+        return self.entries["candidate"]
 
     @property
     def count(self) -> int:
@@ -76,32 +92,27 @@ class TopicPool:
     @property
     def sizes(self) -> list[tuple[Stratum, int, int]]:
         """The strata with N_h, the documents each has, and n_h, those of them that are in the pool."""
-        drawn = np.bincount(self.codes, minlength=len(self.strata)).tolist()
-        passed_over = np.bincount(self.undrawn_codes, minlength=len(self.strata)).tolist()
+        drawn, undrawn = (
+            np.bincount(some["stratum"], minlength=len(self.strata)).tolist() for some in (self.entries, self.undrawn)
+        )
         return [
-            (stratum, drawn[code] + passed_over[code] + self.unlisted.get(code, 0), drawn[code])
+            (stratum, drawn[code] + undrawn[code] + self.unlisted.get(code, 0), drawn[code])
             for code, stratum in enumerate(self.strata)
         ]
 
     def add(
-        self, stratum: Stratum, chosen: Places, probabilities: Scores | float, undrawn: Places | None = None
+        self, stratum: Stratum, chosen: Places | list[int], probabilities: ArrayLike, undrawn: ArrayLike = ()
     ) -> None:
-        """Take in what a step adds, behind what is there."""
+        """Append what a step selects, and what it could have drawn and did not."""
         code = self._code(stratum)
         self.present[chosen] = True
-        self.chosen = np.concatenate([self.chosen, chosen])
-        self.codes = np.concatenate([self.codes, np.full(len(chosen), code, np.int32)])
-        self.probabilities = np.concatenate([self.probabilities, np.broadcast_to(probabilities, len(chosen))])
-        self.versions = np.concatenate([self.versions, np.full(len(chosen), self.version, np.int32)])
-        if undrawn is not None:
-            self.undrawn = np.concatenate([self.undrawn, undrawn])
-            self.undrawn_codes = np.concatenate([self.undrawn_codes, np.full(len(undrawn), code, np.int32)])
+        self.entries = np.concatenate([self.entries, entries_of(chosen, code, probabilities, self.version)])
+        self.undrawn = np.concatenate([self.undrawn, entries_of(undrawn, code)])
 
     def keep(self, rows: Places | Mask | slice) -> None:
         """Keep some of the documents, in the order of `rows`."""
         self.present[self.chosen] = False
-        self.chosen, self.codes = self.chosen[rows], self.codes[rows]
-        self.probabilities, self.versions = self.probabilities[rows], self.versions[rows]
+        self.entries = self.entries[rows]
         self.present[self.chosen] = True
 
     def make_certain(self, certain: Places, stratum: Stratum) -> None:
@@ -111,11 +122,10 @@ class TopicPool:
         average. The others were drawn with the probability they had, and keep it: one made from what is left would be
         another one for each draw, and none where nothing is left.
         """
-        leaving = np.isin(self.chosen, certain) & (self.probabilities < 1)
-        self.codes = np.where(leaving, self._code(stratum), self.codes).astype(np.int32)
-        self.probabilities = np.where(leaving, 1.0, self.probabilities)
-        stays = ~np.isin(self.undrawn, certain)
-        self.undrawn, self.undrawn_codes = self.undrawn[stays], self.undrawn_codes[stays]
+        leaving = np.isin(self.chosen, certain) & (self.entries["probability"] < 1)
+        self.entries["stratum"][leaving] = self._code(stratum)
+        self.entries["probability"][leaving] = 1.0
+        self.undrawn = self.undrawn[~np.isin(self.undrawn["candidate"], certain)]
 
     def eligible(self, seen: Candidates, step: Selection) -> Mask:
         """Which candidates a step can choose: those in its ranks that are not in the pool.
@@ -127,9 +137,9 @@ class TopicPool:
             first, last = step.scope.ranks
             free &= (seen.best_rank >= first) & (seen.best_rank <= last)
         if step.strategy.kind == "sampling":
-            free[self.undrawn] = False
+            free[self.undrawn["candidate"]] = False
             if self.earlier is not None:
-                free[self.earlier.chosen] = free[self.earlier.undrawn] = False
+                free[self.earlier.chosen] = free[self.earlier.undrawn["candidate"]] = False
         return free
 
     def apply(self, candidates: Candidates, step: Selection, number: int, *, level: int | None = None) -> None:
@@ -180,7 +190,7 @@ class TopicPool:
             self.add(Stratum(number, label), sample.chosen[mine], sample.probabilities[mine], left)
         if self.earlier is not None:
             steps = np.array([stratum.step for stratum in self.earlier.strata], dtype=np.int64)
-            self.present[self.earlier.chosen[steps[self.earlier.codes] == number]] = True
+            self.present[self.earlier.chosen[steps[self.earlier.entries["stratum"]] == number]] = True
 
     def _rates(self, step: Selection, number: int) -> tuple[float | None, dict[str, float]]:
         """The rate at which a sample was drawn, and those of its single strata; None where it drew from nothing.
