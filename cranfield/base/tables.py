@@ -393,8 +393,7 @@ def _roles(schema: Schema, names: tuple[str, ...]) -> Mapping[str, str]:
 class Findings:
     """What a reader finds wrong while it goes through a file, gathered by code.
 
-    `add` is called in the order of the file, so that the lines kept are the first ones. `columns` are those that a
-    line should have; `by_hand` are codes that have no one right answer in this format.
+    `columns` are those that a line should have; `by_hand` are codes that have no one right answer in this format.
     """
 
     schema: Schema
@@ -403,11 +402,11 @@ class Findings:
     _found: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add(self, code: str, lines: Sequence[int] | Any, *, example: str = "", meaning: str = "") -> None:
-        """Note that `code` occurs on some lines; `example` is what stands on the first."""
+        """Note that `code` occurs on some lines, which rise; `example` is what stands on the first."""
         if len(lines):
             words = {"example": example, "meaning": meaning, "lines": [], "count": 0}
             found = self._found.setdefault(code, words)
-            found["lines"].extend(lines[: LINES_KEPT - len(found["lines"])])
+            found["lines"] = sorted([*found["lines"], *lines[:LINES_KEPT]])[:LINES_KEPT]
             found["count"] += len(lines)
 
     def problems(self) -> tuple[Problem, ...]:

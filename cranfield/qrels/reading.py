@@ -243,7 +243,7 @@ class NamedColumns:
             *encoded(columns["topic"].filter(kept)),
             *encoded(columns["document"].filter(kept)),
             grades=grades[good],
-            lines=LineNumbers(np.setdiff1d(np.arange(1, lines.max(initial=0) + 1), lines[good])),
+            lines=LineNumbers.of_rows(lines[good].tolist()),
             problems=findings.problems(),
             source_name=source.name,
         )

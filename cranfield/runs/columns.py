@@ -366,6 +366,11 @@ class LineNumbers:
         places = rows + 1 + np.searchsorted(rows_before, rows, side="right")
         return np.asarray(self.before + places, dtype=np.int64)
 
+    @staticmethod
+    def of_rows(lines: Sequence[int] | Lines) -> LineNumbers:
+        """The numbering of rows that stand on these lines."""
+        return LineNumbers(np.setdiff1d(np.arange(1, max(lines, default=0) + 1), lines))
+
     def at(self, row: int) -> int:
         """The line number of one row."""
         return int(self.of(np.array([row], dtype=np.int64))[0])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import BinaryIO, ClassVar, Protocol
 
@@ -17,12 +17,23 @@ import pyarrow as pa
 from cranfield.base.errors import ProblemsFound, quoted
 from cranfield.base.files import Source
 from cranfield.base.registry import Registry, deferred
-from cranfield.base.tables import Fault, Findings, Schema, read_list
-from cranfield.runs.columns import TEXT, Coded, LineNumbers, Mask, Places, Scores, encoded, matching, numbers_in
+from cranfield.base.tables import Columns, Fault, Findings, Schema, read_list
+from cranfield.runs.columns import (
+    TEXT,
+    Coded,
+    LineNumbers,
+    Mask,
+    Places,
+    Scores,
+    encoded,
+    matching,
+    numbers_in,
+    used_only,
+)
 from cranfield.runs.run import NO_RANK, Rows, Run
 
 with deferred:
-    import pyarrow.compute as pc
+    pass
 
 
 # What a run format is: a class that recognises, reads and writes one kind of file.
@@ -224,21 +235,26 @@ _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _NAN = r"^[+-]?[nN][aA][nN](\(.*\))?$"
 _INFINITE = r"^[+-]?[iI][nN][fF]([iI][nN][iI][tT][yY])?$"
 _INTEGER = r"^[+-]?[0-9]{1,18}$"
-_UNFIT = r"^$|[\x00-\x20\x7f-\x{9f}]"
 _ROWS_AT_ONCE = 1 << 19
 
 
-def scores_of(texts: pa.Array) -> tuple[Scores, dict[str, Mask]]:
-    """Read scores from text: the values, NaN where a row has none, and those rows by the code of what is wrong.
+def scores_of(words: pa.Array) -> tuple[Scores, dict[str, Mask]]:
+    """Scores from words, or as they are: the values, NaN where a row has none, and those rows by what is wrong.
 
     Only decimal notation counts: no hexadecimal, no comma, no NaN, nothing infinite.
     """
-    is_number = matching(texts, _NUMBER)
-    values = numbers_in(texts, is_number, pa.float64())
-    infinite = ~np.isfinite(values) | matching(texts, _INFINITE)
-    nan = matching(texts, _NAN)
+    if pa.types.is_floating(words.type):
+        values = np.array(words.cast(pa.float64()).to_numpy(zero_copy_only=False))
+        missing = words.is_null().to_numpy(zero_copy_only=False)
+        is_number, infinite, nan = ~missing, np.isinf(values), np.isnan(values) & ~missing
+    else:
+        is_number, nan, missing = (matching(words, pattern) for pattern in (_NUMBER, _NAN, "^$"))
+        values = numbers_in(words, is_number, pa.float64())
+        infinite = ~np.isfinite(values) | matching(words, _INFINITE)
     values[~is_number | infinite] = np.nan
-    return values, {"score-not-a-number": ~is_number & ~infinite & ~nan, "score-nan": nan, "score-infinite": infinite}
+    other = ~(is_number | infinite | nan | missing)
+    faults = {"missing-field": missing, "score-not-a-number": other, "score-nan": nan, "score-infinite": infinite}
+    return values, faults
 
 
 def ranks_of(texts: pa.Array) -> Places:
@@ -257,14 +273,13 @@ def assembled(
     scores: Scores,
     ranks: Places | None,
     tags: Sequence[tuple[str, int]],
-    skipped: Places,
+    lines: LineNumbers,
     findings: Findings,
 ) -> Rows:
-    """Make rows of finished columns. `skipped` are the lines without a row, `tags` come with their lines.
+    """Make rows of finished columns; tags come with their lines.
 
     A score that the row does not have is NaN, and told in `findings`.
     """
-    lines = LineNumbers(skipped)
     if ranks is not None:
         findings.add("rank-not-an-integer", lines.of(np.flatnonzero(ranks == NO_RANK)))
     problems = findings.problems()
@@ -284,153 +299,103 @@ def assembled(
     )
 
 
-def clean_rows(
-    source: Source, parts: Mapping[str, pa.ChunkedArray], *, header: int = 0, findings: Findings | None = None
-) -> Rows | None:
-    """Make rows of text columns (`topic`, `document`, `score` or `rank`, `tag`), or None if any value is wrong.
+_NO_ID = "the id {!r}"
+"""What stands for a value that is no id."""
 
-    `header` is how many lines stand before the first row, `findings` what is known already. Where there is no score,
-    it is minus the rank.
-    """
-    if any(column.null_count for column in parts.values()):
-        return None
-    words = {part: encoded(parts[part]) for part in ("topic", "document", "tag") if part in parts}
-    if any(pc.any(pc.match_substring_regex(ids, _UNFIT)).as_py() for ids, _ in words.values()):
-        return None
-    ranks = ranks_of(parts["rank"].combine_chunks()) if "rank" in parts else None
-    if "score" not in parts:
-        if ranks is None or (ranks == NO_RANK).any():
-            return None
-        scores = -ranks.astype(np.float64)
-    elif pa.types.is_floating(parts["score"].type):
-        scores = np.asarray(parts["score"].combine_chunks().cast(pa.float64()).to_numpy(zero_copy_only=False))
-        if not np.isfinite(scores).all():
-            return None
-    else:
-        scores, _ = scores_of(parts["score"].combine_chunks())
-        if np.isnan(scores).any():
-            return None
-    names, codes = words.get("tag", (pa.array([], TEXT), np.empty(0, dtype=np.int32)))
-    distinct_tags, firsts = np.unique(codes, return_index=True)
-    tags = sorted(zip((firsts + header + 1).tolist(), distinct_tags.tolist(), strict=True))
-    return assembled(
-        source,
-        topics=words["topic"],
-        documents=words["document"],
-        scores=scores,
-        ranks=ranks,
-        tags=[(names[code].as_py(), line) for line, code in tags],
-        skipped=np.arange(1, 1 + header, dtype=np.int64),
-        findings=findings or Findings(RUN),
-    )
-
-
-# Rows that come one by one, with values of any type: the exact way of the readers that name their columns.
-
-_DECIMAL = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|nan|inf(inity)?)", re.IGNORECASE)
-_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 _UNFIT_IDS = {
-    "blank-in-id": re.compile(r"[ \t\n\r\f\v]"),
-    "control-character": re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]"),
-    "not-utf-8": re.compile(r"[\ud800-\udfff]"),
+    "bad-row": "^the id ",
+    "missing-field": "^$",
+    "blank-in-id": r"[ \t\n\r\f\v]",
+    "control-character": r"[\x00-\x08\x0e-\x1f\x7f-\x{9f}]",
 }
 
 
-@dataclass
-class ExactRows:
-    """Rows gathered one by one; everything that is wrong with a row is noted.
+def rows_of(source: Source, parts: Mapping[str, pa.ChunkedArray], lines: LineNumbers, findings: Findings) -> Rows:
+    """Make rows of text columns (`topic`, `document`, `score` or `rank`, `tag`), and note what is wrong with them.
 
     A row whose ids cannot be used is left out; one whose score cannot stays, with NaN, so that its ids are checked.
     Only a file without a score column takes its scores from the ranks: one missing score among others is an error.
     """
-
-    findings: Findings
-    has_scores: bool = True
-    skipped: list[int] = field(default_factory=list)
-    _rows: list[tuple[str, str, float, int]] = field(default_factory=list)
-    _tags: dict[str, int] = field(default_factory=dict)
-    _has_ranks: bool = False
-
-    def refuse(self, line: int, code: str, seen: object = "") -> None:
-        """Note a line that should give a row and cannot."""
-        self.skipped.append(line)
-        self.findings.add(code, [line], example=str(seen))
-
-    def add(self, line: int, values: Mapping[str, object]) -> None:
-        """Add a row of values by part, or note why it cannot be."""
-        faults: dict[str, str] = {}
-        rank = _rank(values.get("rank"))
-        topic, document = (_id(values.get(part), faults) for part in ("topic", "document"))
-        if self.has_scores:
-            score = _score(values.get("score"), faults)
-        elif rank != NO_RANK:
-            score = -float(rank)
-        else:
-            score = np.nan
-            faults.setdefault("missing-field", "")
-        if values.get("tag") not in (None, "") and (tag := _id(values["tag"], faults)) is not None:
-            self._tags.setdefault(tag, line)
-        for code, seen in faults.items():
-            self.findings.add(code, [line], example=seen)
-        if topic is None or document is None:
-            self.skipped.append(line)
-            return
-        self._rows.append((topic, document, score, rank))
-        self._has_ranks |= values.get("rank") is not None
-
-    def rows(self, source: Source) -> Rows:
-        """All rows gathered."""
-        topics, documents, scores, ranks = zip(*self._rows, strict=True) if self._rows else ([], [], [], [])
-        return assembled(
-            source,
-            topics=encoded(topics),
-            documents=encoded(documents),
-            scores=np.array(scores, dtype=np.float64),
-            ranks=np.array(ranks, dtype=np.int64) if self._has_ranks else None,
-            tags=list(self._tags.items()),
-            skipped=np.array(sorted(self.skipped), dtype=np.int64),
-            findings=self.findings,
-        )
-
-
-def _id(value: object, faults: dict[str, str]) -> str | None:
-    """An id as text, a whole number as its digits; a fraction names nothing."""
-    if value is None or value == "":
-        faults.setdefault("missing-field", "")
-    elif isinstance(value, bool) or not isinstance(value, str | int):
-        faults.setdefault("bad-row", f"the id {value!r}")
-    elif code := next((code for code, unfit in _UNFIT_IDS.items() if unfit.search(str(value))), None):
-        faults.setdefault(code, str(value))
+    parts = {
+        part: column.fill_null("") if column.null_count and not pa.types.is_floating(column.type) else column
+        for part, column in parts.items()
+    }
+    ids: dict[str, Coded] = {part: encoded(parts[part]) for part in ("topic", "document", "tag") if part in parts}
+    fit = {part: np.ones(len(codes), dtype=bool) for part, (_, codes) in ids.items()}
+    faults: list[tuple[str, str, Mask]] = []
+    for part, (words, codes) in ids.items():
+        if not matching(words, "|".join(_UNFIT_IDS.values())).any():
+            continue
+        for code, pattern in _UNFIT_IDS.items():
+            if (matches := matching(words, pattern)).any():
+                unfit = matches[codes] & fit[part]
+                fit[part] &= ~unfit
+                faults += [] if (part, code) == ("tag", "missing-field") else [(code, part, unfit)]
+    ranks = ranks_of(parts["rank"].combine_chunks()) if "rank" in parts else None
+    if "score" in parts:
+        scores, wrong = scores_of(parts["score"].combine_chunks())
+        faults += [(code, "score", rows) for code, rows in wrong.items() if rows.any()]
     else:
-        return str(value)
-    return None
+        places = np.full(len(fit["topic"]), NO_RANK) if ranks is None else ranks
+        scores = np.where(places == NO_RANK, np.nan, -places.astype(np.float64))
+        faults += [("missing-field", "rank", np.isnan(scores))]
+    for code in dict.fromkeys(code for code, _, _ in faults):
+        mine = [(part, rows) for other, part, rows in faults if other == code]
+        together = np.flatnonzero(np.logical_or.reduce([rows for _, rows in mine]))
+        part = next((part for part, rows in mine if rows[together[:1]].any()), "topic")
+        example = str(parts[part][int(together[0])]) if len(together) and code != "missing-field" else ""
+        findings.add(code, lines.of(together), example=example)
+    names, codes = ids.get("tag", (pa.array([], TEXT), np.empty(0, dtype=np.int32)))
+    tagged = np.flatnonzero(fit.get("tag", []))
+    distinct, firsts = np.unique(codes[tagged], return_index=True)
+    tags = sorted(zip(lines.of(tagged[firsts]).tolist(), distinct.tolist(), strict=True))
+    topics, documents, kept = ids["topic"], ids["document"], fit["topic"] & fit["document"]
+    if not kept.all():
+        topics, documents = (used_only(words, codes[kept]) for words, codes in (topics, documents))
+        scores, ranks = scores[kept], None if ranks is None else ranks[kept]
+        lines = lines.without(lines.of(np.flatnonzero(~kept)))
+    return assembled(
+        source,
+        topics=topics,
+        documents=documents,
+        scores=scores,
+        ranks=ranks,
+        tags=[(names[code].as_py(), line) for line, code in tags],
+        lines=lines,
+        findings=findings,
+    )
 
 
-def _score(value: object, faults: dict[str, str]) -> float:
-    """A finite score, else NaN; only decimal notation counts."""
-    if value is None or value == "":
-        faults.setdefault("missing-field", "")
-        return np.nan
-    is_text, is_number = isinstance(value, str), isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number and not (is_text and _DECIMAL.fullmatch(str(value))):
-        faults.setdefault("score-not-a-number", str(value))
-        return np.nan
-    try:
-        score = float(value)  # type: ignore[arg-type]
-    except OverflowError:
-        score = np.inf
-    if not np.isfinite(score):
-        faults.setdefault("score-nan" if np.isnan(score) else "score-infinite", str(value))
-        return np.nan
-    return score
+# Rows that come one by one: the exact way of the formats that name their columns.
 
 
-def _rank(value: object) -> int:
-    if isinstance(value, str):
-        return int(value) if _WHOLE.fullmatch(value) else NO_RANK
-    if isinstance(value, float) and value.is_integer() and abs(value) < 10**15:
-        return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**18 else NO_RANK
+def add_values(table: Columns, line: int, values: Mapping[str, object]) -> None:
+    """Add a row of values of any type, by part; an id is a string or an integer."""
+    cells: list[str] = []
+    for part in table.values:
+        value = values.get(part)
+        if part == "rank" and isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if part not in ("score", "rank") and (isinstance(value, bool) or not isinstance(value, str | int | None)):
+            value = _NO_ID.format(value)
+        cells.append("" if value is None else str(value))
+    if broken := [cell for cell in cells if not cell.isascii() and re.search("[\ud800-\udfff]", cell)]:
+        table.findings.add("not-utf-8", [line], example=broken[0])
+    else:
+        table.add(line, cells)
+
+
+def rows_in(table: Columns) -> Rows:
+    """The rows of a table that was read line by line; a column without a value is none."""
+    optional = [part for part in ("rank", "tag") if not any(table.values.get(part, ()))]
+    columns = {part: cells for part, cells in table.values.items() if part not in optional}
+    parts = {part: pa.chunked_array([pa.array(cells, TEXT)]) for part, cells in columns.items()}
+    return rows_of(table.source, parts, LineNumbers.of_rows(table.lines), table.findings)
+
+
+def run_table(source: Source, parts: Iterable[str], findings: Findings) -> Columns:
+    """A table of some parts of a run, without rows yet."""
+    return Columns(source, [], {part: [] for part in parts}, findings)
 
 
 def columns_of(run: Run) -> Iterator[dict[str, pa.Array]]:

@@ -7,12 +7,14 @@ import re
 from dataclasses import dataclass
 from typing import BinaryIO, ClassVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
 from cranfield.base.files import Source
 from cranfield.base.tables import Findings, csv_rows
 from cranfield.runs import reading
+from cranfield.runs.columns import LineNumbers
 from cranfield.runs.run import Rows, Run
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -52,7 +54,7 @@ class Csv:
         if layout is not None:
             return _at_once(source, layout) or _row_by_row(source, layout)
         if not head.strip():
-            return reading.ExactRows(Findings(reading.RUN)).rows(source)
+            return reading.rows_in(reading.run_table(source, reading.SPELLINGS, Findings(reading.RUN)))
         raise reading.not_a_run(source, "CSV file of a run", "the columns of a run were not found", [1])
 
     @staticmethod
@@ -126,6 +128,10 @@ def _at_once(source: Source, layout: Layout) -> Rows | None:
     data = source.head(-1)
     if any(mark in data for mark in (b"\r", b"\0", b"\n\n", b'"')) or data.startswith(b"\n"):
         return None
+    first = data.find(b"\n") if layout.has_header else 0
+    blanks = [blank for blank in (b" ", b"\t") if blank.decode() != layout.delimiter]
+    if any(data.find(blank, first) >= 0 for blank in blanks):  # cells are stripped one by one
+        return None
     places = list(map(str, range(len(layout.columns))))
     try:
         table = pyarrow.csv.read_csv(
@@ -139,13 +145,14 @@ def _at_once(source: Source, layout: Layout) -> Rows | None:
     except pa.ArrowInvalid:
         return None
     parts = {part: table[str(layout.columns.index(column))] for part, column in layout.roles.items()}
-    return reading.clean_rows(source, parts, header=int(layout.has_header), findings=_findings(layout))
+    return reading.rows_of(source, parts, LineNumbers(np.arange(1, 1 + layout.has_header)), _findings(layout))
 
 
 def _row_by_row(source: Source, layout: Layout) -> Rows:
     """Read any file at all: a row is a line, since no id has a line feed in it, and line numbers are sure so."""
-    rows = reading.ExactRows(_findings(layout), has_scores="score" in layout.roles)
-    places = {part: layout.columns.index(column) for part, column in layout.roles.items()}
+    findings = _findings(layout)
+    table = reading.run_table(source, layout.roles, findings)
+    places = [layout.columns.index(column) for column in layout.roles.values()]
     width, header = len(layout.columns), layout.has_header
     for number, data in source.byte_lines():
         line = data.removesuffix(b"\n").removesuffix(b"\r")
@@ -154,18 +161,17 @@ def _row_by_row(source: Source, layout: Layout) -> Rows:
         except UnicodeDecodeError:
             cells = None
         if b"\r" in line:
-            rows.refuse(number, "lone-carriage-return", line.decode("utf-8", "replace"))
+            findings.add("lone-carriage-return", [number], example=line.decode("utf-8", "replace"))
         elif cells is None:
-            rows.refuse(number, "not-utf-8", line.decode("utf-8", "replace"))
+            findings.add("not-utf-8", [number], example=line.decode("utf-8", "replace"))
         elif isinstance(cells, str):
-            rows.refuse(number, "bad-row", cells)
+            findings.add("bad-row", [number], example=cells)
         elif not any(cells) or header:
-            rows.skipped.append(number)
             header = header and not any(cells)
         elif len(cells) < width:
-            rows.refuse(number, "too-few-columns", layout.delimiter.join(cells))
+            findings.add("too-few-columns", [number], example=layout.delimiter.join(cells))
         else:
             if len(cells) > width:
-                rows.findings.add("too-many-columns", [number], example=layout.delimiter.join(cells))
-            rows.add(number, {part: cells[place].strip() for part, place in places.items()})
-    return rows.rows(source)
+                findings.add("too-many-columns", [number], example=layout.delimiter.join(cells))
+            table.add(number, [cells[place].strip() for place in places])
+    return reading.rows_in(table)

@@ -13,7 +13,7 @@ import pyarrow.json
 from cranfield.base.files import Source
 from cranfield.base.tables import Findings, object_in
 from cranfield.runs import reading
-from cranfield.runs.columns import TEXT, joined_lines
+from cranfield.runs.columns import TEXT, LineNumbers, joined_lines
 from cranfield.runs.run import Rows, Run
 
 _TYPES: dict[type, pa.DataType] = {str: pa.string(), int: pa.int64()}
@@ -87,15 +87,13 @@ def _at_once(source: Source, roles: dict[str, str], first: dict[str, Any]) -> Ro
         )
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
-    if (
-        table.num_rows != data.count(b"\n") + (not data.endswith(b"\n"))
-        or reading.roles_of(table.column_names) != roles
-    ):
-        return None
+    is_complete = table.num_rows == data.count(b"\n") + (not data.endswith(b"\n"))
     columns = {part: table[name] for part, name in roles.items()}
-    return reading.clean_rows(
-        source, {part: one if part == "score" else one.cast(pa.string()) for part, one in columns.items()}
-    )
+    is_clean = is_complete and not any(column.null_count for column in columns.values())
+    if not is_clean or reading.roles_of(table.column_names) != roles:
+        return None
+    parts = {part: one if part == "score" else one.cast(pa.string()) for part, one in columns.items()}
+    return reading.rows_of(source, parts, LineNumbers(), Findings(reading.RUN))
 
 
 def _one_by_one(source: Source, usual: Mapping[str, str]) -> Rows:
@@ -105,21 +103,20 @@ def _one_by_one(source: Source, usual: Mapping[str, str]) -> Rows:
         names = {**reading.RUN.roles(record), **{part: name for part, name in usual.items() if name in record}}
         return {part: record[name] for part, name in names.items()}
 
-    has_scores = "score" in usual or not usual
-    if not has_scores:
-        records = (object_in(line) for _, line in source.byte_lines() if line.strip())
-        has_scores = any(values_in(one).get("score") is not None for one in records if one is not None)
-    rows = reading.ExactRows(Findings(reading.RUN), has_scores=has_scores)
+    findings = Findings(reading.RUN)
+    table = reading.run_table(source, reading.SPELLINGS, findings)
     for number, line in source.byte_lines():
         if not line.strip():
-            rows.skipped.append(number)
-        elif not _is_utf8(line):
-            rows.refuse(number, "not-utf-8", line.decode("utf-8", "replace").strip())
+            continue
+        if not _is_utf8(line):
+            findings.add("not-utf-8", [number], example=line.decode("utf-8", "replace").strip())
         elif not usual or (record := object_in(line)) is None:
-            rows.refuse(number, "bad-row", line.decode("utf-8").strip())
+            findings.add("bad-row", [number], example=line.decode("utf-8").strip())
         else:
-            rows.add(number, values_in(record))
-    return rows.rows(source)
+            reading.add_values(table, number, values_in(record))
+    if "score" not in usual and not any(table.values["score"]):
+        del table.values["score"]
+    return reading.rows_in(table)
 
 
 def _is_utf8(data: bytes) -> bool:

@@ -12,6 +12,7 @@ from cranfield.base.errors import SourceError
 from cranfield.base.files import Source
 from cranfield.base.tables import Findings
 from cranfield.runs import reading
+from cranfield.runs.columns import LineNumbers
 from cranfield.runs.run import Rows, Run
 
 
@@ -42,12 +43,13 @@ class Parquet:
         except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
             raise SourceError(source.name, f"is not a sound Parquet file: {error}") from None
         parts = {part: _plain(table[name], part) for part, name in roles.items()}
-        if all(column is not None for column in parts.values()) and (clean := reading.clean_rows(source, parts)):
-            return clean
-        rows = reading.ExactRows(Findings(reading.RUN), has_scores="score" in roles)
+        findings = Findings(reading.RUN)
+        if None not in parts.values():
+            return reading.rows_of(source, parts, LineNumbers(), findings)
+        rows = reading.run_table(source, roles, findings)
         for number, values in enumerate(table.to_pylist(), start=1):
-            rows.add(number, {part: values[name] for part, name in roles.items()})
-        return rows.rows(source)
+            reading.add_values(rows, number, {part: values[name] for part, name in roles.items()})
+        return reading.rows_in(rows)
 
     @staticmethod
     def write(run: Run, stream: BinaryIO) -> None:

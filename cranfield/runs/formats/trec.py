@@ -13,7 +13,7 @@ import pyarrow.csv
 from cranfield.base.files import Source
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Findings
-from cranfield.runs.columns import CODED, LONG, WORD, encoded, joined_lines, read_words
+from cranfield.runs.columns import CODED, LONG, WORD, LineNumbers, encoded, joined_lines, read_words
 from cranfield.runs.reading import RUN, TREC_COLUMNS, assembled, columns_of, ranks_of, run_formats, scores_of
 from cranfield.runs.run import Rows, Run
 
@@ -78,7 +78,7 @@ class Trec:
             scores=table["score"].to_numpy(),
             ranks=table["rank"].to_numpy(),
             tags=list(tags.items()),
-            skipped=np.concatenate(skipped),
+            lines=LineNumbers(np.concatenate(skipped)),
             findings=findings,
         )
 
