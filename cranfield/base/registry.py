@@ -21,8 +21,10 @@ from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
+    BinaryIO,
     Generic,
     Literal,
+    Protocol,
     TypeVar,
     cast,
     get_args,
@@ -120,6 +122,25 @@ with deferred:
 Part = TypeVar("Part")
 
 
+class Format(Protocol):
+    """One kind of file. `summary` says in one line what it looks like.
+
+    Nothing may need pyarrow before `read` or `write` is called: the list of formats is shown without it.
+    """
+
+    @property
+    def summary(self) -> str: ...
+
+    def sniff(self, head: bytes, name: str) -> bool:
+        """Whether the first bytes of a file look like this format."""
+
+    def read(self, source: Source) -> Any:
+        """Read the whole file; what is wrong with it goes into the `problems` of the result."""
+
+    def write(self, content: Any, stream: BinaryIO) -> None:
+        """Write a run or qrels so that reading gives the same."""
+
+
 class Registry(Generic[Part]):
     """All parts of one kind, by name.
 
@@ -182,17 +203,8 @@ class Registry(Generic[Part]):
         """All (name, part), sorted by name."""
         return ((name, self._parts[name]) for name in self.names())
 
-    def first(self, fits: Callable[[Part], bool]) -> Part | None:
-        """The first part, by name, that fits: of ours, and only if there is none of what others bring."""
-        self._discover_ours()
-        ours = sorted(self._parts)
-        for name in ours:
-            if fits(self._parts[name]):
-                return self._parts[name]
-        return next((part for name, part in self.items() if name not in ours and fits(part)), None)
-
     def recognised(self, source: Source, name: str | None) -> Part | None:
-        """The format with this name, or the one that recognises the file, or None.
+        """The format with this name, or the first by name that recognises the file, or None; ours go first.
 
         A file with nothing in it is read as TREC, and found empty there.
         """
@@ -201,7 +213,14 @@ class Registry(Generic[Part]):
         head = source.head()
         if not head.strip():
             return self.get("trec")
-        return self.first(lambda format: bool(cast("Any", format).sniff(head, source.name)))
+        tried: set[str] = set()
+        for discover in (self._discover_ours, self._discover):
+            discover()
+            for known in sorted(self._parts.keys() - tried):
+                if cast("Any", self._parts[known]).sniff(head, source.name):
+                    return self._parts[known]
+            tried |= self._parts.keys()
+        return None
 
     def aliases(self, name: str) -> list[str]:
         """The other words that mean the part called `name`."""
@@ -272,15 +291,17 @@ def configured(part: Callable[..., Any], words: Mapping[str, Any]) -> Any:
         name = given.replace("-", "_")
         if name not in declared:
             raise UnknownName("option", given, declared)
-        values[name] = _parsed(name, word, declared[name][0]) if isinstance(word, str) else word
-    _check(declared, values)
+        kind, option, _ = declared[name]
+        value = values[name] = _parsed(name, word, kind) if isinstance(word, str) else word
+        if get_origin(kind) is Literal and value not in get_args(kind):
+            raise UnknownName(f"value of option {quoted(name)}:", str(value), get_args(kind))
+        if kind in (int, float):
+            least = -math.inf if option.at_least is None else option.at_least
+            most = math.inf if option.at_most is None else option.at_most
+            if not (math.isfinite(value) and least <= value <= most):
+                expected = f"a number {option.range}" if option.range else "a finite number"
+                raise UsageError(f"option {quoted(name)} must be {expected}, not {value}")
     return part(**values) if isinstance(part, type) else partial(part, **values)
-
-
-def check_options(part: object) -> None:
-    """Raise a `UsageError` for the first field of a dataclass whose value its annotation does not allow."""
-    declared = _declared(type(part))
-    _check(declared, {name: getattr(part, name) for name in declared})
 
 
 def described_options(part: Callable[..., Any]) -> list[DescribedOption]:
@@ -307,19 +328,6 @@ def _declared(part: Callable[..., Any]) -> dict[str, tuple[Any, Option, Any]]:
             option = next((extra for extra in extras if isinstance(extra, Option)), Option(""))
             found[name] = kind, option, parameter.default
     return found
-
-
-def _check(declared: Mapping[str, tuple[Any, Option, Any]], values: Mapping[str, Any]) -> None:
-    for name, (kind, option, _) in declared.items():
-        value = values.get(name)
-        if get_origin(kind) is Literal and name in values and value not in get_args(kind):
-            raise UnknownName(f"value of option {quoted(name)}:", str(value), get_args(kind))
-        if kind in (int, float) and value is not None:
-            least = -math.inf if option.at_least is None else option.at_least
-            most = math.inf if option.at_most is None else option.at_most
-            if not (math.isfinite(value) and least <= value <= most):
-                expected = f"a number {option.range}" if option.range else "a finite number"
-                raise UsageError(f"option {quoted(name)} must be {expected}, not {value}")
 
 
 def _parsed(name: str, word: str, kind: Any) -> Any:

@@ -19,18 +19,15 @@ from cranfield.runs.columns import (
     Places,
     as_text,
     byte_order,
-    column_of,
     encoded,
-    joined,
-    joined_text,
+    in_pieces,
+    joined_lines,
     running_sum,
     taken,
     used_only,
 )
 
 Grades = NDArray[np.int32]
-
-_ROWS_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,15 +71,9 @@ class Qrels:
         The iteration column and the strata are no part.
         """
         digest = sha256(b"cranfield-qrels-1\n")
-        for start in range(0, len(self), _ROWS_AT_ONCE):
-            rows = slice(start, start + _ROWS_AT_ONCE)
-            lines = joined(
-                taken(self.topic_ids, self.topic_of_row[rows]),
-                taken(self.document_ids, self.documents[rows]),
-                joined(as_text(column_of(self.grades[rows])), "\n", between=""),
-                between="\t",
-            )
-            digest.update(joined_text(lines))
+        topics, documents = (self.topic_ids, self.topic_of_row), (self.document_ids, self.documents)
+        for part in in_pieces(len(self), {"topic": topics, "document": documents, "grade": self.grades}):
+            digest.update(joined_lines(part["topic"], "\t", part["document"], "\t", part["grade"], "\n"))
         return digest.hexdigest()
 
     def __iter__(self) -> Iterator[tuple[str, str, int]]:

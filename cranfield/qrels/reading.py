@@ -7,41 +7,30 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
-from typing import BinaryIO, NamedTuple, Protocol
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from cranfield.base.errors import Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.files import Source
-from cranfield.base.registry import Registry
+from cranfield.base.registry import Format, Registry
 from cranfield.base.tables import Fault, Findings, Schema, read_table
 from cranfield.base.text import counted
 from cranfield.qrels.qrels import Grades, Qrels, pair_keys, qrels_of, sorted_qrels
-from cranfield.runs.columns import TEXT, Codes, LineNumbers, Mask, encoded, joined_lines, matching, numbers_in
+from cranfield.runs.columns import (
+    TEXT,
+    Codes,
+    LineNumbers,
+    Mask,
+    encoded,
+    in_pieces,
+    joined_lines,
+    matching,
+    numbers_in,
+)
 
-
-class QrelsFormat(Protocol):
-    """One kind of qrels file.
-
-    `summary` says in one line what the file looks like. Nothing here may need pyarrow before `read` or `write`
-    is called: the list of formats is shown without it.
-    """
-
-    @property
-    def summary(self) -> str: ...
-
-    def sniff(self, head: bytes, name: str) -> bool:
-        """Say whether the first bytes of a file look like this format."""
-
-    def read(self, source: Source) -> QrelsRows:
-        """Read the whole file; what is wrong with it goes into the rows' `problems`."""
-
-    def write(self, qrels: Qrels, stream: BinaryIO) -> None:
-        """Write qrels so that reading them gives the same qrels."""
-
-
-qrels_formats: Registry[QrelsFormat] = Registry(
+qrels_formats: Registry[Format] = Registry(
     "qrels format", package="cranfield.qrels.formats", group="cranfield.qrels_formats"
 )
 
@@ -53,11 +42,12 @@ def read_qrels(source: Source, *, format: str | None = None) -> Qrels:
 
     Whatever is wrong with it is raised at once as `ProblemsFound`, each problem with its lines.
     """
-    return format_of(source, format=format).read(source).qrels()
+    rows: QrelsRows = format_of(source, format=format).read(source)
+    return rows.qrels()
 
 
-def format_of(source: Source, *, format: str | None = None) -> QrelsFormat:
-    """Give the named format, or the one that recognises the file. An empty file is read as TREC and refused there."""
+def format_of(source: Source, *, format: str | None = None) -> Format:
+    """The named format, or the one that recognises the file. An empty file is read as TREC and refused there."""
     known = qrels_formats.recognised(source, format)
     if known is not None:
         return known
@@ -177,8 +167,6 @@ def grades_of(words: pa.Array) -> tuple[Grades, dict[str, Mask]]:
 
 # How qrels are written: in parts, as joined columns, so that reading gives the same qrels.
 
-_ROWS_AT_ONCE = 1 << 18
-
 
 def write_qrels(qrels: Qrels, stream: BinaryIO, *, format: str = "trec") -> None:
     """Write qrels in a format that can be written."""
@@ -189,22 +177,20 @@ def write_qrels(qrels: Qrels, stream: BinaryIO, *, format: str = "trec") -> None
     known.write(qrels, stream)
 
 
-def columns_of(qrels: Qrels, spell: Callable[[str], str] | None = None) -> Iterator[dict[str, pa.Array]]:
-    """Give topic, document, grade and, in a sample, stratum, some rows at a time, the ids spelled for a file."""
-    ids = (qrels.topic_ids, qrels.document_ids)
+def columns_of(qrels: Qrels, spell: Callable[[str], str] = str) -> Iterator[dict[str, pa.Array]]:
+    """The columns topic, document, grade and, in a sample, stratum, some rows at a time; ids spelled for a file."""
     topics, documents = (
-        one.cast(TEXT) if spell is None else pa.array([spell(word) for word in one.to_pylist()], TEXT) for one in ids
+        ids if spell is str else pa.array([spell(word) for word in ids.to_pylist()], TEXT)
+        for ids in (qrels.topic_ids, qrels.document_ids)
     )
-    for start in range(0, len(qrels), _ROWS_AT_ONCE):
-        rows = slice(start, start + _ROWS_AT_ONCE)
-        part = {
-            "topic": topics.take(pa.array(qrels.topic_of_row[rows])),
-            "document": documents.take(pa.array(qrels.documents[rows])),
-            "grade": pa.array(qrels.grades[rows]),
-        }
-        if qrels.strata is not None:
-            part["stratum"] = pa.array(qrels.stratum_names, TEXT).take(pa.array(qrels.strata[rows]))
-        yield part
+    columns: dict[str, Any] = {
+        "topic": (topics, qrels.topic_of_row),
+        "document": (documents, qrels.documents),
+        "grade": qrels.grades,
+    }
+    if qrels.strata is not None:
+        columns["stratum"] = pa.array(qrels.stratum_names, TEXT), qrels.strata
+    return in_pieces(len(qrels), columns)
 
 
 # Formats whose rows name their columns; a file of `formats` declares each.

@@ -43,6 +43,8 @@ Coded = tuple[pa.Array, Codes]
 TEXT = pa.large_string()
 """The type of all ids."""
 
+_ROWS_AT_ONCE = 1 << 18
+
 
 def column_of(values: NDArray[Any]) -> pa.Array:
     """Numbers as an Arrow array, without a copy."""
@@ -119,6 +121,16 @@ def named(ids: pa.Array, codes: NDArray[np.integer]) -> list[str]:
 def joined_lines(*words: pa.Array | str, between: str = "") -> memoryview:
     """Lines of joined columns, as bytes; a single string stands in every row."""
     return joined_text(joined(*words, between=between))
+
+
+def in_pieces(size: int, columns: Mapping[str, Coded | NDArray[Any]]) -> Iterator[dict[str, pa.Array]]:
+    """Columns of coded ids and of numbers as Arrow arrays, some rows at a time: what writers join."""
+    for start in range(0, size, _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        yield {
+            name: taken(as_text(one[0]), one[1][rows]) if isinstance(one, tuple) else column_of(one[rows])
+            for name, one in columns.items()
+        }
 
 
 def matching(texts: pa.Array, pattern: str) -> Mask:

@@ -9,14 +9,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import BinaryIO, ClassVar, Protocol
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from cranfield.base.errors import ProblemsFound, quoted
 from cranfield.base.files import Source
-from cranfield.base.registry import Registry, deferred
+from cranfield.base.registry import Format, Registry, deferred
 from cranfield.base.tables import Columns, Fault, Findings, Schema, read_list
 from cranfield.runs.columns import (
     TEXT,
@@ -26,6 +26,7 @@ from cranfield.runs.columns import (
     Places,
     Scores,
     encoded,
+    in_pieces,
     matching,
     numbers_in,
     used_only,
@@ -36,43 +37,25 @@ with deferred:
     pass
 
 
-# What a run format is: a class that recognises, reads and writes one kind of file.
+class RunFormat(Format, Protocol):
+    """One kind of run file; `suffixes` say how such files are usually called."""
+
+    @property
+    def suffixes(self) -> tuple[str, ...]: ...
 
 
-class RunFormat(Protocol):
-    """One kind of run file.
-
-    `summary` says in one line what the file looks like, `suffixes` how such files are usually called. Nothing here
-    may need pyarrow before `read` or `write` is called: the list of formats is shown without it.
-    """
-
-    summary: ClassVar[str]
-    suffixes: ClassVar[tuple[str, ...]]
-
-    @staticmethod
-    def sniff(head: bytes, name: str) -> bool:
-        """Whether the first bytes of a file look like this format."""
-
-    @staticmethod
-    def read(source: Source) -> Rows:
-        """Read the whole file; what is wrong with it goes into the rows' `problems`."""
-
-    @staticmethod
-    def write(run: Run, stream: BinaryIO) -> None:
-        """Write a run so that reading it gives the same run."""
-
-
-run_formats: Registry[type[RunFormat]] = Registry(
+run_formats: Registry[RunFormat] = Registry(
     "run format", package="cranfield.runs.formats", group="cranfield.run_formats"
 )
 
 
 def read_rows(source: Source, *, format: str | None = None) -> Rows:
     """Read a run file in the named format, or in the one its first bytes look like."""
-    return format_of(source, format=format).read(source)
+    rows: Rows = format_of(source, format=format).read(source)
+    return rows
 
 
-def format_of(source: Source, *, format: str | None = None) -> type[RunFormat]:
+def format_of(source: Source, *, format: str | None = None) -> RunFormat:
     """The named format, or the one that recognises the file."""
     known = run_formats.recognised(source, format)
     if known is not None:
@@ -235,7 +218,6 @@ _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _NAN = r"^[+-]?[nN][aA][nN](\(.*\))?$"
 _INFINITE = r"^[+-]?[iI][nN][fF]([iI][nN][iI][tT][yY])?$"
 _INTEGER = r"^[+-]?[0-9]{1,18}$"
-_ROWS_AT_ONCE = 1 << 19
 
 
 def scores_of(words: pa.Array) -> tuple[Scores, dict[str, Mask]]:
@@ -399,20 +381,19 @@ def run_table(source: Source, parts: Iterable[str], findings: Findings) -> Colum
 
 
 def columns_of(run: Run) -> Iterator[dict[str, pa.Array]]:
-    """The columns topic, document, rank (from 1), score and tag, some rows at a time: what writers join."""
+    """The columns topic, document, rank (from 1), score and tag, some rows at a time."""
     counts = np.diff(run.offsets)
-    topics = np.repeat(np.arange(len(counts)), counts)
-    ranks = np.arange(1, run.row_count + 1) - run.offsets[topics]
-    topic_ids, document_ids = run.topic_ids.cast(TEXT), run.document_ids.cast(TEXT)
-    for start in range(0, run.row_count, _ROWS_AT_ONCE):
-        part = slice(start, start + _ROWS_AT_ONCE)
-        yield {
-            "topic": topic_ids.take(pa.array(topics[part])),
-            "document": document_ids.take(pa.array(run.documents[part])),
-            "rank": pa.array(ranks[part]),
-            "score": pa.array(run.scores[part]),
-            "tag": pa.repeat(pa.scalar(run.tag, TEXT), len(ranks[part])),
-        }
+    topics = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+    return in_pieces(
+        run.row_count,
+        {
+            "topic": (run.topic_ids, topics),
+            "document": (run.document_ids, run.documents),
+            "rank": np.arange(1, run.row_count + 1) - run.offsets[topics],
+            "score": run.scores,
+            "tag": (pa.array([run.tag], TEXT), np.zeros(run.row_count, dtype=np.int32)),
+        },
+    )
 
 
 # Who the runs of bare files belong to: a tab-separated file of run tag, group, and `pooled` or `new`.

@@ -1,5 +1,6 @@
 """How a part is found by its name."""
 
+import os
 import sys
 from importlib import metadata
 from importlib.metadata import EntryPoint
@@ -8,6 +9,7 @@ import pytest
 from kept import Kept
 
 from cranfield.base.errors import UnknownName
+from cranfield.base.files import Source
 from cranfield.base.registry import Registry
 
 
@@ -72,15 +74,22 @@ def test_a_strangers_part_comes_through_an_entry_point_and_does_not_replace_ours
     assert parts.get("far")("a", "b") == "a/b"
 
 
-def test_a_part_that_fits_is_looked_for_among_ours_first(package, monkeypatch):
+def test_a_format_that_recognises_a_file_is_looked_for_among_ours_first(package, monkeypatch, tmp_path):
     entries = [EntryPoint("far", "os.path:join", "parts.for.test")]
     asked = []
     monkeypatch.setattr(metadata, "entry_points", lambda group: asked.append(group) or entries)
     parts = parts_of(package)
-    assert parts.first(lambda part: part.__name__ != "join")() == 1
+    parts.get("one").sniff = lambda head, name: b"ours" in head
+    monkeypatch.setattr(os.path.join, "sniff", lambda head, name: b"theirs" in head, raising=False)
+
+    def recognised(text):
+        (tmp_path / "file").write_text(text)
+        return parts.recognised(Source(tmp_path / "file"), None)
+
+    assert recognised("ours")() == 1
     assert asked == []
-    assert parts.first(lambda part: part.__name__ == "join")("a", "b") == "a/b"
-    assert parts.first(lambda part: False) is None
+    assert recognised("theirs")("a", "b") == "a/b"
+    assert recognised("of nobody") is None
 
 
 def test_a_name_is_there_or_not(package):

@@ -7,7 +7,7 @@ import pytest
 from kept import Kept
 
 from cranfield.base.errors import UnknownName, UsageError
-from cranfield.base.registry import DescribedOption, Option, check_options, configured, described_options
+from cranfield.base.registry import DescribedOption, Option, configured, described_options
 from cranfield.runs.baseline import systems
 
 
@@ -18,9 +18,6 @@ class Part:
     colour: Annotated[Literal["red", "green"], Option("which")] = "red"
     loud: bool = False
     name: str = "x"
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 def test_words_become_the_values_that_the_fields_are_annotated_with():

@@ -168,10 +168,9 @@ def inclusion(draws: int, share: float, size: int) -> float:
     if not 0 < share < 1:
         return float(min(draws * share, size) / size)
 
-    def chance(times: int) -> float:
+    lost = 0.0  # not by `sum`, which adds differently from Python 3.12 on: a stored pool is the same on all versions
+    for times in range(size + 1, draws + 1):
         # By logarithms: the factors of the binomial distribution leave the range of doubles.
         ways = lgamma(draws + 1) - lgamma(times + 1) - lgamma(draws - times + 1)
-        return exp(ways + times * log(share) + (draws - times) * log1p(-share))
-
-    lost = sum((times - size) * chance(times) for times in range(size + 1, draws + 1))
+        lost += (times - size) * exp(ways + times * log(share) + (draws - times) * log1p(-share))
     return (draws * share - lost) / size
