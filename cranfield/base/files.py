@@ -328,6 +328,8 @@ def _transcoded(blocks: Iterator[bytes], source: Source) -> Iterator[bytes]:
         at = line + error.object.count(b"\n", 0, error.start)
         seen = error.object[error.start : error.start + 1].hex()
         raise SourceError(source.name, f"byte 0x{seen} is not {source.encoding}", at) from None
+    except UnicodeError as error:  # UTF-16 without a byte order mark
+        raise SourceError(source.name, f"not {source.encoding}: {error}; try {source.encoding}-le", line) from None
 
 
 # Files that are complete or not there at all.
@@ -340,6 +342,8 @@ def whole_file(path: Path, *, replace: bool = False) -> Iterator[Path]:
     Without `replace` an existing file is refused, also one that another process makes in the meantime: a hard link
     fails where a rename would overwrite. Whoever is killed leaves at most a file called `…unfinished-PID`.
     """
+    if not path.name or path.is_dir():
+        raise UsageError(f"{path} is a folder; name a file")
     if not replace and path.exists():
         raise UsageError(f"{path} already exists; choose another name")
     unfinished = path.with_name(f"{path.name}.unfinished-{os.getpid()}")

@@ -283,7 +283,7 @@ def opened(
 ) -> Iterator[inputs.Inputs]:
     """Open the collection of a command, or files, with the options that describe the pool.
 
-    With `warn` (that is `say`) empty names are refused first, and warnings about the qrels are printed.
+    With `warn` (that is `say`) calls without qrels or runs are refused, and warnings about the qrels are printed.
     """
     options = field.PoolOptions(groups=groups, depth=pool_depth, card=card, pool=pool)
     # A collection that happens to lie in the folder must not change what files say by its pool and its scale.
@@ -294,10 +294,8 @@ def opened(
     with nullcontext() if is_ignored else collection_if_any(path) as store:
         if warn is not None:
             wrong = {
-                "--qrels is empty; is a shell variable unset?": qrels == "",
                 "--layer selects judgments of a collection, and no collection is open": store is None and layers,
                 "no qrels: name a file with --qrels or a collection with -C": store is None and qrels is None,
-                "the name of a run is empty; is a shell variable unset?": "" in (runs or ()),
                 "no runs: name run files, or with -C a collection that has runs": not runs
                 and not reading.stored_names(store),
             }

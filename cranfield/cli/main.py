@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -16,9 +17,12 @@ import typer
 from typer import Option
 
 from cranfield._version import __version__
-from cranfield.base.errors import CranfieldError, not_utf8
-from cranfield.base.registry import keep_out
+from cranfield.base.errors import CranfieldError, UsageError, not_utf8
+from cranfield.base.registry import deferred, keep_out
 from cranfield.cli import console
+
+with deferred:
+    import tempfile
 
 MODULES = {
     "collection": ("demo", "init", "status", "check", "backup", "restore"),
@@ -43,7 +47,7 @@ A file holds an `app` with subcommands, or one function for each of its commands
 _UNTOUCHED = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
 """What lets a command see all its words as they were typed."""
 
-INTERRUPTED = 130
+INTERRUPTED, BUG = 130, 70
 
 
 def _show_version(wanted: bool) -> None:
@@ -122,6 +126,8 @@ def status_of(arguments: list[str]) -> int:
     if "--verbose" in head:  # it may stand anywhere on the line, not only before the command
         words = ["--verbose", *(word for word in head if word != "--verbose"), *arguments[len(head) :]]
     try:
+        if "" in arguments:
+            raise UsageError("a word of the command is empty; is a shell variable unset?")
         program(_command_of(arguments))(args=words, prog_name="cranfield")
     except CranfieldError as error:
         return console.fail(error)
@@ -136,7 +142,17 @@ def status_of(arguments: list[str]) -> int:
         if leaving.code == INTERRUPTED:
             console.say("cranfield: interrupted; nothing was left incomplete")
         return leaving.code if isinstance(leaving.code, int) else 0
+    except Exception as error:  # noqa: BLE001
+        return _report_bug(error)
     return 0
+
+
+def _report_bug(error: Exception) -> int:
+    """Tell the user of an error that nobody foresaw, and where its details are; a traceback is for developers."""
+    with tempfile.NamedTemporaryFile("w", prefix="cranfield-", suffix=".log", delete=False, encoding="utf-8") as log:
+        log.write("".join(traceback.format_exception(error)))
+    console.say(f"cranfield: unexpected error, please report it: {type(error).__name__}; details are in {log.name}")
+    return BUG
 
 
 def _command_of(arguments: list[str]) -> str:

@@ -179,8 +179,13 @@ class Store:
 
     def setting(self, name: str, default: Any = None) -> Any:
         """One setting, or the default where it was never set."""
-        value = self.value("SELECT value FROM settings WHERE name = ?", name)
-        return default if value is None else json.loads(value)
+        text = self.value("SELECT value FROM settings WHERE name = ?", name)
+        if text is None:
+            return default
+        value = json.loads(text)
+        if default is not None and not isinstance(value, list if isinstance(default, tuple) else type(default)):
+            raise CollectionError(f"the setting {name} of {self.path} is invalid ({value!r}): {RESTORE}")
+        return value
 
     def settings(self) -> dict[str, Any]:
         """All settings by name."""

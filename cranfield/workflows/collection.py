@@ -70,6 +70,16 @@ def read_text(path: Path) -> str:
     return "\n".join(line for _, line in Source(path).lines()) + "\n"
 
 
+def read_toml(path: Path) -> dict[str, Any]:
+    """The content of a TOML file."""
+    try:
+        return tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: not TOML: {error}") from None
+    except RecursionError:
+        raise InputError(f"{path}: not usable: its values are nested too deeply") from None
+
+
 # How a user writes down a scale: by name, on one line, or as a TOML file.
 
 NAMED = {
@@ -93,12 +103,7 @@ def parse_scale(words: str, *, relevant_from: int | None = None) -> GradeScale:
         scale = NAMED[words]
         return scale if relevant_from is None else GradeScale(scale.grades, relevant_from)
     if words.endswith(".toml"):
-        path = Path(words)
-        try:
-            content = tomllib.loads(read_text(path))
-        except tomllib.TOMLDecodeError as error:
-            raise InputError(f"{path}: not TOML: {error}") from None
-        return _scale_from(content, file=str(path), relevant_from=relevant_from)
+        return _scale_from(read_toml(Path(words)), file=words, relevant_from=relevant_from)
     if "=" not in words:
         raise UnknownName("scale", words, [*NAMED, "FILE.toml", "0=LABEL, 1=LABEL, …"])
     steps = [(part, _STEP.fullmatch(part)) for part in words.split(",")]

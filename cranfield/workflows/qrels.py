@@ -162,7 +162,7 @@ def released_qrels(store: Store, name: str) -> columns.Qrels:
 
 def collection_rule(store: Store) -> Rule:
     """The rule by which this collection merges opinions."""
-    return tuple(store.setting(RULE_SETTING, DEFAULT_RULE))
+    return tuple(map(str, store.setting(RULE_SETTING, DEFAULT_RULE)))
 
 
 # What should be told with qrels: grades of an older scale, and samples that strata do not describe.

@@ -2,8 +2,10 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -268,3 +270,42 @@ def test_line_ends_in_a_snippet_become_blanks(folder: Path, kept: Kept):
     (hit,) = json.loads(cranfield(folder, "corpus", "search", "two", "-f", "json").stdout)
     assert hit["snippet"] == "one two three four"
     kept(cranfield(folder, "corpus", "search", "two").stdout)
+
+
+def test_odd_files_and_settings_are_answered_with_a_sentence(folder: Path, kept: Kept):
+    (folder / "wide.txt").write_bytes(b"h\0i\0")
+    (folder / "deep.toml").write_text("a = " + "[" * 5_000 + "]" * 5_000)
+    with closing(sqlite3.connect(folder / "collection.db")) as file:
+        file.execute("INSERT INTO settings VALUES ('merge_rule', '[5]'), ('licence', '{}')")
+        file.execute("UPDATE settings SET value = '[1]' WHERE name = 'name'")
+        file.commit()
+    for words in (
+        ("corpus", "add", "wide.txt", "--encoding", "utf-16"),
+        ("corpus", "add", ""),
+        ("judge", "--plain", "-a", ""),
+        ("init", "-C", "new.db", "--scale", "deep.toml"),
+        ("runs", "submit", "deep.toml"),
+        ("runs", "make", "bm25", "--output", "/"),
+        ("status",),
+        ("qrels", "licence"),
+        ("qrels", "export"),
+    ):
+        done = cranfield(folder, *words)
+        assert done.returncode in (1, 2), words
+        kept(done.stderr)
+    assert not (folder / "new.db").exists()
+
+
+def test_an_error_that_nobody_foresaw_is_one_sentence_and_a_log(folder: Path):
+    (folder / "sitecustomize.py").write_text(
+        "import cranfield.workflows.status as module\n"
+        "def broken(*_, **__): raise ZeroDivisionError('by hand')\n"
+        "module.status = broken\n"
+    )
+    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    done = cranfield(folder, "status", PYTHONPATH=path, TMPDIR=str(folder))
+    assert done.returncode == 70
+    assert done.stderr.count("\n") == 1
+    (log,) = folder.glob("cranfield-*.log")
+    assert str(log) in done.stderr
+    assert "ZeroDivisionError: by hand" in log.read_text()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from cranfield.runs import baseline, reading
 from cranfield.runs import check as run_check
 from cranfield.store import Store, documents
 from cranfield.store import runs as stored
-from cranfield.workflows.collection import read_text
+from cranfield.workflows.collection import read_toml
 from cranfield.workflows.runs.submit import Names, Order, Request, check_runs, submit_runs
 from cranfield.workflows.status import unpooled_runs
 
@@ -303,10 +302,7 @@ def read_requests(path: Path) -> list[Request]:
 
     Values that stand outside the tables (`group`, `family`, `order` …) hold for all of them.
     """
-    try:
-        content = tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: not TOML: {error}") from None
+    content = read_toml(path)
     entries = content.pop("run", None)
     if not isinstance(entries, list) or not entries:
         raise InputError(f'{path}: no [[run]] tables; each needs at least: file = "…"')
