@@ -8,11 +8,12 @@ import os
 import re
 import shlex
 import signal
+from asyncio.subprocess import PIPE, Process
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from tempfile import TemporaryFile
-from typing import IO, Literal
+from typing import Literal
 from uuid import uuid4
 
 from cranfield.base.errors import LINES_KEPT, InputError, Problem, UsageError, check_known, quoted
@@ -155,20 +156,6 @@ def _wanted(store: Store, request: JudgeRequest) -> list[Pair]:
     return [pair for pair in listed if pair in drawn]
 
 
-async def _start(command: Sequence[str], errors: IO[bytes]) -> asyncio.subprocess.Process:
-    try:
-        return await asyncio.create_subprocess_exec(
-            *command,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=errors,
-            limit=LONGEST_ANSWER,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise UsageError(f"{quoted(command[0])} cannot be started: {error.strerror or error}") from None
-
-
 class _Labelling(Judging):
     """One run of an external judge: batches of questions to processes, labels saved as they come, all problems."""
 
@@ -204,7 +191,12 @@ class _Labelling(Judging):
         questions, trouble = self._questions(batch), ""
         missing, answered = set(questions), set[Pair]()
         with TemporaryFile() as errors:
-            process = await _start(command, errors)
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    *command, stdin=PIPE, stdout=PIPE, stderr=errors, limit=LONGEST_ANSWER, start_new_session=True
+                )
+            except OSError as error:
+                raise UsageError(f"{quoted(command[0])} cannot be started: {error.strerror or error}") from None
             try:
                 await self._converse(process, questions.values(), missing, answered)
                 trouble = f"ended with status {process.returncode}" if process.returncode else ""
@@ -233,7 +225,7 @@ class _Labelling(Judging):
 
     async def _converse(
         self,
-        process: asyncio.subprocess.Process,
+        process: Process,
         questions: Iterable[str],
         missing: set[Pair],
         answered: set[Pair],

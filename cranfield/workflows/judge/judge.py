@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,28 +12,14 @@ from cranfield.base.errors import UsageError
 from cranfield.base.files import Progress, silent
 from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Changed, Result, Table, table_of
+from cranfield.base.tables import Changed, Listing, table_of
 from cranfield.base.text import counted, in_words
-from cranfield.judge.events import Disagreement
 from cranfield.store import Store, judging
 from cranfield.workflows import collection
 
 with deferred:
     from cranfield.workflows.judge import agreement, external, imports, organise, packets
     from cranfield.workflows.judge import session as sessions
-
-
-@dataclass(frozen=True)
-class Cases(Result):
-    """The open disagreements, without names."""
-
-    cases: tuple[Disagreement, ...]
-    remarks: tuple[str, ...] = ()
-
-    def table(self) -> Table:
-        """One row per document, with the grades it was given."""
-        rows = [(one.topic, one.document, tuple(event.grade or 0 for event in one.opinions)) for one in self.cases]
-        return table_of(["topic", "document", "grades"], rows)
 
 
 class Judge:
@@ -93,10 +79,12 @@ class Judge:
         """Begin to decide where assessors disagree."""
         return organise.StoredAdjudication(self._store, adjudicator, layer=layer, across=across, only=topics)
 
-    def cases(self, *, layer: str = MAIN, across: bool = False, topics: Sequence[str] = ()) -> Cases:
-        """List the open cases of adjudication."""
-        cases = tuple(organise.open_cases(self._store, layer=layer, across=across, only=topics))
-        return Cases(cases, (f"{counted(len(cases), 'case')} open",))
+    def cases(self, *, layer: str = MAIN, across: bool = False, topics: Sequence[str] = ()) -> Listing:
+        """List the open cases of adjudication: each document with its grades, without names."""
+        cases = organise.open_cases(self._store, layer=layer, across=across, only=topics)
+        rows = [(one.topic, one.document, tuple(event.grade or 0 for event in one.opinions)) for one in cases]
+        table = table_of(["topic", "document", "grades"], rows)
+        return Listing(table, remarks=(f"{counted(len(cases), 'case')} open",))
 
     # What the organiser does
 
