@@ -236,7 +236,7 @@ def _html_table(table: Table, name: str) -> Iterator[str]:
             if cell.bold:
                 text = f"<strong>{text}</strong>"
             if cell.is_verdict:
-                text = f'<span class="verdict {_slug(str(cell.value), "a-z")}">{text}</span>'
+                text = f'<span class="verdict {_slug(str(cell.value).partition(" (")[0], "a-z")}">{text}</span>'
             attributes = ' class="number"' if cell.column.numeric else ' class="long"' if is_long else ""
             if isinstance(cell.value, float) and cell.value == cell.value:
                 attributes += f' data-value="{cell.value!r}"'

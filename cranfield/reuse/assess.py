@@ -31,7 +31,7 @@ from cranfield.reuse.intervals import (
 )
 from cranfield.reuse.provenance import Provenance, pooled_shares, prefix_of
 from cranfield.reuse.unjudged_model import UnjudgedModel, fit_model
-from cranfield.reuse.verdict import Evidence, Thresholds, Verdict, verdict_of
+from cranfield.reuse.verdict import REMEDY, Evidence, Thresholds, Verdict, verdict_of
 
 TAIL = 0.01
 """The weight that RBP may have left below its depth k."""
@@ -39,9 +39,11 @@ TAIL = 0.01
 SEED = 1
 """Where the drawn labels of unjudged documents begin, so that a verdict comes out the same every time."""
 
-NO_PROVENANCE = "the contributing runs are not known, and there is no card"
+NO_PROVENANCE = f"the contributing runs are not known{REMEDY}"
 
 Learn = Literal["always", "where unjudged"]
+"""Where no run has an unjudged document no model need be fitted, unless the model itself is wanted."""
+
 FamilyModels = tuple[tuple[str, UnjudgedModel], ...]
 
 
@@ -93,6 +95,7 @@ class Coverage:
             low_topics=int((shares < topic_judged).sum()),
             unjudged=unjudged,
             depth=self.depth_in_words,
+            goes_on=self.first_unjudged(run) is not None,
             pooled=bool(contributed.any() and contributed[here].all()) and unjudged == 0,
             missing=int(self.scored[run].sum()) - len(shares),
         )
@@ -310,6 +313,7 @@ def assess_measures(
             thresholds=thresholds,
             cache=cache,
             completion=completion,
+            closure=closure,
             learn=learn,
         )
         for place, measure in enumerate(chosen)
@@ -328,12 +332,10 @@ def assess_runs(
     thresholds: Thresholds | None = None,
     cache: ModelCache | None = None,
     completion: Completion | None = None,
+    closure: Closure = "at-k",
     learn: Learn = "always",
 ) -> Assessment:
-    """Assess all runs by one measure. `low` and `high` are the intervals of scores; `cache` serves all measures.
-
-    Where no run has an unjudged document no model need be fitted, unless the model itself is wanted.
-    """
+    """Assess all runs by one measure. `low` and `high` are the intervals of scores; `cache` serves all measures."""
     table, runs = thresholds or Thresholds(), alignment.shape[0]
     coverage = coverage_of(alignment, measure, pool_depth=knowledge.pool_depth, provenance=knowledge.provenance)
     model, by_family, untestable = None, FamilyModels(), ""
@@ -355,7 +357,10 @@ def assess_runs(
     pooled_unjudged = _open_by_pooled(alignment, measure, coverage.depth)
     by_depth, same = takes_pool_depth(measure), np.random.default_rng(SEED)
     completed = completion.of(measure, score, rng=same) if by_depth and completion is not None else None
-    of_pool = _of_pool(knowledge, alignment.lists, to_rank=coverage.depth_in_words if by_depth else "")
+    to_rank = coverage.depth_in_words if by_depth else ""
+    of_pool = _of_pool(
+        knowledge, alignment.lists, to_rank=to_rank, whole=closure != "at-k" or measure.kind.whole_list
+    )
     evidence = tuple(
         replace(
             coverage.evidence(run, topic_judged=table.topic_judged),
@@ -377,7 +382,7 @@ def assess_runs(
         )
         for run, of_run in enumerate(models)
     )
-    upper = score if loss is None else score + np.nan_to_num(np.maximum(loss.upper, 0.0))
+    upper = 0.0 if loss is None else np.nan_to_num(np.maximum(loss.upper, 0.0))
     return Assessment(
         measure=measure,
         run_names=alignment.run_names,
@@ -395,7 +400,7 @@ def assess_runs(
         verdicts=tuple(verdict_of(one, table) for one in evidence),
         rank=1 + (score[np.newaxis, :] > score[:, np.newaxis]).sum(axis=1),
         ranks=rank_interval(np.fmin(low, score), np.fmax(high, score)),
-        likely_ranks=rank_interval(score, upper),
+        likely_ranks=rank_interval(score, score + upper),
     )
 
 
@@ -464,8 +469,11 @@ def _with_scales(model: UnjudgedModel, scaled: UnjudgedModel) -> UnjudgedModel:
     return replace(model, blind=replace(model.blind, scale=scaled.blind.scale), popular=popular)
 
 
-def _of_pool(knowledge: Knowledge, lists: Lists, *, to_rank: str) -> dict[str, Any]:
-    """The evidence that is the same for all runs. `to_rank` is the pool depth, if the measure looks below it."""
+def _of_pool(knowledge: Knowledge, lists: Lists, *, to_rank: str, whole: bool) -> dict[str, Any]:
+    """The evidence that is the same for all runs.
+
+    `to_rank` is the pool depth, if the measure looks below it; `whole` says that the interval does, too.
+    """
     pool_judged, topic_pool_judged = _judged_shares(lists)
     return {
         "pool_judged": pool_judged,
@@ -475,6 +483,7 @@ def _of_pool(knowledge: Knowledge, lists: Lists, *, to_rank: str) -> dict[str, A
         "inferred": knowledge.inferred,
         "inferred_depth": knowledge.inferred and bool(to_rank),
         "to_rank": to_rank,
+        "interval_to": "" if whole else to_rank,
     }
 
 

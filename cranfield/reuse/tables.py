@@ -48,8 +48,7 @@ def trust_rows(assessment: Assessment, runs: Sequence[int]) -> Rows:
                 assessment.run_names[run],
                 str(assessment.measure),
                 float(assessment.score[run]),
-                evidence.low,
-                evidence.high,
+                *evidence.interval,
                 evidence.judged,
                 evidence.unjudged,
                 assessment.coverage.first_unjudged(run),
@@ -88,7 +87,7 @@ def trust_table(assessment: Assessment, runs: Sequence[int], *, inferred: bool =
 
     measure, completed, rows = str(assessment.measure), assessment.completed, Rows()
     titles = {name: one.title for name, one in zip(assessment.run_names, assessment.verdicts, strict=True)}
-    to_rank = next((f"@{one.to_rank}" for one in assessment.evidence if one.to_rank), "")
+    to_rank = next((f"@{one.interval_to}" for one in assessment.evidence if one.interval_to), "")
     columns = [Column("run"), Column("score", measure, "number"), Column("possible", f"interval{to_rank}")]
     if completed is not None and not completed.unknown:
         columns.append(Column("complete", f"complete to rank {completed.depth} (80%)"))
@@ -111,7 +110,7 @@ def trust_table(assessment: Assessment, runs: Sequence[int], *, inferred: bool =
         Column("loss", "expected loss", "number"),
         Column("loss_upper", "up to", "number"),
         Column("rank", kind="number"),
-        Column("ranks", "possible ranks"),
+        Column("ranks", f"possible ranks{to_rank}"),
         Column("verdict", kind="verdict"),
         Column("reason"),
     ]

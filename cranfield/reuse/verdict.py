@@ -17,7 +17,7 @@ their absolute value: a score that is too high misleads as much as one that is t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from math import isfinite
 from typing import Any, Literal
@@ -144,6 +144,9 @@ WORST_FIRST = tuple(MARKS)
 INFERRED = " (pool inferred)"
 """Stands behind every reason that rests on an inferred pool: on its contributing runs, or its depth."""
 
+REMEDY = "; use --groups and --pool-depth, or --card"
+"""What would help where too little is known of the pool."""
+
 _BY_CONTRIBUTORS = ("contributed", "kappa-unknown", "large-loss", "loss", "upper-loss", "small-loss")
 _BY_POOL = ("pool-unfinished", "topic-unfinished", "plan-unfinished", "pooled-unjudged")
 _NOISE = 1e-12
@@ -165,7 +168,8 @@ class Evidence:
     measure. The `score` may lie outside the interval, for measures that pass unjudged documents over. `unlike` says
     that its unjudged documents are retrieved by so few contributors that the upper end is that of the model without
     popularity. `inferred` says that the contributing runs or the pool depth were inferred, and `inferred_depth` that
-    k follows from that. `to_rank` is k where the measure looks below the pool. `completed` are a rank and the score
+    k follows from that. `to_rank` is k where the measure looks below the pool, `interval_to` the same where the
+    interval does not, and `goes_on` says that unjudged documents follow below. `completed` are a rank and the score
     completed down to it, with the ends of an 80% interval; None where unknown. `uneven` is by how much its expected
     change differs from that of the usual contributing run.
     """
@@ -196,15 +200,29 @@ class Evidence:
     inferred: bool = False
     inferred_depth: bool = False
     to_rank: str = ""
+    interval_to: str = ""
+    goes_on: bool = False
     completed: tuple[int, float, float, float] | None = None
     uneven: float = 0.0
+
+    @property
+    def interval(self) -> tuple[float | None, float | None]:
+        """The exact interval as it is shown: none without width where the list goes on unjudged below its rank."""
+        return shown_ends(self.low, self.high, goes_on=self.goes_on and bool(self.interval_to))
+
+
+def shown_ends(low: float | None, high: float | None, *, goes_on: bool) -> tuple[float | None, float | None]:
+    """The ends of an interval as they are shown: none without width where what follows is unjudged."""
+    known = low is not None and high is not None and low == low and high == high
+    return (low, high) if known and not (goes_on and low == high) else (None, None)
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """A level, the name of the rule that decided, its reason as a phrase, and the number that triggered it.
 
-    `to_rank` is there where the measure looks below the pool, and the level holds down to this rank alone.
+    `to_rank` is there where the measure looks below the pool, and the level holds down to this rank alone. `inferred`
+    says that it rests on an inferred pool, as its reason does.
     """
 
     level: Level
@@ -212,11 +230,17 @@ class Verdict:
     reason: str
     number: float
     to_rank: str = ""
+    inferred: bool = False
 
     @property
     def title(self) -> str:
-        """The level as people read it."""
+        """The level as people read it beside its reason."""
         return f"{self.level} to rank {self.to_rank}" if self.to_rank and not MARKS[self.level] else self.level
+
+    @property
+    def short(self) -> str:
+        """The level as people read it without a reason."""
+        return f"{self.title} (inferred)" if self.inferred else self.title
 
     @property
     def mark(self) -> str:
@@ -231,12 +255,23 @@ def verdict_of(evidence: Evidence, thresholds: Thresholds | None = None) -> Verd
     """The verdict by the first rule that applies. Where it rests on an inferred pool, its reason says so."""
     found = replace(next(_verdicts(evidence, thresholds or Thresholds())), to_rank=evidence.to_rank)
     rests = evidence.inferred_depth or (evidence.inferred and found.rule in _BY_CONTRIBUTORS)
-    return replace(found, reason=f"{found.reason}{INFERRED}") if rests and found.rule not in _BY_POOL else found
+    if not rests or found.rule in _BY_POOL:
+        return found
+    remedy = REMEDY if found.level == "UNTESTABLE" else ""
+    return replace(found, reason=f"{found.reason}{remedy}{INFERRED}", inferred=True)
+
+
+def worst_of(verdicts: Iterable[Verdict]) -> Verdict | None:
+    """The worst of some verdicts; of equal levels one that holds down to a rank alone, or of an inferred pool."""
+    return min(
+        verdicts, key=lambda one: (WORST_FIRST.index(one.level), not one.to_rank, not one.inferred), default=None
+    )
 
 
 def _verdicts(evidence: Evidence, table: Thresholds) -> Iterator[Verdict]:
     """All verdicts that apply, in the order of the rules."""
     top = f"its top {evidence.depth}" if evidence.depth else "its top documents"
+    below = "; the list goes on unjudged" if evidence.to_rank and evidence.goes_on else ""
     if evidence.pool_judged < table.finished_pool:
         reason = f"{_share(evidence.pool_judged)} of the pool judged"
         yield Verdict("PROVISIONAL", "pool-unfinished", reason, evidence.pool_judged)
@@ -270,9 +305,9 @@ def _verdicts(evidence: Evidence, table: Thresholds) -> Iterator[Verdict]:
         if evidence.missing:
             missing = counted(evidence.missing, "missing topic")
             reason += f" on the {evidence.topics:,} topics it covers; {missing} count as 0"
-        yield Verdict("POOLED", "contributed", reason, evidence.judged)
+        yield Verdict("POOLED", "contributed", reason + below, evidence.judged)
     if evidence.unjudged == 0:
-        yield Verdict("SAFE", "no-holes", f"{top} are all judged", 0.0)
+        yield Verdict("SAFE", "no-holes", f"{top} are all judged{below}", 0.0)
     if is_narrow:
         reason = f"judging could change the score by at most {_points(max(width, 0.0005))}"
         yield Verdict("SAFE", "narrow-interval", reason, width)
@@ -348,8 +383,7 @@ class Account:
     `judged` is the name of the share of judged documents: judged@k, or judged weight for RBP. `open_defeats` are runs
     above it that it may beat all the same, `standing_defeats` those it does not, `standing_wins` those it surely
     beats, by measure; `settled_by` says how many documents to judge to decide a pair. `contributed` says whether it
-    contributed to the pool at all, None where that is not known. `to_pool` says that the measure has no cutoff of its
-    own, and k is the pool depth.
+    contributed to the pool at all, None where that is not known.
     """
 
     run: str
@@ -359,7 +393,6 @@ class Account:
     evidence: Evidence
     verdict: Verdict
     contributed: bool | None = False
-    to_pool: bool = False
     open_defeats: Sequence[str] = ()
     standing_defeats: Sequence[str] = ()
     standing_wins: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -376,16 +409,15 @@ def account(told: Account) -> str:
     """
     evidence = told.evidence
     scored = "unjudged = not relevant"
-    if told.to_pool and evidence.depth.isdecimal():
-        scored += f"; judged to rank {evidence.depth}; completeness unknown"
-        if evidence.completed is not None:
-            value, low, high = (_bare(one, digits=2) for one in evidence.completed[1:])
-            known = f"complete to rank {evidence.completed[0]}: {value}, {low}–{high}"
-            scored = scored.replace("completeness unknown", known)
+    if evidence.to_rank:
+        scored += f"; judged to rank {evidence.to_rank}" if evidence.depth_known else "; pool depth unknown"
+        known = evidence.completed and f"complete to rank {evidence.completed[0]}: {completed_score(evidence)}"
+        scored += f"; {known or 'completeness unknown'}"
     facts = [f"{told.run} {told.measure} {_bare(told.score)} ({scored})"]
-    if evidence.low is not None and evidence.high is not None:
-        to_rank = f" to rank {evidence.depth}" if told.to_pool and evidence.depth.isdecimal() else ""
-        facts.append(f"interval {_bare(evidence.low)}–{_bare(evidence.high)}{to_rank}")
+    low, high = evidence.interval
+    if low is not None and high is not None:
+        to_rank = f" to rank {evidence.interval_to}" if evidence.interval_to else ""
+        facts.append(f"interval {_bare(low)}–{_bare(high)}{to_rank}")
     # What is not all never looks like all.
     share = _bare(min(evidence.judged, 0.99) if evidence.judged < 1 else 1, digits=2)
     facts.append(f"{told.judged} {share}")
@@ -416,6 +448,17 @@ def account(told: Account) -> str:
         none = "it is not" if count == 1 else "none of them is"
         sentences.append(f"Judging {counted(count, 'document')} decides between it and {other} if {none} relevant.")
     return " ".join(sentences)
+
+
+def completed_score(evidence: Evidence) -> str:
+    """The completed score with its ends, as in .24, .22–.27; nothing where it is unknown."""
+    if evidence.completed is None:
+        return ""
+    for digits in (2, 4):  # ends that differ look different
+        value, low, high = (_bare(one, digits=digits) for one in evidence.completed[1:])
+        if low != high:
+            break
+    return f"{value}, {low}–{high}"
 
 
 def _expected(evidence: Evidence) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from cranfield.compare.by_measure import MeasureComparison, Options, all_notes, 
 from cranfield.compare.comparison import TUKEY, PairResult
 from cranfield.evaluate.measure import Measure, own_measures, parse_measures
 from cranfield.reuse.pairs import Claim
-from cranfield.reuse.verdict import WORST_FIRST
+from cranfield.reuse.verdict import Verdict, worst_of
 from cranfield.store import Store
 from cranfield.workflows import reading
 from cranfield.workflows.evaluate.evaluate import MOST_LETTERS, Evaluation, evaluate, made_with, short_hash
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 Claims = Mapping[tuple[str, str, str], "Claim"]
 """What may be said of pairs while documents are unjudged, by measure and the two runs of a result."""
 
-Verdicts = Mapping[tuple[str, str], str]
-"""The level of a verdict, by measure and run."""
+Verdicts = Mapping[tuple[str, str], Verdict]
+"""The verdicts by measure and run."""
 
 MOST_PAIRS = 300
 """For how many pairs of a measure claims are worked out; each takes a while."""
@@ -91,28 +91,28 @@ def compare_runs(
             return Comparison(found, compared, by_topic=by_topic, notes=why)
         measures = own_measures(reading.parse_measures(request.measures, store))
         trust = trusted(field, measures, store=store, learn="where unjudged")
-        levels = {
-            (str(one.measure), name): verdict.level
+        by_run = {
+            (str(one.measure), name): verdict
             for one in trust.trusts
             for name, verdict in zip(one.run_names, one.verdicts, strict=True)
         }
         if why:
-            return Comparison(found, compared, verdicts=levels, notes=[*trust.notes, *why])
+            return Comparison(found, compared, verdicts=by_run, notes=[*trust.notes, *why])
         in_full = replace(request, qrels=field.read.qrels, runs=tuple(inputs.in_full(request.runs)))
         claims = _claims(compared, in_full, trust, store, progress)
-    judged = {measure for measure, _ in levels}
+    judged = {measure for measure, _ in by_run}
     notes = [*trust.notes]
     if others := [one.title for one in compared if one.title not in judged]:
         notes.append(
             f"no verdicts and no claims for {', '.join(others)}: unjudged documents do not bound these measures"
         )
-    return Comparison(found, compared, claims=claims, verdicts=levels, notes=[*notes, *_about(claims.values())])
+    return Comparison(found, compared, claims=claims, verdicts=by_run, notes=[*notes, *_about(claims.values())])
 
 
 def _claims(
     compared: Sequence[MeasureComparison], request: Request, trust: Trusted, store: Store | None, progress: Progress
 ) -> Claims:
-    """Work out what may be said of the pairs that are shown, and of the clearest; nothing where all is judged."""
+    """Work out what may be said of the pairs that are shown, and of the clearest."""
     by_name = {str(one.measure): one.measure for one in trust.trusts}
     read = settle.with_documents(request, store, topics=trust.field.read.aligned.topic_ids)
     place = {name: run for run, name in enumerate(read[0].run_names)}
@@ -127,7 +127,7 @@ def _claims(
                 claim = replace(claim, reason=f"{claim.reason} (pool inferred)")
             claims[one.measure, result.a, result.b] = claim
         progress("comparing pairs", done, len(compared))
-    return claims if any(one.unjudged for one in claims.values()) else {}
+    return claims
 
 
 def claimed_pairs(one: MeasureComparison) -> list[PairResult]:
@@ -136,9 +136,9 @@ def claimed_pairs(one: MeasureComparison) -> list[PairResult]:
     return list({(result.a, result.b): result for result in chosen}.values())[:MOST_PAIRS]
 
 
-def _about(claims: Iterable[Claim]) -> list[str]:
-    """Say what the words of claims mean; nothing where there are none."""
-    there = list(claims)
+def _about(claims: Collection[Claim]) -> list[str]:
+    """Say what the words of claims mean; nothing where all is judged."""
+    there = list(claims) if any(one.unjudged for one in claims) else []
     to_a_rank = any(one.level == "robust" and one.down_to for one in there)
     return [*([ABOUT_CLAIMS] if there else []), *([TO_A_RANK] if to_a_rank else [])]
 
@@ -209,11 +209,11 @@ class Comparison(Result):
                 row |= {f"seeds_{side}": int(seeds[place]) for side, place in places.items()}
                 row |= {f"seed_deviation_{side}": between_seeds(one, place) for side, place in places.items()}
             row |= {**power, **one.options.record(), **self._made()}
-            if self.claims:
+            if self.claims is not None:
                 claim = self.claims.get((one.measure, result.a, result.b))
                 said = (None, None, None) if claim is None else (claim.level, claim.down_to, claim.reason)
                 row["claim"], row["claim_depth"], row["claim_reason"] = said
-            if self.verdicts:
+            if self.verdicts is not None:
                 row |= {f"verdict_{side}": self._verdict(one, row[side]) or None for side in ("a", "b")}
             yield row
 
@@ -228,8 +228,8 @@ class Comparison(Result):
         """The verdict of a run, or the worst one of the seeds of a system; nothing where there is none."""
         seeds = (one.options.systems or {}).get(entry, (entry,))
         verdicts = self.verdicts or {}
-        levels = [verdicts[one.title, run] for run in seeds if (one.title, run) in verdicts]
-        return min(levels, key=WORST_FIRST.index, default="")
+        worst = worst_of(verdicts[one.title, run] for run in seeds if (one.title, run) in verdicts)
+        return "" if worst is None else worst.short
 
     def tables(self, carried: Carried = "nothing") -> Iterator[Table]:
         """How the runs stand and their pairs, or the pairs topic by topic.
@@ -269,6 +269,8 @@ class Comparison(Result):
 
     def _pairs_table(self, one: MeasureComparison, listed: ShownPairs, behind: Sequence[str]) -> Table:
         is_tukey = one.options.test == TUKEY
+        claims = self.claims or {}
+        claims = claims if any(claim.unjudged for claim in claims.values()) else {}
         columns = [
             Column("run"),
             Column("against"),
@@ -279,7 +281,7 @@ class Comparison(Result):
             Number("effect", digits=2),
             Column("p", "p (paired t)" if is_tukey else "p", "p"),
             Column("corrected", "Tukey's p" if is_tukey else "corrected", "p"),
-            *([Column("claim", "given unjudged documents")] if self.claims else []),
+            *([Column("claim", "given unjudged documents")] if claims else []),
         ]
         rows: list[tuple[Value, ...]] = []
         for result in listed.pairs:
@@ -289,8 +291,8 @@ class Comparison(Result):
                 turned |= {"wins": pair.losses, "losses": pair.wins, "effect": -pair.effect}
                 pair = replace(pair, a=pair.b, b=pair.a, **turned)
             numbers = (pair.difference, pair.low, pair.high, f"{pair.wins}/{pair.ties}/{pair.losses}", pair.effect)
-            claim = (self.claims or {}).get((one.measure, result.a, result.b))
-            claimed = ("" if claim is None else claim.said,) if self.claims else ()
+            claim = claims.get((one.measure, result.a, result.b))
+            claimed = ("" if claim is None else claim.said,) if claims else ()
             rows.append((pair.a, pair.b, *numbers, pair.p, pair.adjusted_p, *claimed))
         return table_of(columns, rows, caption=f"Differences in {one.measure}", notes=[*behind, *listed.notes])
 

@@ -1,10 +1,13 @@
 """Verdicts in comparisons: none is dropped without a word."""
 
+import json
 from pathlib import Path
 
 import pytest
 from command import call
 from kept import Kept
+
+import cranfield as cf
 
 TOPICS = ("t1", "t2", "t3")
 RANKINGS = {"p1": "abc", "p2": "bca", "p3": "cab", "s1": "abc", "s2": "auv"}
@@ -57,3 +60,20 @@ def test_a_comparison_by_novelty_has_the_verdicts_of_the_plain_scores_and_says_s
 def test_measures_that_have_no_verdicts_are_named(kept: Kept):
     words = ("compare", *RUNS, *POOL, "-m", "P@3", "-m", "P(judged_only=True)@3")
     kept(call(*words).err)
+
+
+def test_pairs_have_the_same_columns_whether_or_not_anything_is_unjudged():
+    groups = {name: name for name in ("p1", "p2", "p3")}
+    files = cf.open_files(qrels="qrels", runs=RUNS, groups=groups, pool_depth=3, progress=False)
+    judged, unjudged = files.compare("p1", "p3", measures="P@2"), files.compare("p1", "s2", measures="P@2")
+    assert list(judged.columns) == list(unjudged.columns)
+    assert [frame.claim.tolist() for frame in (judged, unjudged)] == [["robust"], ["open"]]
+
+
+def test_a_verdict_that_holds_down_to_a_rank_or_by_an_inferred_pool_says_so_in_tables_and_data():
+    (row,) = json.loads(call("compare", *RUNS[:2], *POOL, "-m", "AP", "-f", "json").out)
+    assert (row["verdict_a"], row["verdict_b"]) == ("POOLED to rank 3", "POOLED to rank 3")
+    assert verdicts(call("compare", *RUNS[:2], *POOL, "-m", "AP", "-f", "markdown").out) == {
+        "p1": "POOLED to rank 3",
+        "p2": "POOLED to rank 3",
+    }

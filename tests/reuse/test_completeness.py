@@ -131,14 +131,15 @@ def test_a_measure_that_looks_below_the_pool_never_passes_as_plainly_pooled(coll
 
 def test_runs_that_a_deeper_pool_would_change_unlike_the_others_are_not_called_pooled(kept: Kept):
     good = Evidence(judged=1.0, topics=50, low_topics=0, unjudged=0, pooled=True, score=0.3, low=0.3, high=0.3)
-    deep = replace(good, to_rank="10", depth="10", completed=(100, 0.26, 0.24, 0.29), uneven=-0.011)
+    below = {"to_rank": "10", "interval_to": "10", "goes_on": True, "depth": "10"}
+    deep = replace(good, **below, completed=(100, 0.26, 0.24, 0.29), uneven=-0.011)
     assert verdict_of(good).title == "POOLED"
     assert verdict_of(replace(deep, uneven=-0.01)).title == "POOLED to rank 10"
     uneven = verdict_of(deep)
     assert (uneven.level, uneven.rule, uneven.number) == ("CAUTION", "uneven-drift", -0.011)
-    kept(account(Account("r", "AP", 0.3, "judged@10", deep, uneven, contributed=True, to_pool=True)))
+    kept(account(Account("r", "AP", 0.3, "judged@10", deep, uneven, contributed=True)))
     unknown = replace(deep, completed=None, uneven=0.0)
-    kept(account(Account("r", "AP", 0.3, "judged@10", unknown, verdict_of(unknown), contributed=True, to_pool=True)))
+    kept(account(Account("r", "AP", 0.3, "judged@10", unknown, verdict_of(unknown), contributed=True)))
     wide = replace(deep, pooled=False, unjudged=3, high=0.305)
     assert verdict_of(wide).rule == "uneven-drift"
     assert verdict_of(replace(wide, high=0.4, loss=0.001, upper=0.002, groups=22)).rule == "uneven-drift"

@@ -1,6 +1,7 @@
 """Verdicts that rest on a guess at the pool say so in their own reason; without a guess there is no comfort."""
 
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ from kept import Kept
 
 import cranfield as cf
 from cranfield.base.errors import UsageError
-from cranfield.reuse.verdict import INFERRED, Account, Evidence, account, verdict_of
+from cranfield.reuse.verdict import INFERRED, REMEDY, Account, Evidence, account, verdict_of
 
 RUNS = Path(__file__).parents[2] / "collections" / "kitchen" / "runs"
 OUTSIDE = ("mortar-dense", "whisk-bm25")
@@ -62,7 +63,10 @@ def opened(qrels, runs, **told):
 )
 def test_a_reason_says_that_it_rests_on_an_inferred_pool_where_it_does(changes, rests):
     known = verdict_of(replace(GUESSED, **{**changes, "inferred": False, "inferred_depth": False}))
-    assert verdict_of(replace(GUESSED, **changes)).reason == known.reason + (INFERRED if rests else "")
+    remedy = REMEDY if known.level == "UNTESTABLE" else ""
+    found = verdict_of(replace(GUESSED, **changes))
+    assert found.reason == known.reason + (remedy + INFERRED if rests else "")
+    assert found.short == known.short + (" (inferred)" if rests else "")
 
 
 @pytest.mark.parametrize(
@@ -118,6 +122,42 @@ def test_groups_that_are_told_need_no_guess_but_at_the_depth(runs, qrels, kept: 
     assert frame.reason.str.endswith(INFERRED).all()
     told = opened(qrels, few, groups=groups, pool_depth=5).evaluate(["AP"])
     assert not told.reason.str.endswith(INFERRED).any()
+
+
+def test_other_runs_beside_it_never_turn_a_verdict_that_reads_as_certain(runs, qrels):
+    certain: dict[tuple[str, str], set[str]] = {}
+    sizes = (1, 2, len(runs) - 1, len(runs))
+    for chosen in (names for size in sizes for names in combinations(runs, size)):
+        frame = opened(qrels, {name: runs[name] for name in chosen}).evaluate(["nDCG@5", "P@10", "AP"])
+        for row in frame.itertuples():
+            if row.verdict == "UNTESTABLE":
+                assert "--groups" in row.reason
+                assert "--card" in row.reason
+            elif not row.reason.endswith(INFERRED):
+                certain.setdefault((row.run, row.measure), set()).add(row.verdict)
+    # Only what is judged decides without the pool: the top five of ten runs are judged, but for one document.
+    assert certain == {(run, "nDCG@5"): {"SAFE"} for run in runs if run != "mortar-dense"}
+
+
+def test_a_measure_that_looks_below_the_pool_has_no_interval_without_width_in_any_output(runs, qrels):
+    files = opened(qrels, runs, groups={name: name for name in runs if name not in OUTSIDE}, pool_depth=5)
+    frame = files.evaluate(["AP", "nDCG@5"], by_topic=True)
+    deep, cut = (frame[(frame.measure == measure) & ~frame.run.isin(OUTSIDE)] for measure in ("AP", "nDCG@5"))
+    assert deep.low.isna().all()
+    assert deep.high.isna().all()
+    assert set(deep.to_rank) == {"5"}
+    assert (cut.low == cut.high).all()
+    reuse = files.reuse(measures=["AP"])
+    assert reuse.runs[~reuse.runs.run.isin(OUTSIDE)].low.isna().all()
+    (shown,) = reuse.tables("runs")
+    assert [column.title for column in shown.columns if "@5" in column.title] == [
+        "interval@5",
+        "judged@5",
+        "possible ranks@5",
+    ]
+    (whole,) = files.reuse(measures=["AP"], closure="list").tables("runs")
+    assert "interval" in [column.title for column in whole.columns]
+    assert (files.reuse(measures=["AP"], closure="list").runs.low < 1).all()
 
 
 def test_no_card_is_made_of_a_guess(tmp_path, runs, qrels, kept: Kept):

@@ -27,6 +27,7 @@ with deferred:
     from cranfield.compare import comparison, differences
     from cranfield.evaluate import foreign as foreign_measures
     from cranfield.evaluate import ties as tie_orders
+    from cranfield.reuse import verdict as reuse_verdict
     from cranfield.workflows import corpus
     from cranfield.workflows.evaluate import verdicts
 
@@ -175,6 +176,11 @@ class Evaluation(Result):
             for one in by_measure
         ]
         columns = [Number(str(measure), str(measure)) for measure in found.measures]
+        completed = {
+            Column(f"complete_{one.measure}", f"{one.measure} complete to rank {one.completed.depth} (80%)"): one
+            for one in by_measure
+            if one is not None and one.completed is not None and not one.completed.unknown
+        }
 
         def cell(value: Value, run: int, topic: int | None, place: int) -> Value:
             """A value with its letters and its mark, padded so that numbers stay below each other."""
@@ -203,15 +209,19 @@ class Evaluation(Result):
                     for one, value in zip(found.measures, values.tolist(), strict=True)
                 ]
                 cells = [cell(value, run, topic, place) for place, value in enumerate(counts)]
+                cells += [
+                    reuse_verdict.completed_score(one.evidence[run]) if topic is None else ""
+                    for one in completed.values()
+                ]
                 if trust is not None:
                     worst = trust.worst(run) if topic is None else None
-                    cells.append("" if worst is None else worst.level)
+                    cells.append("" if worst is None else worst.short)
                 plain.append([*keys, *counts])
                 rows.append([*keys, *cells])
         heads = [Column("run"), Column("topic")] if self.by_topic else [Column("run")]
         best = [place for place, one in enumerate(found.measures, start=1) if one.quality and not self.by_topic]
         bold = with_best(table_of([*heads, *columns], plain), best).bold
-        last = [] if trust is None else [Column("verdict", kind="verdict")]
+        last = [] if trust is None else [*completed, Column("verdict", kind="verdict")]
         return replace(table_of([*heads, *columns, *last], rows, notes=[meaning] if meaning else []), bold=bold)
 
 

@@ -15,7 +15,7 @@ from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import Values
 from cranfield.evaluate.scores import Scores
 from cranfield.reuse.tables import completeness_columns
-from cranfield.reuse.verdict import MARKS, WORST_FIRST, account
+from cranfield.reuse.verdict import MARKS, WORST_FIRST, account, shown_ends
 from cranfield.runs.columns import Mask
 from cranfield.store import Store
 from cranfield.workflows.evaluate import evaluate as evaluation
@@ -64,17 +64,19 @@ def columns_beside(trust: Trusted, rows: list[tuple[str, str, str, float]]) -> d
         measure, nothing = str(one.measure), float("nan")
         for run, name in enumerate(aligned.run_names[: trust.field.asked]):
             evidence, verdict = one.evidence[run], one.verdicts[run]
-            known = evidence.low, evidence.high, evidence.judged, evidence.loss, evidence.upper
+            known = *evidence.interval, evidence.judged, evidence.loss, evidence.upper
             cells[name, ALL, measure] = (*known, verdict.level, verdict.reason, *completeness_columns(evidence))
             for topic, identifier in enumerate(aligned.topic_ids):
+                ends = (float(end[place, run, topic]) for end in (trust.bounds.lower, trust.bounds.upper))
+                goes_on = one.coverage.first[run, topic] <= one.coverage.length[run, topic]
                 numbers = (
-                    float(trust.bounds.lower[place, run, topic]),
-                    float(trust.bounds.upper[place, run, topic]),
+                    *shown_ends(*ends, goes_on=bool(evidence.interval_to) and bool(goes_on)),
                     float(one.coverage.judged[run, topic]),
                     nothing if one.loss is None else float(one.loss.by_topic[run, topic]),
                 )
-                given = (None if value != value else value for value in numbers)
-                cells[name, identifier, measure] = (*given, *(None,) * (len(COLUMNS) - len(numbers)))
+                given = [None if value != value else value for value in numbers]
+                to_rank = str(one.coverage.depth[topic]) if evidence.to_rank else None
+                cells[name, identifier, measure] = (*given, None, None, None, to_rank, *(None,) * 4)
     found = [cells.get(row[:3], (None,) * len(COLUMNS)) for row in rows]
     return {name: [row[place] for row in found] for place, name in enumerate(COLUMNS)}
 

@@ -194,7 +194,7 @@ def leaderboard(material: Material, drawings: Sequence[Drawing]) -> Section:
         columns[Number(measure, measure)] = scores.summary[place, order].tolist()
         if place == 0:
             verdicts = [None if trust is None else trust.worst(run) for run in order]
-            levels = ["" if verdict is None else verdict.level for verdict in verdicts]
+            levels = ["" if verdict is None else verdict.short for verdict in verdicts]
             columns[Column("verdict", "worst verdict", "verdict")] = levels
         if letters is not None and letters.by_measure[place]:
             own = letters.by_measure[place]

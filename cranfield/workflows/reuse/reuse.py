@@ -168,7 +168,6 @@ def account_of(trust: fields.Trusted, one: assess.Assessment, run: int) -> verdi
         evidence=one.evidence[run],
         verdict=one.verdicts[run],
         contributed=trust.field.contributed(run),
-        to_pool=intervals.takes_pool_depth(one.measure),
     )
 
 
