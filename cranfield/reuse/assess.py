@@ -358,9 +358,8 @@ def assess_runs(
     by_depth, same = takes_pool_depth(measure), np.random.default_rng(SEED)
     completed = completion.of(measure, score, rng=same) if by_depth and completion is not None else None
     to_rank = coverage.depth_in_words if by_depth else ""
-    of_pool = _of_pool(
-        knowledge, alignment.lists, to_rank=to_rank, whole=closure != "at-k" or measure.kind.whole_list
-    )
+    is_whole = closure != "at-k" or measure.kind.whole_list
+    of_pool = _of_pool(knowledge, alignment.lists, to_rank=to_rank, whole=is_whole)
     evidence = tuple(
         replace(
             coverage.evidence(run, topic_judged=table.topic_judged),
