@@ -136,25 +136,24 @@ def pooled_runs(runs: Iterable[PoolRun], *, topic_ids: pa.Array, document_ids: p
 
 def runs_of(runs: Sequence[Run], *, groups: Mapping[str, str] | None = None) -> PooledRuns:
     """Some runs in codes of their own, made here; `groups` gives the group of a tag."""
-    topic_ids, topics = encoded(pa.chunked_array([as_ids(run.topic_ids) for run in runs], pa.large_string()))
-    document_ids, documents = encoded(pa.chunked_array([as_ids(run.document_ids) for run in runs], pa.large_string()))
-    topic_starts = np.cumsum([0, *(len(run.topic_ids) for run in runs)])
-    document_starts = np.cumsum([0, *(len(run.document_ids) for run in runs)])
+    topic_ids, topics = _coded_together([run.topic_ids for run in runs])
+    document_ids, documents = _coded_together([run.document_ids for run in runs])
     coded = [
         PoolRun(
             run.tag,
-            CodedRun(
-                topics[topic_starts[place] : topic_starts[place + 1]],
-                run.offsets,
-                documents[document_starts[place] : document_starts[place + 1]][run.documents],
-                run.scores,
-            ),
+            CodedRun(own_topics, run.offsets, own_documents[run.documents], run.scores),
             group=(groups or {}).get(run.tag, ""),
             content_hash=run.content_hash,
         )
-        for place, run in enumerate(runs)
+        for run, own_topics, own_documents in zip(runs, topics, documents, strict=True)
     ]
     return pooled_runs(coded, topic_ids=topic_ids, document_ids=document_ids)
+
+
+def _coded_together(ids_of_runs: Sequence[pa.Array]) -> tuple[pa.Array, list[Codes]]:
+    """The distinct ids of all runs, and for each run the codes of its own."""
+    ids, codes = encoded(pa.chunked_array([as_ids(ids) for ids in ids_of_runs], pa.large_string()))
+    return ids, np.split(codes, np.cumsum([len(own) for own in ids_of_runs])[:-1])
 
 
 Mask = NDArray[np.bool_]
@@ -415,7 +414,7 @@ _DOUBLE_BITS = 53
 
 
 def document_draws(seed: int, purpose: str, topic: str, documents: Sequence[str]) -> NDArray[np.uint64]:
-    r"""Give each document its draw: a number from 0 up to 2^64, small ones are drawn first.
+    r"""The draw of each document: a number from 0 up to 2^64, small ones are drawn first.
 
     The first eight bytes, big-endian, of SHA-256 over `cranfield-draw-1\n`, the seed in decimal digits, `\n`, the
     purpose, `\n`, the topic, `\n`, the document. Draws for different purposes have nothing to do with each other.

@@ -30,7 +30,7 @@ def labels_of(grades: Iterable[tuple[str, str, int]], relevant_from: int) -> dic
 class Replay:
     """What a plan would have judged, in order, with the known labels; None where no label is known.
 
-    A document without a known label stays unjudged, unless another answer was asked for: it costs its place in the
+    A document without a known label stays unjudged, unless `unknown` says otherwise: it costs its place in the
     order, and teaches nothing.
     """
 

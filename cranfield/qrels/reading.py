@@ -132,7 +132,7 @@ class QrelsRows:
     plain: bool = False
 
     def qrels(self) -> Qrels:
-        """Give the qrels, or everything that is wrong with the rows: a pair may stand once, even with one grade."""
+        """The qrels, or an error with everything that is wrong: a pair is judged once, even if the grades agree."""
         problems = list(self.problems)
         keys = pair_keys(self.topics, self.documents)
         in_order = np.sort(keys)
@@ -258,7 +258,7 @@ JUNK = -2
 
 
 def contents(qrels: Qrels) -> str:
-    """Say how many judgments there are, on how many topics, and what the other rows are."""
+    """How many judgments there are, on how many topics, and what the other rows are, as a sentence."""
     judged = int(np.count_nonzero(qrels.grades >= 0))
     junk = int(np.count_nonzero(qrels.grades <= JUNK))
     pooled = len(qrels) - judged - junk
@@ -269,7 +269,7 @@ def contents(qrels: Qrels) -> str:
 
 
 def summary(qrels: Qrels) -> str:
-    """Give one line that says what the qrels hold."""
+    """The number of judgments and topics, and the hash, in one line."""
     judged = int(np.count_nonzero(qrels.grades >= 0))
     topics = counted(len(qrels.topic_ids), "topic")
     return f"{counted(judged, 'judgment')} on {topics}, qrels {qrels.content_hash[:12]}"

@@ -45,7 +45,7 @@ class Corpus(Protocol):
 
 @dataclass(frozen=True)
 class Query:
-    """What a system is asked for one topic."""
+    """The query of one topic."""
 
     topic: str
     text: str
@@ -123,7 +123,7 @@ def term_system(
 def search(
     name: str, corpus: Corpus, queries: Sequence[Query], depth: int, options: Mapping[str, str]
 ) -> Iterator[Ranking]:
-    """Rank at most `depth` documents for each query, in the order of the queries; options are given in words."""
+    """Rank at most `depth` documents for each query, in the order of the queries; options are words."""
     system = configured(systems.get(name), options)
     if depth < 1:
         raise UsageError(f"the depth must be at least 1, not {depth}")
@@ -142,7 +142,7 @@ def warning_of(name: str, options: Mapping[str, str], documents: int) -> str:
 
 
 def query_text(topic: Topic, fields: Sequence[TopicField]) -> str:
-    """The wanted fields of a topic as one query, in the order they are asked for; empty ones leave no trace."""
+    """Some fields of a topic as one query, in this order; empty ones are left out."""
     for field in fields:
         if field not in get_args(TopicField):
             raise UnknownName("topic field", field, get_args(TopicField))

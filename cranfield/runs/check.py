@@ -37,20 +37,6 @@ with deferred:
 # What there is to say about the order of a run: ties, and ranks that contradict the scores.
 
 
-@dataclass(frozen=True)
-class RankConflicts:
-    """What the rank column says against the scores.
-
-    `contradicted` counts the topics in which a document with a better rank has a lower score; `reordered_ties` the
-    further topics in which the ranks only order equal scores in another way than the tie rule.
-    """
-
-    contradicted: int = 0
-    reordered_ties: int = 0
-    topic: str = ""
-    line: int = 0
-
-
 def order_problems(rows: Rows, *, order: Order) -> Iterator[Problem]:
     """Look at ranks and ties. Neither matters where the file's own order is meant.
 
@@ -61,16 +47,17 @@ def order_problems(rows: Rows, *, order: Order) -> Iterator[Problem]:
     if order == "rank":
         yield from _unusable_ranks(rows)
     scored = rows.scored
-    conflicts = rank_conflicts(scored)
-    if conflicts.contradicted:
+    contradicted, reordered_ties, first = rank_conflicts(scored)
+    if contradicted:
+        topic = scored.topic_ids[int(scored.topics[first])].as_py()
         used = "scores are used" if order == "score" else "ranks are used"
         yield problem(
             "rank-disagrees",
-            f"ranks contradict the scores in {counted(conflicts.contradicted, 'topic')}, "
-            f"first in topic {quoted(conflicts.topic)}; the {used}",
-            lines=[conflicts.line],
-            count=conflicts.contradicted,
-            topic=conflicts.topic,
+            f"ranks contradict the scores in {counted(contradicted, 'topic')}, "
+            f"first in topic {quoted(topic)}; the {used}",
+            lines=[scored.lines.at(first)],
+            count=contradicted,
+            topic=topic,
             remedy="" if order == "score" else "omit --order rank to use the scores",
         )
     if order != "score":
@@ -78,46 +65,41 @@ def order_problems(rows: Rows, *, order: Order) -> Iterator[Problem]:
     scores, offsets = scored.by_score.scores, scored.by_topic.offsets
     exact, rounded = (tie_groups(find(scores, offsets), offsets) for find in (ties, ties_only_in_float32))
     if exact.documents:
-        ranks = f"; in {counted(conflicts.reordered_ties, 'topic')} the rank column breaks them differently"
+        ranks = f"; in {counted(reordered_ties, 'topic')} the rank column breaks them differently"
         text = f"{_number(exact)} are tied with another document of the topic"
-        yield problem("ties", text + (ranks if conflicts.reordered_ties else ""), count=exact.documents)
+        yield problem("ties", text + (ranks if reordered_ties else ""), count=exact.documents)
     if rounded.documents:
         text = f"{_number(rounded)} are tied only as 32-bit floats"
         yield problem("ties-in-32-bits", text, count=rounded.documents)
 
 
-def rank_conflicts(rows: Rows) -> RankConflicts:
-    """Compare the rank column with the order by score.
+def rank_conflicts(rows: Rows) -> tuple[int, int, int]:
+    """The topics in which ranks contradict scores, those in which they only reorder ties, and the first such row.
 
     Put in order of rank, the scores of a topic must not rise; where they do, the ranks contradict them. A topic in
     which a row has no usable rank is left out.
     """
-    if rows.ranks is None:
-        return RankConflicts()
-    without = np.unique(rows.topics[rows.ranks == NO_RANK])
-    if len(without):
-        kept = np.flatnonzero(~np.isin(rows.topics, without))
-        return rank_conflicts(rows.only(kept)) if len(kept) else RankConflicts()
+    if rows.ranks is None or not len(rows):
+        return 0, 0, 0
     groups, by_score = rows.by_topic, rows.by_score.places
     inner = groups.offsets[1:-1] - 1
     ranks = arranged(rows.ranks, by_score)
     rises = ranks[1:] > ranks[:-1]
     rises[inner] = True
-    if rises.all():
-        return RankConflicts()
+    if rises.all() and (ranks != NO_RANK).all():
+        return 0, 0, 0
     by_rank, scores = (found := ranking(rows, order="rank")).places, found.scores
     wrong = scores[1:] > scores[:-1]
     wrong[inner] = False
     topic_of = np.repeat(np.arange(len(groups.topics)), np.diff(groups.offsets))
-    moved = arranged(rows.documents, by_rank) != arranged(rows.documents, by_score)
+    usable = ~np.isin(topic_of, topic_of[arranged(rows.ranks, by_rank) == NO_RANK])
+    wrong &= usable[1:]
+    moved = usable & (arranged(rows.documents, by_rank) != arranged(rows.documents, by_score))
     contradicted = np.unique(topic_of[1:][wrong])
     reordered = np.setdiff1d(topic_of[moved], contradicted)
-    if not len(contradicted):
-        return RankConflicts(reordered_ties=len(reordered))
     at = np.flatnonzero(wrong) + 1
-    row = int((at if by_rank is None else by_rank[at]).min())
-    topic = rows.topic_ids[int(rows.topics[row])].as_py()
-    return RankConflicts(len(contradicted), len(reordered), topic, rows.lines.at(row))
+    first = int((at if by_rank is None else by_rank[at]).min(initial=len(rows)))
+    return len(contradicted), len(reordered), first
 
 
 def _unusable_ranks(rows: Rows) -> Iterator[Problem]:
@@ -182,7 +164,7 @@ LONGEST_ID, LONGEST_TAG = 1000, 100
 
 
 def long_ids(rows: Rows) -> Iterator[Problem]:
-    """Tell topic and document ids that are too long, with all their lines."""
+    """Find topic and document ids that are too long, with all their lines."""
     for noun, ids, codes in (("topic", rows.topic_ids, rows.topics), ("document", rows.document_ids, rows.documents)):
         # Their bytes are counted first, since that is almost always enough.
         if (pc.max(pc.binary_length(ids)).as_py() or 0) <= LONGEST_ID:

@@ -89,7 +89,7 @@ def places_in(known: pa.Array, ids: pa.Array) -> Codes:
 
 
 def equal(first: pa.Array, second: pa.Array) -> Mask:
-    """Say row by row whether two columns of strings, without nulls, are the same."""
+    """Which rows of two columns of strings, without nulls, are the same."""
     return np.asarray(call_function("equal", [first, second]).to_numpy(zero_copy_only=False), dtype=bool)
 
 

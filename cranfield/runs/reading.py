@@ -426,7 +426,7 @@ class Member:
 def read_groups(source: Source) -> tuple[Member, ...]:
     """Read a file of groups, in its order; blank lines and lines that begin with # are passed over.
 
-    Everything that is wrong with it is told at once, with lines.
+    Everything that is wrong with it is reported at once, with lines.
     """
     members: dict[str, Member] = {}
     table = read_list(source, _GROUPS)

@@ -315,7 +315,7 @@ def _by_id_descending(tied: Mask, documents: Codes, ids: pa.Array) -> Places | N
 
 
 def ties(scores: NDArray[np.floating], offsets: Places) -> Mask:
-    """Say for each row but the last whether the next row has the same topic and the same score."""
+    """Which rows, but the last, are followed by one of the same topic with the same score."""
     same: Mask = scores[1:] == scores[:-1]
     same[offsets[1:-1] - 1] = False
     return same
@@ -387,5 +387,5 @@ def matrix_of(values: NDArray[Any], counts: Places, *, fill: np.generic) -> NDAr
 
 
 def inside(counts: Places) -> Mask:
-    """Say for each place of the matrix whether it belongs to its list."""
+    """Which places of the matrix belong to its lists."""
     return np.asarray(np.arange(int(counts.max(initial=0))) < counts[:, None])

@@ -65,7 +65,7 @@ class _Record:
             self.target = self.fields.setdefault(letter, [])
 
     def add(self, line: str, number: int) -> None:
-        """Add a line to the field that is open. A text outside any field is told of once."""
+        """Add a line to the field that is open. Text outside any field is reported once."""
         self.size += len(line)
         if self.target is not None and self.size <= LONGEST_LINE:
             self.target.append(line)

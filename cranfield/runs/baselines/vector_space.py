@@ -141,7 +141,7 @@ _NOTHING = 1e-6
 
 
 def _warn(documents: int, *, dims: int = 100, **_: Any) -> str:
-    """Say that so many dimensions bring nothing together in so few documents; empty up to half as many."""
+    """A warning that so many dimensions hardly reduce so few documents; empty up to half as many."""
     fewer = max(documents // 4, 1)
     if dims * 2 <= documents or dims <= fewer:
         return ""
