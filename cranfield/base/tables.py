@@ -326,6 +326,15 @@ class Fault:
     severity: Severity = "error"
 
 
+LINE_FAULTS = (
+    Fault("bad-row", "a row cannot be parsed at all", "write one JSON object, or one CSV row, per line"),
+    Fault("not-utf-8", "a line is not UTF-8", "convert the file to UTF-8 first"),
+    Fault("control-character", "a line contains NUL or another control character", "remove the character"),
+    Fault("lone-carriage-return", "a carriage return without a line feed", "end lines with a line feed"),
+)
+"""What can be wrong with a line, whatever it is a line of."""
+
+
 @dataclass(frozen=True, eq=False)
 class Schema:
     """What a table must have, and the words for what can be wrong with it.

@@ -15,7 +15,7 @@ import pyarrow as pa
 from cranfield.base.errors import Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.files import Source
 from cranfield.base.registry import Format, Registry
-from cranfield.base.tables import Fault, Findings, Schema, read_table
+from cranfield.base.tables import LINE_FAULTS, Fault, Findings, Schema, read_table
 from cranfield.base.text import counted
 from cranfield.qrels.qrels import Grades, Qrels, pair_keys, qrels_of, sorted_qrels
 from cranfield.runs.columns import (
@@ -75,10 +75,7 @@ FAULTS = (
         "too-many-columns", "a line has too many columns", "write topic, iteration, document and grade on each line"
     ),
     Fault("missing-field", "a row has no topic, document or grade", "fill in the field or remove the row"),
-    Fault("bad-row", "a row cannot be parsed", "write one JSON object, or one CSV row, per line"),
-    Fault("not-utf-8", "a line is not UTF-8", "convert the file to UTF-8 first"),
-    Fault("control-character", "a line contains a control character", "remove it: ids are visible text"),
-    Fault("lone-carriage-return", "a carriage return without a line feed", "end lines with a line feed"),
+    *LINE_FAULTS,
     Fault("blank-in-id", "an id contains white space", "rename the id: TREC files separate columns by white space"),
     Fault(
         "grade-not-an-integer",

@@ -17,7 +17,7 @@ import pyarrow as pa
 from cranfield.base.errors import ProblemsFound, quoted
 from cranfield.base.files import Source
 from cranfield.base.registry import Format, Registry, deferred
-from cranfield.base.tables import Columns, Fault, Findings, Schema, read_list
+from cranfield.base.tables import LINE_FAULTS, Columns, Fault, Findings, Schema, read_list
 from cranfield.runs.columns import (
     TEXT,
     Coded,
@@ -103,10 +103,7 @@ CHECKS: tuple[Fault, ...] = (
         "fill the field or remove the row",
         "drops the row",
     ),
-    Fault("bad-row", "a row cannot be parsed at all", "write one JSON object, or one CSV row, per line"),
-    Fault("not-utf-8", "a line is not UTF-8", "convert the file to UTF-8 first"),
-    Fault("control-character", "a line contains NUL or another control character", "remove the character"),
-    Fault("lone-carriage-return", "a carriage return without a line feed", "end lines with a line feed"),
+    *LINE_FAULTS,
     Fault("blank-in-id", "an id or tag contains white space, which a TREC file cannot represent", "rename the id"),
     Fault(
         "id-too-long",
