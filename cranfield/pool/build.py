@@ -264,7 +264,8 @@ def assembled(
     coding = [np.array([codes[stratum] for stratum in part.pool.strata] or [0], np.int32) for part in parts]
     pairs = list(zip(parts, coding, strict=True))
     sizes = [len(part.documents) for part in parts]
-    counts = _joined([part.contributions[0] for part in parts], np.int64)
+    counts, contributing, ranks = map(np.concatenate, zip(*(part.contributions for part in parts), strict=True))
+    entries = np.concatenate([part.pool.entries for part in parts])
     return Pool(
         plan=plan,
         seed=seed,
@@ -273,28 +274,24 @@ def assembled(
         topics=tuple(part.pool.topic for part in parts),
         offsets=running_sum(sizes),
         document_ids=runs.document_ids,
-        documents=_joined([part.documents for part in parts], np.int32),
-        strata=_joined([code[part.pool.entries["stratum"]] for part, code in pairs], np.int32),
-        probabilities=_joined([part.pool.entries["probability"] for part in parts], np.float64),
-        versions=_joined([part.pool.entries["version"] for part in parts], np.int32),
+        documents=np.concatenate([part.documents for part in parts]),
+        strata=np.concatenate([code[part.pool.entries["stratum"]] for part, code in pairs]),
+        probabilities=entries["probability"].copy(),
+        versions=entries["version"].copy(),
         stratum_table=tuple(table),
         populations=populations,
         drawn=drawn,
         contribution_offsets=running_sum(counts),
-        contribution_runs=_joined([part.contributions[1] for part in parts], np.int32),
-        contribution_ranks=_joined([part.contributions[2] for part in parts], np.int32),
+        contribution_runs=contributing,
+        contribution_ranks=ranks,
         undrawn=(
             np.repeat(np.arange(len(parts)), [len(part.undrawn) for part in parts]).astype(np.int32),
-            _joined([part.undrawn for part in parts], np.int32),
-            _joined([code[part.pool.undrawn["stratum"]] for part, code in pairs], np.int32),
+            np.concatenate([part.undrawn for part in parts]),
+            np.concatenate([code[part.pool.undrawn["stratum"]] for part, code in pairs]),
         ),
         duplicates=tuple(one for part in parts for one in part.duplicates),
         version=version,
     )
-
-
-def _joined(columns: Sequence[np.ndarray], kind: type[np.generic]) -> np.ndarray:
-    return np.concatenate([np.empty(0, dtype=kind), *columns]).astype(kind, copy=False)
 
 
 # A plan whose choices cannot be made again on another machine, as far as it can be checked.
