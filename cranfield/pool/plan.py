@@ -5,10 +5,12 @@
 Grammar 1, as EBNF (words are separated by blanks; a value with blanks, `;` or `"` in it stands in double quotes,
 where `""` means `"`; a number has at most 12 digits):
 
-    plan      = step , { ";" , step } , [ ";" ] ; step      = [ "then" ] , ( cap | selection ) ; cap       = "cap" ,
-    number ; selection = strategy , { option | amount | scope } ; option    = name , "=" , value ;
-    (* a field of the strategy *) amount    = number                                     (* that many more documents
-    per topic; for depth: the rank *)
+    plan      = step , { ";" , step } , [ ";" ] ;
+    step      = [ "then" ] , ( cap | selection ) ;
+    cap       = "cap" , number ;
+    selection = strategy , { option | amount | scope } ;
+    option    = name , "=" , value ;                       (* a field of the strategy *)
+    amount    = number                                     (* so many more documents per topic; for depth: the rank *)
               | "until" , number                           (* until the topic has that many *)
               | percent , "%"                              (* that share of what the step can choose from *)
               | "budget" , number ;                        (* until all topics together have that many *)
