@@ -162,7 +162,7 @@ class Files(Inputs):
         return judged, tuple(read[name] for name in chosen)
 
     def with_others(self, request: reading.Request) -> reading.Request:
-        """Add the runs that are here and not asked for."""
+        """Add the runs that are here and were not requested."""
         _, runs = self._read_all(request.like or "10")
         known = {run if isinstance(run, str) else run.tag for run in request.runs}
         return replace(request, runs=(*request.runs, *(run for name, run in runs.items() if name not in known)))
@@ -502,7 +502,7 @@ def qrels_or_file(value: object) -> Path | Qrels:
 def pool_given(
     *, groups: object = None, depth: int | None = None, card: str | os.PathLike[str] | None = None, pool: str = ""
 ) -> field.PoolOptions:
-    """What Python users tell about the pool, checked as far as that goes without the runs."""
+    """What Python users say about the pool, checked as far as possible without the runs."""
     if depth is not None and (type(depth) is not int or depth < 1):
         raise UsageError(f"pool_depth is an integer from 1, not {depth!r}")
     path = None if card is None else Path(card)

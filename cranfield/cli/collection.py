@@ -5,7 +5,6 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from shutil import which
 from typing import Annotated
 
 import typer
@@ -113,10 +112,6 @@ def demo(folder: Annotated[Path, Argument(help="Folder for the demonstration.")]
     console.say("")
     console.say(f"The report is {folder / 'report.html'}: open it in a browser.")
     console.say(f"The collection is {database}. Try for example: {console.hint('runs list', database)}")
-    if which("cranfield") is None and sys.prefix != sys.base_prefix:
-        activate = Path(sys.prefix) / "bin" / "activate"
-        here = activate.relative_to(Path.cwd()) if activate.is_relative_to(Path.cwd()) else activate
-        console.say(f"This shell does not find the command yet; activate its environment with: . {here}")
 
 
 def _run(words: Sequence[str]) -> None:

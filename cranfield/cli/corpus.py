@@ -42,7 +42,7 @@ def add(
     """Add documents."""
     options: dict[str, Any] = {"format": from_, "encoding": encoding, "keep_going": keep_going, "update": update}
     with console.collection(collection) as store, console.progress() as progress:
-        added = corpus.Corpus(store, progress=progress).add(files, tell=_Narrator().tell, **options)
+        added = corpus.Corpus(store, progress=progress).add(files, report=_Narrator().report, **options)
     if not added.is_complete:
         raise typer.Exit(1)
 
@@ -70,7 +70,7 @@ def topics(
         "update": update,
     }
     with console.collection(collection) as store:
-        result = corpus.Corpus(store).topics(files or (), tell=_Narrator().tell, **options)
+        result = corpus.Corpus(store).topics(files or (), report=_Narrator().report, **options)
     if not isinstance(result, corpus.Added):
         console.show(result, format, whole=True)
     elif not result.is_complete:
@@ -78,12 +78,12 @@ def topics(
 
 
 class _Narrator:
-    """Says what each file brought. The list of formats is told once per command, not once per file."""
+    """Says what was loaded from each file; the list of formats comes once per command, not once per file."""
 
     def __init__(self) -> None:
         self._has_listed = False
 
-    def tell(self, outcome: "corpus.Loaded | CranfieldError") -> None:
+    def report(self, outcome: "corpus.Loaded | CranfieldError") -> None:
         if not isinstance(outcome, CranfieldError):
             console.put_problems(outcome.problems)
             console.say(str(outcome))

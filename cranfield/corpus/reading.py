@@ -64,7 +64,7 @@ def read_documents(path: Path | Source, *, format: str | None = None) -> Iterato
     """The documents of a file or folder and the problems with it, in the order of the file, streamed.
 
     The format is named or recognised. Every problem names the file. A file without any document is a problem.
-    Give a `Source` instead of a path to name another encoding or to watch the progress.
+    A `Source` instead of a path can name another encoding and report the progress.
     """
     source = path if isinstance(path, Source) else Source(path)
     reader = document_formats.get(format_of(source, "documents", format))
@@ -276,8 +276,8 @@ def is_error(problem: Problem) -> bool:
 class Lines:
     """The decoded lines of a file, each with its line end as LF, and the problems met on the way.
 
-    `number` is the line that was given last. `take_problems` empties the list of problems; whoever reads asks for
-    it after each record, and drops the record if an error is among them.
+    `number` is the number of the last line. `take_problems` empties the list of problems; a reader calls it after
+    each record, and drops the record if an error is among them.
     """
 
     def __init__(self, source: Source) -> None:

@@ -255,14 +255,14 @@ JUNK = -2
 
 
 def contents(qrels: Qrels) -> str:
-    """How many judgments there are, on how many topics, and what the other rows are, as a sentence."""
+    """How many judgments there are, on how many topics, what the other rows are, and the content hash."""
     judged = int(np.count_nonzero(qrels.grades >= 0))
     junk = int(np.count_nonzero(qrels.grades <= JUNK))
     pooled = len(qrels) - judged - junk
     parts = [f"{counted(judged, 'judgment')} on {counted(len(qrels.topic_ids), 'topic')}"]
     parts += [f"{pooled:,} pooled but not judged"] if pooled else []
     parts += [f"{junk:,} junk (grade {JUNK} or below)"] if junk else []
-    return ", ".join(parts)
+    return f"{', '.join(parts)}; content hash {qrels.content_hash}"
 
 
 def summary(qrels: Qrels) -> str:

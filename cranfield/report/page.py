@@ -252,7 +252,7 @@ def _html_table(table: Table, name: str) -> Iterator[str]:
 
 
 def themed(svg: str, name: str) -> str:
-    """Give SVG as it stands inside a page: ids of its own, black and white as the page's ink and paper."""
+    """SVG for inside a page: ids of its own, black and white as the page's ink and paper."""
     body = svg[svg.index("<svg") :] if "<svg" in svg else ""
     body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
     prefix = re.sub(r"[^a-z0-9]+", "-", name.lower())
@@ -270,7 +270,7 @@ def _slug(text: str, letters: str) -> str:
 
 
 def render_page_markdown(page: Page) -> str:
-    """The page as Markdown; figures are told in words and as tables."""
+    """The page as Markdown; figures are described in words and tables."""
     lines = [f"# {escaped(page.title)}", ""]
     lines += [escaped(page.subtitle), ""] if page.subtitle else []
     lines += [*(f"- {escaped(name)}: **{escaped(value)}**" for name, value in page.facts), ""]

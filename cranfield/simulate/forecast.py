@@ -42,8 +42,8 @@ class AtDepth:
 class Forecast(Result):
     """Pools of increasing depth.
 
-    `refusal` says why nothing is extrapolated, where deeper pools were asked for. `unjudged` is the share of the
-    documents down to the depth of the known pool that nobody judged. Judging takes `seconds` per document.
+    `refusal` says why nothing is extrapolated, where deeper pools were requested. `unjudged` is the share of
+    unjudged documents down to the depth of the known pool. Judging takes `seconds` per document.
     """
 
     at: tuple[AtDepth, ...]

@@ -32,7 +32,7 @@ from cranfield.reuse.provenance import Contributor, Numbers, first_of_cells, gro
 from cranfield.reuse.unjudged_model import Spread
 from cranfield.runs.columns import running_sum
 
-# What a simulation stands on: known judgments, the runs that are ranked, and those of them that feed the plans.
+# What a simulation starts from: known judgments, the runs that are ranked, and the contributing runs among them.
 
 Rows = NDArray[np.bool_]
 """Says of each row of the known qrels whether it is meant."""
@@ -127,7 +127,7 @@ def known_of(
     texts: Texts | None = None,
     queries: Mapping[str, str] | None = None,
 ) -> Known:
-    """Bring judgments and runs together; refused where nothing is judged, or no feeding run has a judged topic.
+    """Bring judgments and runs together; refused where no contributing run has a judged topic.
 
     `alignment` is that of both over all topics of the qrels, with its rows kept, where it is there already.
     """
@@ -150,10 +150,10 @@ def known_of(
 
 @dataclass(frozen=True, eq=False)
 class Play:
-    """The documents that a plan asked for, in the order of judging.
+    """The documents that a plan selects, in the order of judging.
 
     `topics` are those that were played; `topic` gives for each document its place there, and `row` its judgment as a
-    row of the known qrels, -1 where nobody judged it.
+    row of the known qrels, -1 where it is unjudged.
     """
 
     plan: str
@@ -271,13 +271,13 @@ def play_at(
     ]
 
 
-# What an outsider must expect of a plan: every feeding run, scored as if its own group had not been there.
+# The expected loss of a non-contributing run: every contributing run, scored as if its own group had not been there.
 
 Without = Literal["nothing", "deletion", "replay"]
-"""Which plans are held against outsiders: none, those where deletion tells all, or all, by replay where needed."""
+"""For which plans groups are held out: none, those where deletion is exact, or all, by replay where needed."""
 
 FEWEST_GROUPS = 3
-"""With fewer groups, leaving one out tells little about an outsider."""
+"""With fewer groups, leaving one out tells little about a new run."""
 
 HeldOut = list[list[Rows]]
 """For each play and each group, the judgments that would have been made without the group."""
@@ -333,7 +333,7 @@ def own_hold_out(known: Known, full: Scores, held: Sequence[Rows]) -> OwnHoldOut
 class Cost:
     """What a plan asks for and what it finds.
 
-    `least`, `mean` and `most` are documents for a topic. `unknown` documents nobody judged: they cost, and count as
+    `least`, `mean` and `most` are documents for a topic. `unknown` documents are unjudged: they cost, and count as
     not relevant. `known_relevant` is all that could be found, `empty` how many topics have known relevant documents,
     of which the plan finds none.
     """
@@ -409,7 +409,7 @@ def study(
     """Play every plan, at every budget that is not below what its first steps take; without budgets as it stands.
 
     `without` says for which plans groups are held out: with `deletion` for those of which it is enough to take away
-    what the group alone brought, with `replay` for all, which plays each plan as often as there are groups.
+    what the group alone contributed, with `replay` for all, which plays each plan as often as there are groups.
     `progress` is called with how often plans have been played, and how often they are played in all.
     """
     groups = len(known.pooled.teams)

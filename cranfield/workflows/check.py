@@ -47,9 +47,9 @@ class Soundness(Result):
     @property
     def remarks(self) -> list[str]:  # type: ignore[override]
         """What is risky, then what is wrong."""
-        said = [f"note: {trouble}" for trouble in self.troubles] + [f"wrong: {text}" for text in self.wrong]
+        notes = [f"note: {trouble}" for trouble in self.troubles] + [f"wrong: {text}" for text in self.wrong]
         last = f"cranfield: the file is not sound; {RESTORE}"
-        return [*said, last] if self.wrong else said
+        return [*notes, last] if self.wrong else notes
 
     def table(self) -> Table:
         """One row for each thing that was checked."""

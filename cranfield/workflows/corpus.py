@@ -40,7 +40,7 @@ log = logging.getLogger("cranfield.workflows")
 
 @dataclass
 class Loaded:
-    """What one file brought: its new, unchanged, replaced and bad records, and the problems with it."""
+    """What was loaded from one file: new, unchanged, replaced and bad records, and the problems with it."""
 
     name: str
     noun: str
@@ -69,7 +69,7 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Added(Result):
-    """What some files brought; an error stands for a file that was refused."""
+    """What was loaded from some files; an error stands for a file that was refused."""
 
     outcomes: tuple[Loaded | CranfieldError, ...]
 
@@ -122,10 +122,12 @@ class Corpus:
         encoding: str = "utf-8",
         keep_going: bool = False,
         update: bool = False,
-        tell: Callable[[Loaded | CranfieldError], None] | None = None,
+        report: Callable[[Loaded | CranfieldError], None] | None = None,
     ) -> Added:
-        """Add the documents of files or folders, one transaction each; `tell` is called after each of them."""
-        return self._load_all("document", files, format, encoding, keep_going=keep_going, update=update, tell=tell)
+        """Add the documents of files or folders, one transaction each; `report` is called after each of them."""
+        return self._load_all(
+            "document", files, format, encoding, keep_going=keep_going, update=update, report=report
+        )
 
     def topics(
         self,
@@ -136,7 +138,7 @@ class Corpus:
         ids: Literal["given", "position"] = "given",
         keep_going: bool = False,
         update: bool = False,
-        tell: Callable[[Loaded | CranfieldError], None] | None = None,
+        report: Callable[[Loaded | CranfieldError], None] | None = None,
     ) -> Added | Listing:
         """Add the topics of files, one transaction each; without files, list the topics."""
         if not files:
@@ -145,7 +147,7 @@ class Corpus:
             short = [(one.id, shortened(one.title, 60), shortened(one.description, 100)) for one in topics]
             full = table_of(["topic", "title", "description", "narrative", "metadata"], rows)
             return Listing(full, table_of(["topic", "title", "description"], short))
-        options = {"keep_going": keep_going, "update": update, "tell": tell, "ids": ids}
+        options = {"keep_going": keep_going, "update": update, "report": report, "ids": ids}
         return self._load_all("topic", files, format, encoding, **options)
 
     def document(self, id: str) -> Document:
@@ -202,7 +204,7 @@ class Corpus:
         return Listing(table, remarks=[remark])
 
     def _load_all(
-        self, noun: str, files: Sequence[Path], format: str | None, encoding: str, *, tell: Any, **options: Any
+        self, noun: str, files: Sequence[Path], format: str | None, encoding: str, *, report: Any, **options: Any
     ) -> Added:
         """Load several files, each on its own; a bad one does not keep the others out."""
         outcomes: list[Loaded | CranfieldError] = []
@@ -211,8 +213,8 @@ class Corpus:
                 outcomes.append(self._load(noun, Source(path, encoding), format, **options))
             except InputError as error:
                 outcomes.append(error)
-            if tell is not None:
-                tell(outcomes[-1])
+            if report is not None:
+                report(outcomes[-1])
         return Added(tuple(outcomes))
 
     def _load(

@@ -1,4 +1,4 @@
-"""What is drawn for somebody who is looking: tables on a terminal, and bars that show how far work has come.
+"""What is drawn on a screen: tables on a terminal, and progress bars.
 
 Rich draws on a terminal. It is not quick to load, so nothing here loads it before something is drawn.
 """
@@ -258,7 +258,7 @@ def bar_on(stream: TextIO) -> Iterator[files.Progress]:
 
 @contextmanager
 def shown_progress(*, wanted: bool = True, patience: float = PATIENCE) -> Iterator[files.Progress]:
-    """What a step reports to that is called from Python: a bar where somebody is looking, nothing elsewhere."""
+    """Progress of what is called from Python: a bar on a terminal and in a notebook, nothing elsewhere."""
     ipython: Any = sys.modules.get("IPython")  # a notebook's kernel has imported it, and its shell has the kernel
     is_notebook = ipython is not None and getattr(ipython.get_ipython(), "kernel", None) is not None
     is_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"

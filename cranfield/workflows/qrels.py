@@ -19,7 +19,7 @@ from cranfield.base.registry import deferred
 from cranfield.base.tables import Result, Table, table_of
 from cranfield.base.text import counted, now, stored_moment
 from cranfield.judge.events import fold
-from cranfield.qrels import merge
+from cranfield.qrels import merge, reading
 from cranfield.qrels import qrels as columns
 from cranfield.qrels.release import (
     DEFAULT_RULE,
@@ -37,7 +37,6 @@ from cranfield.workflows import collection as collections
 
 with deferred:
     from cranfield.evaluate import measure as measuring
-    from cranfield.qrels import reading
     from cranfield.workflows.report import report as reports
 
 RULE_SETTING = "merge_rule"
@@ -121,7 +120,7 @@ def with_pooled(store: Store, qrels: columns.Qrels) -> columns.Qrels:
 
 
 def _with_strata(store: Store, qrels: columns.Qrels) -> columns.Qrels:
-    """Qrels that tell what was not drawn with their strata; as they are where no pool is a sample."""
+    """Qrels with the strata of the sample; as they are where no pool is a sample."""
     known = pools.sampled_strata(store)
     return qrels if known is None else columns.with_strata(qrels, *known)
 
@@ -145,7 +144,7 @@ def merged_now(
 def released_qrels(store: Store, name: str) -> columns.Qrels:
     """The qrels of a release, which are checked to be what was released.
 
-    Where they tell what was not judged, and the pools are those it was made from, each row has its stratum too.
+    Where they include unjudged documents, and the pools are those it was made from, each row has its stratum.
     """
     facts = releases.fetch(store, name)
     qrels = columns.qrels_of(releases.rows(store, name), name=name)
@@ -165,7 +164,7 @@ def collection_rule(store: Store) -> Rule:
     return tuple(map(str, store.setting(RULE_SETTING, DEFAULT_RULE)))
 
 
-# What should be told with qrels: grades of an older scale, and samples that strata do not describe.
+# Warnings about qrels: grades of an older scale, and samples that strata do not describe.
 
 
 def older_grades(store: Store, word: str | None = None, selection: Selection = ALL) -> str:
@@ -196,7 +195,7 @@ def older_grades(store: Store, word: str | None = None, selection: Selection = A
 
 
 def scoring_warnings(store: Store, word: str | None, layers: Sequence[str], qrels: columns.Qrels) -> Iterator[str]:
-    """Warn whoever scores with qrels in which older grades stand, or whose strata tell too little of the sample."""
+    """Warnings for scores by qrels with grades of an older scale, or whose strata do not describe the sample."""
     if older := older_grades(store, word, Selection(layers=tuple(layers))):
         on_scale = f"its gains, relevant from grade {store.scale().relevant_from}"
         yield f"{older}; all are interpreted on the current scale: {on_scale}"
@@ -212,20 +211,19 @@ def list_releases(store: Store) -> list[Manifest]:
 def release_faults(store: Store) -> list[str]:
     """Say which releases are not what their hash or their manifest says."""
     faults = []
-    for name in releases.known(store):
+    for name, facts in releases.known(store).items():
         try:
             released_qrels(store, name)
-        except Exception as error:  # noqa: BLE001 (whatever a damaged file brings about is a finding)
+        except Exception as error:  # noqa: BLE001 (a damaged file can raise anything)
             faults.append(f"release {name!r}: {error}")
-    for facts in releases.known(store).values():
         try:
             manifest = manifest_from(facts.manifest)
         except (ValueError, TypeError, KeyError):
-            faults.append(f"the manifest of release {facts.name!r} cannot be read")
+            faults.append(f"the manifest of release {name!r} cannot be read")
             continue
         rows = manifest.judged + manifest.unjudged
-        if (manifest.name, manifest.content_hash, rows) != (facts.name, facts.content_hash, facts.rows):
-            faults.append(f"the manifest of release {facts.name!r} does not match the release")
+        if (manifest.name, manifest.content_hash, rows) != (name, facts.content_hash, facts.rows):
+            faults.append(f"the manifest of release {name!r} does not match the release")
     return faults
 
 
@@ -272,14 +270,14 @@ class Qrels:
                     "--layer, --rule, --as-of, --up-to-event and --unjudged apply to 'now' only, not to"
                     f" {quoted(which)}"
                 )
-            # A moment is asked of the judgments, never of the only release that stands in for them.
+            # A time selects judgments, never the only release, which stands in where there are none.
             which = NOW
         by_scale = binary and binary_from is None
         qrels = (binary_qrels if by_scale else qrels_for)(store, which, selection)
-        if not len(qrels):
+        if not qrels.grades.size:
             raise InputError(f"nothing to export: no judgments in layer {' or '.join(selection.layers)}")
         qrels = columns.binary(qrels, relevant_from=binary_from) if binary_from else qrels
-        remarks = [f"{reading.contents(qrels)}; content hash {qrels.content_hash}"]
+        remarks = [reading.contents(qrels)]
         if older := older_grades(store, which, selection):
             how = "as relevant or not on its own scale" if by_scale else "as it was assigned"
             remarks.insert(0, f"warning: {older}; each is written {how}")
@@ -341,7 +339,7 @@ class Qrels:
         store, source = self.store, Source(file)
         qrels = reading.read_qrels(source, format=format)
         with store.write():
-            # Where there is a corpus, what the file knows beyond it is told.
+            # Where there is a corpus, topics and documents that it lacks are reported.
             topics, ids = qrels.topics, qrels.document_ids.to_pylist()
             known_topics = set(documents.topic_ids(store)) or set(topics)
             known = documents.known(store, ids) if documents.count(store) else set(ids)
@@ -457,17 +455,16 @@ def binary_qrels(store: Store, word: str | None, selection: Selection) -> column
 
 
 def _scale_lost(store: Store) -> str:
-    """Say what a file of graded qrels does not tell: from which grade on documents are relevant, and gains."""
+    """What a file of graded qrels does not contain: from which grade on documents are relevant, and gains."""
     scale = store.scale()
-    gains = scale.own_gains
-    said, elsewhere = [], []
+    lost, options = [], []
     if scale.relevant_from != 1:
-        said.append(f"relevant from grade {scale.relevant_from}")
-        elsewhere.append(f"-m 'AP(rel={scale.relevant_from})'")
-    if gains:
-        said.append("gains of the grades")
-        elsewhere.append(f"-m '{measuring.parse_measures(['nDCG'], gains=gains)[0]}'")
-    return f"not in the file: {' and '.join(said)}; in other tools use {' '.join(elsewhere)}" if said else ""
+        lost.append(f"relevant from grade {scale.relevant_from}")
+        options.append(f"-m 'AP(rel={scale.relevant_from})'")
+    if any(step.gain != step.grade for step in scale.grades):
+        lost.append("gains of the grades")
+        options.append(f"-m '{measuring.parse_measures(['nDCG'], gains=scale.own_gains)[0]}'")
+    return f"not in the file: {' and '.join(lost)}; in other tools use {' '.join(options)}" if lost else ""
 
 
 def _freeze(store: Store, qrels: columns.Qrels, name: str, note: str, **story: Any) -> Manifest:

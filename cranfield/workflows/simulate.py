@@ -33,7 +33,7 @@ with deferred:
 # What should be known about a simulation, in sentences.
 
 BEYOND = 0.1
-"""From which share of documents that nobody judged a plan is said to go beyond the known pool."""
+"""The share of unjudged documents from which on a plan exceeds the known pool."""
 
 _PLANS_NAMED = 3
 Groups = Path | Sequence[run_reading.Member] | None
@@ -79,7 +79,7 @@ def about_known(field: Field) -> Iterator[str]:
 def about_plans(
     field: Field, outcomes: Sequence[study.Outcome], played: Sequence[plans.Plan], budgets: Sequence[int]
 ) -> Iterator[str]:
-    """Say which plans wanted documents that nobody judged, which budgets are too small, and what is not told."""
+    """Which plans select unjudged documents, which budgets are too small, and what is not reported."""
     beyond = sorted((one for one in outcomes if one.cost.unknown), key=lambda one: -one.cost.unknown)
     for one in beyond[:_PLANS_NAMED]:
         many = counted(one.cost.unknown, "unjudged document")
@@ -138,7 +138,7 @@ def simulate_plans(
     if any(budget < 1 for budget in budgets):
         raise UsageError("a budget is a number of documents, from 1 up")
     if not words and not budgets:
-        # Beyond the depth that was judged nobody knows what a plan would find.
+        # The yield of a plan is unknown beyond the depth that was judged.
         deepest = min(_pool_depth(known, store)[0] or known.pooled.depth, known.pooled.depth)
         words = [f"depth {depth}" for depth in sorted({*DEPTHS, deepest}) if depth <= min(deepest, DEPTHS[-1])]
     parsed = [study.open_ended(plan) if budgets else plan for plan in map(plans.parse, words or STRATEGIES)]
@@ -224,7 +224,7 @@ def _field(
 def _contributing(
     runs: Sequence[run_module.Run], members: Sequence[run_reading.Member] | None, store: Store | None
 ) -> candidates.PooledRuns:
-    """The runs that feed the plans.
+    """The contributing runs of the plans.
 
     Those that the groups call pooled; else those that were submitted to the collection as contributing; else all.
     """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from cranfield.base.records import MAIN, GradeScale
 from cranfield.base.tables import Result, Table, facts_table
@@ -27,7 +26,6 @@ class Status(Result):
 
     path: str
     name: str
-    settings: dict[str, Any]
     scale: GradeScale
     guidelines_version: int
     counts: judging.Counts
@@ -113,19 +111,19 @@ class Status(Result):
     @property
     def remarks(self) -> list[str]:  # type: ignore[override]
         """What to know, and the next thing to do."""
-        said = []
+        notes = []
         if self.older:
             grades, again = counted(self.older, "grade"), self.hint("judge --rejudge")
-            said.append(
+            notes.append(
                 f"note: {grades} assigned under an older scale or older guidelines; judge again with: {again}"
             )
         if self.refused_topics:
-            said.append(f"note: refused topics, not judged: {', '.join(self.refused_topics)}")
+            notes.append(f"note: refused topics, not judged: {', '.join(self.refused_topics)}")
         if self.unpooled:
             runs, names = counted(len(self.unpooled), "contributing run"), shortened(", ".join(self.unpooled), 80)
-            said.append(f"note: {runs} in no pool ({names}); extend the pool with: {self.hint('pool extend')}")
+            notes.append(f"note: {runs} in no pool ({names}); extend the pool with: {self.hint('pool extend')}")
         what, command = self.next_step
-        return [*said, *(f"note: {trouble}" for trouble in self.troubles), f"next: {what}: {self.hint(command)}"]
+        return [*notes, *(f"note: {trouble}" for trouble in self.troubles), f"next: {what}: {self.hint(command)}"]
 
 
 def status(store: Store, *, hint: Callable[[str], str] = "cranfield {}".format) -> Status:
@@ -133,13 +131,12 @@ def status(store: Store, *, hint: Callable[[str], str] = "cranfield {}".format) 
     with store.snapshot():
         everything = stored_runs.facts(store, withdrawn=True)
         standing = tuple(run for run in everything if run.withdrawn is None)
-        settings, packet = store.settings(), judging.packet_facts(store)
+        packet = judging.packet_facts(store)
         people = [name for name, kind in events.assessors(store).items() if kind == "person"]
         layer = MAIN if packet is None else packet.layer
         now = Status(
             path=str(store.path),
             name=store.setting("name", ""),
-            settings=settings,
             scale=store.scale(),
             guidelines_version=store.versions()[1],
             counts=judging.counts(store, layer),
@@ -148,14 +145,14 @@ def status(store: Store, *, hint: Callable[[str], str] = "cranfield {}".format) 
             pools=tuple(pools.pool_facts(store)),
             assessors=len(people),
             refused_topics=tuple(judging.refused_topics(store)),
-            # What is risky only where several write at once is told where several judge.
+            # What is risky only where several write at once is reported where several judge.
             troubles=tuple(known_troubles(store.path, shared=len(people) > 1)),
             unpooled=tuple(unpooled_runs(store, standing)),
             older=judging.older_than(store, layer=layer),
             hint=hint,
         )
         if not now.counts.unjudged:
-            # Reading plans takes long; it is asked only where all that is pooled so far is judged.
+            # Reading plans takes long; it matters only where all that is pooled so far is judged.
             live = [facts.name for facts in now.pools if plan.parse_stored(facts.plan_in_full).adaptive]
             unfinished = 0
             for name in live:

@@ -9,14 +9,10 @@ import pyarrow as pa
 
 from cranfield.base.errors import InputError, quoted
 from cranfield.base.files import Source
-from cranfield.base.registry import deferred
 from cranfield.base.tables import Findings
 from cranfield.qrels.qrels import Qrels
 from cranfield.qrels.reading import GRADE_LIMIT, QRELS, QrelsRows, columns_of, grades_of, qrels_formats
 from cranfield.runs.columns import CODED, WORD, LineNumbers, encoded, joined_lines, read_words, used_only
-
-with deferred:
-    import pyarrow.compute as pc
 
 _HEADINGS = (b"query-id", b"query_id", b"topic", b"qid")
 _FIVE = {"topic": CODED, "iteration": CODED, "document": WORD, "stratum": CODED, "grade": pa.int64()}
@@ -70,9 +66,7 @@ class Trec:
     @staticmethod
     def write(qrels: Qrels, stream: BinaryIO) -> None:
         """Write topic, 0, document and grade with one blank between; with a stratum before the grade for a sample."""
-        commented = pc.starts_with(qrels.topic_ids, pattern="#").to_numpy(zero_copy_only=False)
-        if commented.any():
-            topic = qrels.topic_ids[int(np.flatnonzero(commented)[0])].as_py()
+        if topic := next((topic for topic in qrels.topic_ids.to_pylist() if topic.startswith("#")), ""):
             raise InputError(
                 f"topic {quoted(topic)} cannot be written to a TREC file, where # begins a comment; use --to jsonl"
             )

@@ -104,7 +104,7 @@ class KnownPool:
     """A stored pool: its plan, and the contributing runs that are still here.
 
     `depth` is set where the pool is the first so many documents of each run and nothing else: then holding a group
-    out is deleting what it alone brought. Any other plan is played again without the group. `finished` is the share
+    out is deleting what it alone contributed. Any other plan is replayed without the group. `finished` is the share
     of the topics for which a live plan has chosen everything.
     """
 
@@ -148,7 +148,7 @@ def known_pool(store: Store, name: str = "") -> KnownPool | None:
 def replayed_without_groups(
     store: Store, pool: KnownPool, levels: Mapping[provenance.Level, provenance.Provenance], qrels: qrels_module.Qrels
 ) -> dict[provenance.Level, provenance.Provenance]:
-    """Play the plan again without each group and each family; labels are looked up in the qrels.
+    """Replay the plan without each group and each family; labels are looked up in the qrels.
 
     Single runs are not held out so: their siblings stay, and it would take a replay for each of them.
     """

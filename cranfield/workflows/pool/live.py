@@ -19,7 +19,7 @@ from cranfield.workflows.pool import inputs
 # What judgments say to a live pool: one label a document, in the order in which the pool learnt of it.
 
 AT_FIRST = (0, 0)
-"""When a document came that no choice brought: before anything was judged."""
+"""When documents came that were in the pool before anything was judged."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Refiller:
     def refill(self, pool_name: str, topic: str, *, batch: int = 10) -> Refilled:
         """Add the next documents to a topic, inside `store.write()`.
 
-        Documents that somebody has before them, by a lease, are not chosen.
+        Documents that are leased, because an assessor has them on the screen, are not chosen.
         """
         if batch < 1:
             raise UsageError(f"a batch has at least one document, not {batch}")
@@ -202,7 +202,7 @@ class Refiller:
         for one in judging.assigned(self._store):
             people.setdefault(one.topic, set()).add(one.assessor)
         mine = people.get(topic, set())
-        # Topics that the people who judge this one may judge too: their own, and those of nobody.
+        # Topics that the assessors of this one may judge too: their own, and those assigned to no one.
         rivals = [one for one in loaded.live.topics if one == topic or not people.get(one) or people[one] & mine]
         while (first := loaded.live.first(rivals)) is not None and first.topic != topic:
             labels = self._labels_of(first.topic)

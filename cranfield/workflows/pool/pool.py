@@ -36,10 +36,9 @@ _NAMES_SHOWN = 5
 
 @dataclass(frozen=True, eq=False)
 class ChangedPool(Changed):
-    """A pool that was built or has grown; `left_out` are topics of new runs that it does not have."""
+    """A pool that was built or extended."""
 
     pool: pooling.Pool | None = None
-    left_out: tuple[str, ...] = ()
 
 
 class Pool:
@@ -60,7 +59,7 @@ class Pool:
         order: Literal["plan", "id", "random"] = "plan",
         one_per_cluster: bool = False,
     ) -> ChangedPool:
-        """Build and store a pool by a plan; everything that is wrong is said before anything is written.
+        """Build and store a pool by a plan; everything wrong is reported before anything is written.
 
         Without names all contributing runs are pooled; `priority` takes those a group ranked so far. Without topics,
         every topic that some run has, but for those that were refused when they were tried. Of a plan with an
@@ -141,7 +140,7 @@ class Pool:
             pools.put_version(store, number, grown, _manifest(grown), priorities=priorities, clusters=clusters)
         here = {one.content_hash for one in stored_runs.facts(store)}
         names = [one.name for one in new]
-        left_out = tuple(topic for topic in together.chosen(names).topics if topic not in grown.topics)
+        left_out = [topic for topic in together.chosen(names).topics if topic not in grown.topics]
         added = counted(len(grown) - len(before), "document")
         from_runs = f"from {counted(len(names), 'more run')} ({_some(names)}); {len(grown):,} in all"
         notes = [f"{facts.name}, version {grown.version}: {added} more to judge, {from_runs}"]
@@ -154,7 +153,7 @@ class Pool:
             missing = counted(len(left_out), "topic")
             notes.append(f"{missing} of the new runs not in the pool ({_some(left_out)}): add them with --topic")
         notes.append(f"content hash {grown.content_hash}")
-        return ChangedPool(_facts_of(facts.name, grown), tuple(notes), grown, left_out)
+        return ChangedPool(_facts_of(facts.name, grown), tuple(notes), grown)
 
     def top_up(
         self,
@@ -167,7 +166,7 @@ class Pool:
     ) -> Changed:
         """Queue what is unjudged in the first `depth` documents of a run, stored or in a file, to be judged by name.
 
-        What somebody could not judge is not queued again.
+        Documents that an assessor could not judge are not queued again.
         """
         store, speed = self._store, judging_speed(self._store, seconds_per_document)
         tag, runs = self._one_run(run)

@@ -1,4 +1,4 @@
-"""Look at a pool: how large it is, who brought what, what it will cost, and why one document is in it."""
+"""A pool in numbers: its size, the contribution of each run, its cost, and why a document is in it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ with deferred:
 # How long judging takes: measured where something was judged, else assumed, and which of the two.
 
 ASSUMED_SECONDS = 30.0
-"""Two documents a minute, where nothing has been measured: an assumption, and said to be one."""
+"""Two documents a minute: an assumption, where nothing has been measured."""
 
 
 @dataclass(frozen=True)
@@ -266,14 +266,14 @@ VIEWS: Mapping[str, tuple[Sequence[Column | str], Callable[[PoolView], Sequence[
         lambda view: pooling.overlaps(view.pool, "group"),
     ),
 }
-"""The tables of a pool: the columns of each, and what gives its rows."""
+"""The tables of a pool: the columns of each, and its rows."""
 
 
 # Why one document is in a pool.
 
 
 def explain_entry(store: Store, topic: str, document: str, *, name: str = "") -> Listing:
-    """The runs that retrieved a document of a pool, and the step and choice that brought it; or why it has none."""
+    """The runs that retrieved a document, and the step that added it; an error says why it is not there."""
     facts = pools.facts_of_pool(store, name)
     entry = pools.story(store, facts.name, topic, document)
     if entry is not None:

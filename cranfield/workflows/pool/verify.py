@@ -105,7 +105,7 @@ def verify_pool(store: Store, name: str = "") -> Verified:
 
 
 def _changed_records(store: Store, facts: pools.PoolFacts, recorded: Sequence[RecordedChoice]) -> list[str]:
-    """Say where the record of choices first has a gap or was changed, and what is said of the pool and is not so."""
+    """Where the record of choices first has a gap or was changed, and which facts of the pool are wrong."""
     changed, before = [], ""
     for place, one in enumerate(recorded, start=1):
         if one.number != place or one.hash != one.hash_after(before):

@@ -31,7 +31,7 @@ from cranfield.workflows.status import status as collection_status
 
 MEASURES = ("nDCG@10", "AP", "P@10")
 LETTERED = 40
-"""Up to how many runs get significance letters: more letters than an alphabet has tell nothing."""
+"""Up to how many runs get significance letters: more would need more letters than the alphabet has."""
 
 HELD_OUT = 200
 """Up to how many contributing runs are held out one by one: the time grows with their cube."""
@@ -42,7 +42,7 @@ MOST_FOUND = 25
 
 @dataclass(frozen=True, kw_only=True)
 class ReportRequest:
-    """What a report is asked for. `public` leaves out the names of assessors and the text of documents."""
+    """What a report is to show. `public` leaves out the names of assessors and the text of documents."""
 
     measures: tuple[str, ...] = MEASURES
     qrels: str | None = None

@@ -32,7 +32,7 @@ from cranfield.workflows.reuse.reuse import card_for
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """The page, its figures, the card where one was asked for, and what all was made from."""
+    """The page, its figures, the card where one was requested, and the material of all of them."""
 
     page: Page
     drawings: tuple[Drawing, ...]
@@ -49,7 +49,7 @@ class Report:
         _write(path, card_json(self.card or {}))
 
     def write_tables(self, folder: Path, *, format: str) -> int:
-        """Write each table of the page into a folder; gives how many they are."""
+        """Write each table of the page into a folder, and return their number."""
         render, suffix = renderers.get(format), {"latex": "tex", "markdown": "md"}.get(format, format)
         folder.mkdir(parents=True, exist_ok=True)
         tables = tables_of(self.page)
@@ -58,7 +58,7 @@ class Report:
         return len(tables)
 
     def write_figures(self, folder: Path, *, kind: str) -> int:
-        """Write each figure into a folder, as svg, png or pdf; gives how many they are."""
+        """Write each figure into a folder, as svg, png or pdf, and return their number."""
         folder.mkdir(parents=True, exist_ok=True)
         for drawing in self.drawings:
             figures.save(drawing.figure, folder / f"{drawing.name}.{kind}")
@@ -243,7 +243,7 @@ def refuse_full(folder: Path) -> None:
 
 
 def write_bundle(store: Store, release: str, folder: Path, *, progress: Progress = silent) -> list[Path]:
-    """Lay out a release as a folder that can be published; gives the files.
+    """Lay out a release as a folder that can be published, and return the files.
 
     No assessor and no text of a document is in it. SHA256SUMS comes last: a folder without it is not complete.
     """

@@ -275,7 +275,7 @@ def _topics_table(topics: Sequence[TopicPart], scores: Scores, places: dict[str,
 
 def _topic_fold(part: TopicPart, number: int, scores: Scores, place: int | None) -> Fold:
     topic = part.topic
-    # An id that cannot be part of a file's name gives way to the place of its topic.
+    # Where the id cannot be part of a file name, the number of the topic is.
     is_plain = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,60}", topic.id)
     name = f"topic-{topic.id if is_plain else f'number-{number}'}"
     blocks: list[Block] = [

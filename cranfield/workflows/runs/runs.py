@@ -156,7 +156,7 @@ class Runs:
             raise UsageError(f"--name names one run, and there are {len(requests)}")
         limits = {"max_depth": max_depth, "min_depth": min_depth}
         outcomes = submit_runs(self._store, requests, progress=self._progress, **limits)
-        told = [
+        notes = [
             f"note: {one.facts.name} already exists; {difference} (to change it, withdraw it and submit it again)"
             for one in outcomes
             for difference in one.differences
@@ -164,23 +164,23 @@ class Runs:
         new = {one.facts.name for one in outcomes if one.what == "submitted"}
         pairs = zip(requests, outcomes, strict=True)
         if alone := [one.facts.name for request, one in pairs if one.what == "submitted" and not request.group]:
-            told.append(f"note: no --group, so each run is its own group: {', '.join(alone)}")
+            notes.append(f"note: no --group, so each run is its own group: {', '.join(alone)}")
         submitted = [facts for facts in stored.facts(self._store) if facts.name in new]
         if outside := unpooled_runs(self._store, submitted):
-            told.append(
+            notes.append(
                 f"note: the pool was built without {shortened(', '.join(outside), 80)}: extend it"
                 f" ({self._hint('pool extend')}); or, to score a run as non-contributing, withdraw it"
                 " and submit it with --new"
             )
         unchanged = f", {len(outcomes) - len(new):,} unchanged" if len(new) < len(outcomes) else ""
-        told.append(f"{counted(len(new), 'run')} submitted{unchanged}")
+        notes.append(f"{counted(len(new), 'run')} submitted{unchanged}")
         rows = [
             (run.name, run.group_name, run.role, run.topics, run.rows, len(one.warnings), one.what)
             for one in outcomes
             for run in [one.facts]
         ]
         table = table_of(["run", "group", "role", "topics", "rows", "warnings", "result"], rows)
-        return RunReport(table, remarks=told, problems=[problem for one in outcomes for problem in one.warnings])
+        return RunReport(table, remarks=notes, problems=[problem for one in outcomes for problem in one.warnings])
 
     def list(self, *, withdrawn: bool = False) -> Listing:
         """List the runs in the order they were submitted; the screen does without the moment."""
@@ -268,13 +268,13 @@ class MadeRun:
 
     def notes(self, target: Path, lines: int, hint: Callable[[str], str]) -> list[str]:
         """Say what was written, and how it is submitted."""
-        told = [f"warning: {self.warning}"] if self.warning else []
+        notes = [f"warning: {self.warning}"] if self.warning else []
         if not lines:
-            told.append(f"{target} is empty: no topic has a word that occurs in a document")
+            notes.append(f"{target} is empty: no topic has a word that occurs in a document")
         elif str(target) != "-":
             again = hint(f"runs submit {shlex.quote(str(target))}")
-            told.append(f"wrote {target} ({counted(lines, 'line')}); submit it with: {again}")
-        return told
+            notes.append(f"wrote {target} ({counted(lines, 'line')}); submit it with: {again}")
+        return notes
 
 
 # `runs.toml`: many run files and what their senders say about them, in one file.
@@ -289,9 +289,9 @@ _CHOICES = {"role": ("contributing", "new"), "order": get_args(Order), "names": 
 
 def requests_for(files: Sequence[Path], **given: Any) -> list[Request]:
     """One request per run file; a TOML file stands for the runs it describes. What is given overrides both."""
-    told = {name: value for name, value in given.items() if value is not None}
+    known = {name: value for name, value in given.items() if value is not None}
     return [
-        replace(request, **told)
+        replace(request, **known)
         for file in files
         for request in (read_requests(file) if file.suffix == ".toml" else [Request(path=file)])
     ]

@@ -251,9 +251,9 @@ def _refuse(checked: Sequence[CheckedRun], further: Sequence[Problem]) -> None:
     if errors:
         refused = counted(len({problem.file for problem in errors}), "file")
         repairable = any(problem.repairable for problem in errors)
-        mend = "; cranfield runs check --repair FOLDER fixes what it can" if repairable else ""
+        hint = "; cranfield runs check --repair FOLDER fixes what it can" if repairable else ""
         everything = [*(problem for one in checked for problem in one.problems), *further]
-        raise ProblemsFound(f"{refused} rejected, nothing was submitted{mend}", everything)
+        raise ProblemsFound(f"{refused} rejected, nothing was submitted{hint}", everything)
 
 
 def _name_problems(checked: Sequence[CheckedRun], standing: dict[str, str]) -> list[Problem]:
@@ -294,8 +294,8 @@ def _facts(one: CheckedRun) -> stored.RunFacts:
 
 
 def _differences(request: Request, facts: stored.RunFacts) -> tuple[str, ...]:
-    """Say what was told otherwise of a run that was there already."""
-    told = {
+    """Where a request differs from the run that was submitted earlier."""
+    requested = {
         "group": (request.group, facts.group_name),
         "family": (request.family, facts.family),
         "role": (request.role, facts.role),
@@ -305,12 +305,12 @@ def _differences(request: Request, facts: stored.RunFacts) -> tuple[str, ...]:
     }
     return tuple(
         f"its {name} stays {known!r}, not {new!r}"
-        for name, (new, known) in told.items()
+        for name, (new, known) in requested.items()
         if new not in (None, "", known)
     )
 
 
-# Every problem of run files, and corrected copies of those that can be mended.
+# Every problem of run files, and corrected copies of those that can be repaired.
 
 
 def check_runs(
@@ -329,7 +329,7 @@ def check_runs(
     copies = [None] * len(requests) if repair_into is None else _copies(requests, repair_into)
     expectations = expectations_of(store, **limits)
     checked = examine(requests, expectations, keep_rows=repair_into is not None, progress=progress)
-    # What can be said only beside the other runs: names that are taken, runs that are there already.
+    # What depends on the other runs: names that are taken, and runs that are there already.
     standing = stored.facts(store) if store is not None else []
     known = {facts.name: facts.content_hash for facts in standing}
     further: dict[str, list[Problem]] = {}
