@@ -158,10 +158,11 @@ contributions_of_runs = Query[list[tuple[str, str, int, int]]](
 
 contributions_of_groups = Query[list[tuple[str, int, int, int]]](
     f"""{_CONTRIBUTED}
-        SELECT group_name, runs, count(by_group.document), count(uniques.document)
+        SELECT group_name, runs, coalesce(documents, 0), coalesce(alone, 0)
         FROM (SELECT group_name, count(*) AS runs FROM pool_runs WHERE {_THIS_POOL} GROUP BY group_name)
-        LEFT JOIN by_group USING (group_name) LEFT JOIN uniques USING (topic, document, group_name)
-        GROUP BY group_name ORDER BY 4 DESC, 3 DESC, group_name""",
+        LEFT JOIN (SELECT group_name, count(*) AS documents FROM by_group GROUP BY group_name) USING (group_name)
+        LEFT JOIN (SELECT group_name, count(*) AS alone FROM uniques GROUP BY group_name) USING (group_name)
+        ORDER BY 4 DESC, 3 DESC, group_name""",
     list,
 )
 """(group, runs, documents, those of them that no other group contributed) of a pool, most of the last first."""
