@@ -36,9 +36,10 @@ _NAMES_SHOWN = 5
 
 @dataclass(frozen=True, eq=False)
 class ChangedPool(Changed):
-    """A pool that was built or extended."""
+    """A pool that was built or extended; `left_out` are topics of new runs that are not in it."""
 
     pool: pooling.Pool | None = None
+    left_out: tuple[str, ...] = ()
 
 
 class Pool:
@@ -140,7 +141,7 @@ class Pool:
             pools.put_version(store, number, grown, _manifest(grown), priorities=priorities, clusters=clusters)
         here = {one.content_hash for one in stored_runs.facts(store)}
         names = [one.name for one in new]
-        left_out = [topic for topic in together.chosen(names).topics if topic not in grown.topics]
+        left_out = tuple(topic for topic in together.chosen(names).topics if topic not in grown.topics)
         added = counted(len(grown) - len(before), "document")
         from_runs = f"from {counted(len(names), 'more run')} ({_some(names)}); {len(grown):,} in all"
         notes = [f"{facts.name}, version {grown.version}: {added} more to judge, {from_runs}"]
@@ -153,7 +154,7 @@ class Pool:
             missing = counted(len(left_out), "topic")
             notes.append(f"{missing} of the new runs not in the pool ({_some(left_out)}): add them with --topic")
         notes.append(f"content hash {grown.content_hash}")
-        return ChangedPool(_facts_of(facts.name, grown), tuple(notes), grown)
+        return ChangedPool(_facts_of(facts.name, grown), tuple(notes), grown, left_out)
 
     def top_up(
         self,
