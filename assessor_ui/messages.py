@@ -170,7 +170,9 @@ def nothing_now(states: Sequence[TopicState], done: SessionProgress | None) -> s
     """Why there is no document: everything is judged, or the rest is leased to others."""
     waiting = [(state.topic.id, state.held) for state in states if state.held is not None]
     if not waiting:
-        return LOOK_AGAIN if done is not None and done.left > 0 else ALL_DONE
+        if done is not None and done.left > 0:
+            return LOOK_AGAIN
+        return f"{ALL_DONE} Decided: {done.decided}." if done is not None and done.decided else ALL_DONE
     documents, own = sum(held.documents for _, held in waiting), sum(held.own for _, held in waiting)
     who = "another session of yours" if own == documents else "another assessor" if not own else "others"
     which = ", ".join(visible_line(topic) for topic, _ in waiting[:3]) + (" and more" if len(waiting) > 3 else "")

@@ -2,20 +2,22 @@
 
     python docs/settling.py FOLDER [PAIRS] > table.md
 
-FOLDER has TREC-2, PAIRS is how many pairs are drawn. Each group has one run. Both runs
+FOLDER has TREC-2, PAIRS is how many pairs are drawn; all of them without it. Each group has one run. Both runs
 of a pair are held out: the pool is made of the others, the model of unjudged documents learned from them. Then
 documents are judged one at a time, each chosen after the label of the one before, until the pair is decided.
 
 - The oracle knows the labels, and judges only what raises the lowest lead of the run that wins, the heaviest first.
+- The order that knows the winner has the chances of settle, but need not find out which run will win.
 - The random order takes the documents that can change the difference in any order, and stops by the same rule.
+- By topic: as a live queue hands documents out, a topic after the other.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +25,7 @@ from left_out import Collection, trec_2
 
 from cranfield.base.tables import table_of
 from cranfield.evaluate.align import align
-from cranfield.evaluate.lists import Values
+from cranfield.evaluate.lists import Counts, Values
 from cranfield.evaluate.measure import own_measures, parse_measures
 from cranfield.report.rendering import renderers
 from cranfield.reuse.assess import measure_depths
@@ -36,8 +38,7 @@ from cranfield.runs.run import Run
 
 DEPTHS = (10, 20)
 MEASURES = ("P@10", "DCG@10", "nDCG@10")
-PAIRS, RANDOM_ORDERS, SEED = 30, 2, 1
-GOALS: tuple[Goal, Goal] = ("certain", "likely")
+RANDOM_ORDERS, RESAMPLES, SEED = 3, 1000, 1
 COLUMNS = (
     "measure",
     "pool depth",
@@ -46,7 +47,10 @@ COLUMNS = (
     "certain: oracle",
     "settle",
     "ratio",
-    "random / oracle",
+    "of medians",
+    "by topic",
+    "winner known",
+    "random",
     "not likely at first",
     "likely: random",
     "settle",
@@ -56,6 +60,9 @@ COLUMNS = (
     "within range",
 )
 
+Next = Callable[[Judging], int]
+"""Chooses the place of the document that is judged next."""
+
 
 @dataclass(frozen=True)
 class Course:
@@ -64,6 +71,8 @@ class Course:
     unjudged: int
     oracle: int
     certain: int
+    by_topic: int
+    winner_known: int
     random_certain: float
     likely: int
     random_likely: float
@@ -73,7 +82,7 @@ class Course:
 
 def main() -> None:
     """Read, judge, write."""
-    pairs = int(sys.argv[2]) if len(sys.argv) > 2 else PAIRS
+    pairs = int(sys.argv[2]) if len(sys.argv) > 2 else None
     sys.stdout.write(table(binary(trec_2(Path(sys.argv[1]))), pairs))
 
 
@@ -82,7 +91,7 @@ def binary(collection: Collection) -> Collection:
     return replace(collection, grades={pair: min(grade, 1) for pair, grade in collection.grades.items()})
 
 
-def table(collection: Collection, pairs: int) -> str:
+def table(collection: Collection, pairs: int | None) -> str:
     """The table as Markdown."""
     rng = np.random.default_rng(SEED)
     groups = {one.run: one.group for one in collection.contributors}
@@ -91,40 +100,50 @@ def table(collection: Collection, pairs: int) -> str:
     both = [(one, two) for one in range(len(chosen)) for two in range(one)]
     drawn = [both[place] for place in rng.permutation(len(both))[:pairs].tolist()]
     for depth in DEPTHS:
-        found = [courses(collection, chosen, pair, depth, rng) for pair in drawn]
+        found = [courses(collection, chosen, pair, depth) for pair in drawn]
         of_measure = zip(MEASURES, zip(*found, strict=True), strict=True)
-        lines += [(measure, str(depth), *line(some)) for measure, some in of_measure]
+        resampled = _resampled(drawn, len(chosen), rng)
+        lines += [(measure, str(depth), *line(some, resampled)) for measure, some in of_measure]
     return renderers.get("markdown")(table_of(list(COLUMNS), lines))
 
 
-def line(found: Sequence[Course]) -> Iterator[str]:
-    """Give one line of the table: means over pairs, and ratios of them."""
-    certain = [one for one in found if one.certain]
-    open_ones = [one for one in found if one.likely]
-
-    def mean(values: Sequence[float]) -> float:
-        return float(np.mean(values)) if values else float("nan")
-
-    oracle, settled = mean([one.oracle for one in certain]), mean([one.certain for one in certain])
-    likely, random = [one.likely for one in open_ones], [one.random_likely for one in open_ones]
-    yield str(len(certain))
-    yield f"{mean([one.unjudged for one in certain]):.0f}"
-    yield f"{oracle:.0f}"
-    yield f"{settled:.0f}"
-    yield f"{settled / oracle:.2f}"
-    yield f"{mean([one.random_certain for one in certain]) / oracle:.2f}"
-    yield str(len(open_ones))
-    yield f"{mean(random):.0f}"
-    yield f"{mean(likely):.0f}"
-    yield f"{mean(likely) / mean(random):.2f}"
-    yield f"{np.median(likely) / np.median(random):.2f}" if likely else "-"
-    yield f"{100 * mean([one.is_right for one in found]):.0f}%"
-    yield f"{100 * mean([one.is_within for one in certain]):.0f}%"
+def _resampled(pairs: Sequence[tuple[int, int]], groups: int, rng: np.random.Generator) -> Values:
+    """How often each pair counts when groups are drawn with replacement: draws by pairs."""
+    times = rng.multinomial(groups, np.full(groups, 1 / groups), RESAMPLES)
+    one, two = np.array(pairs).T
+    return np.asarray(times[:, one] * times[:, two], dtype=float)
 
 
-def courses(
-    collection: Collection, runs: Sequence[Run], pair: tuple[int, int], depth: int, rng: np.random.Generator
-) -> list[Course]:
+def line(found: Sequence[Course], resampled: Values) -> Iterator[str]:
+    """Give one line of the table: means over pairs, and ratios of them with intervals from drawn groups."""
+    unjudged, oracle, certain, by_topic, known, random, likely, random_likely, right, within = (
+        np.array(column, dtype=float) for column in zip(*map(astuple, found), strict=True)
+    )
+    is_open, is_doubtful = certain > 0, likely > 0
+
+    def ratio(over: Values, under: Values, kept: Values, *, interval: bool = True) -> str:
+        share = float((over * kept).sum() / (under * kept).sum())
+        draws = (resampled @ (over * kept)) / np.maximum(resampled @ (under * kept), TOLERANCE)
+        low, high = np.quantile(draws, [0.025, 0.975])
+        return f"{share:.2f} ({low:.2f}–{high:.2f})" if interval else f"{share:.2f}"
+
+    def of_medians(over: Values, under: Values, kept: Values) -> str:
+        return f"{np.median(over[kept]) / np.median(under[kept]):.2f}"
+
+    yield str(int(is_open.sum()))
+    yield from (f"{one[is_open].mean():.0f}" for one in (unjudged, oracle, certain))
+    yield ratio(certain, oracle, is_open)
+    yield of_medians(certain, oracle, is_open)
+    yield from (ratio(one, oracle, is_open, interval=False) for one in (by_topic, known, random))
+    yield str(int(is_doubtful.sum()))
+    yield from (f"{one[is_doubtful].mean():.0f}" for one in (random_likely, likely))
+    yield ratio(likely, random_likely, is_doubtful)
+    yield of_medians(likely, random_likely, is_doubtful)
+    yield f"{100 * right.mean():.1f}%"
+    yield f"{100 * within[is_open].mean():.0f}%"
+
+
+def courses(collection: Collection, runs: Sequence[Run], pair: tuple[int, int], depth: int) -> list[Course]:
     """Settle one pair of runs that did not contribute to the pool of the others, by each measure."""
     others = [run for place, run in enumerate(runs) if place not in pair]
     field, qrels = [*(runs[place] for place in pair), *others], replace(collection, runs=others).qrels(depth)
@@ -132,7 +151,7 @@ def courses(
     contributors = [one for one in collection.contributors if one.run in {run.tag for run in others}]
     provenance = prefixes_of(aligned, qrels, field, contributors, depth=depth).by("group")
     cache, documents = ModelCache(aligned, provenance), identities(aligned, field)
-    grades, found = collection.grades, list[Course]()
+    grades, found, rng = collection.grades, list[Course](), np.random.default_rng([SEED, depth, *pair])
     for measure in own_measures(parse_measures(MEASURES)):
         deep = measure_depths(measure, provenance.depth)
         reach = interval_depth(measure, pool_depth=provenance.depth)
@@ -151,38 +170,73 @@ def courses(
 def course(contest: OpenScore, judging: Judging, labels: Values, rng: np.random.Generator) -> Course:
     """Judge one pair by all orders."""
     truth = contest.after(np.arange(len(labels)), labels.astype(np.int32)).difference.value
-    certain, likely = (walk(contest, judging, goal, labels) for goal in GOALS)
-    number, ahead = judging.expected_number("certain", rng), likely.ahead(likely.expected)
-    randomly = [
-        np.mean([judged(walk(contest, judging, goal, labels, rng)) for _ in range(RANDOM_ORDERS)]) for goal in GOALS
-    ]
+    matters = judging.moves.max(axis=0) > TOLERANCE
+
+    def count(goal: Goal, following: Next) -> int:
+        return judged(walk(contest, judging, goal, labels, following))
+
+    def randomly(goal: Goal) -> float:
+        turns = [rng.permutation(np.flatnonzero(matters)) for _ in range(RANDOM_ORDERS)]
+        orders = [lambda rest, turn=turn: next(place for place in turn if rest.is_open[place]) for turn in turns]
+        return float(np.mean([count(goal, order) for order in orders]))
+
+    likely = walk(contest, judging, "likely", labels, best("likely"))
+    number, ahead, certain = judging.expected_number("certain", rng), likely.ahead(likely.expected), best("certain")
+    found = count("certain", certain)
     return Course(
-        unjudged=int((judging.moves.max(axis=0) > TOLERANCE).sum()),
+        unjudged=int(matters.sum()),
         oracle=oracle(judging, labels, truth),
-        certain=judged(certain),
-        random_certain=float(randomly[0]),
+        certain=found,
+        by_topic=count("certain", TopicByTopic(contest.unjudged.topic)),
+        winner_known=count("certain", lambda rest: int(np.argmax(known_gain(rest, truth)))),
+        random_certain=randomly("certain"),
         likely=judged(likely),
-        random_likely=float(randomly[1]),
+        random_likely=randomly("likely") if judged(likely) else 0.0,
         is_right=abs(truth) <= TOLERANCE or (ahead > 0.5) == (truth > 0),
-        is_within=number.low <= judged(certain) <= number.high,
+        is_within=number.low <= found <= number.high,
     )
 
 
-def walk(
-    contest: OpenScore, judging: Judging, goal: Goal, labels: Values, rng: np.random.Generator | None = None
-) -> Judging:
-    """Judge until the pair is decided; for certain, by its true interval. With `rng` in a random order."""
-    rest, random = deepcopy(judging), None if rng is None else rng.random(len(labels))
+def best(goal: Goal) -> Next:
+    """The order of settle."""
+    return lambda rest: int(rest.order(goal)[0][0])
+
+
+def known_gain(rest: Judging, truth: float) -> Values:
+    """What open documents bring to the run that wins."""
+    return np.where(rest.is_open, rest.raises(rest.expected)[0 if truth >= 0 else 1], -1.0)
+
+
+class TopicByTopic:
+    """The order in which a live queue hands documents out: the present topic while it has something needed."""
+
+    def __init__(self, topics: Counts) -> None:
+        self._topics, self._now = topics, -1
+
+    def __call__(self, rest: Judging) -> int:
+        """The next place."""
+        order, enough = rest.order("certain")
+        needed = order[:enough]
+        here = needed[self._topics[needed] == self._now]
+        chosen = int((here if len(here) else needed)[0])
+        self._now = int(self._topics[chosen])
+        return chosen
+
+
+def walk(contest: OpenScore, judging: Judging, goal: Goal, labels: Values, following: Next) -> Judging:
+    """Judge until the pair is decided; for certain, by its true interval."""
+    rest = deepcopy(judging)
     matters = judging.moves.max(axis=0) > TOLERANCE
-    while (rest.is_open & matters).any():
+    rest.is_open &= matters
+    while rest.is_open.any():
         if rest.is_decided(goal):
-            places = np.flatnonzero(~rest.is_open)
+            places = np.flatnonzero(matters & ~rest.is_open)
             known = contest.after(places, labels[places].astype(np.int32)).difference
             if goal == "likely" or known.is_decided:
                 break
-        gain = rest.gain(goal) if random is None else random
-        place = np.argmax(np.where(rest.is_open & matters, gain, -1.0), keepdims=True)
+        place = np.array([following(rest)])
         rest.judge(place, labels[place].astype(np.int64))
+    rest.is_open |= ~matters
     return rest
 
 

@@ -125,13 +125,15 @@ class SearchHit:
 class SessionProgress:
     """How far the assessor is in all, and how fast. `seconds` is the median attention per document; None at first.
 
-    `done` of `of` documents need them no more, whoever has answered; `today` are their own answers.
+    `done` of `of` documents need them no more, whoever has answered; `today` are their own answers. `decided` says by
+    what a live queue has ended.
     """
 
     done: int
     of: int
     today: int
     seconds: float | None
+    decided: str = ""
 
     @property
     def left(self) -> int:

@@ -174,20 +174,21 @@ class OpenScore:
     def unjudged(self) -> SharedUnjudged:
         """The unjudged documents that count, each once."""
         lists, count = self.alignment.lists, len(self.alignment.topic_ids)
-        keys, ranks = [], []
+        keys, ranks, reached = [], [], []
         for run in range(len(self.alignment.run_names)):
             offsets = lists.offsets[run * count : (run + 1) * count + 1]
             rows = np.flatnonzero(lists.grades[offsets[0] : offsets[-1]] < 0) + offsets[0]
             topic = np.searchsorted(offsets, rows, side="right") - 1
             keys.append((topic << 32) | self.documents.codes[rows])
             ranks.append(rows - offsets[topic] + 1)
-        union = np.unique(np.concatenate(keys))
+            reached.append(keys[-1][self._within_reach(topic, ranks[-1]) & np.isin(topic, self.topics)])
+        union = np.unique(np.concatenate(reached))
         by_run = np.zeros((len(keys), len(union)), dtype=np.int64)
         for run, own in enumerate(keys):
-            by_run[run, np.searchsorted(union, own)] = ranks[run]
-        topic = union >> 32
-        kept = np.isin(topic, self.topics) & self._within_reach(topic, by_run).any(axis=0)
-        return SharedUnjudged(topic[kept], (union & 0xFFFFFFFF).astype(np.int32)[kept], by_run[:, kept])
+            places = np.searchsorted(union, own)
+            found = np.flatnonzero(np.append(union, -1)[places] == own)
+            by_run[run, places[found]] = ranks[run][found]
+        return SharedUnjudged(union >> 32, (union & 0xFFFFFFFF).astype(np.int32), by_run)
 
     def _within_reach(self, topic: Counts, ranks: Counts) -> Mask:
         if self.reach is None:

@@ -2,8 +2,9 @@
 
 Two orders decide between two runs, as in minimal test collections. For a *certain* decision, which no label of the
 rest can change, documents come by how much they are expected to raise the lowest lead: one that favours the run
-behind does so if it is not relevant, |w| (1 - p), one that favours the leader if it is, |w| p. For a *likely*
-decision (95%) they come by the variance of the difference that they take away, w² p (1 - p).
+behind does so if it is not relevant, |w| (1 - p), one that favours the leader if it is, |w| p. Which run leads may
+itself be open: then documents come first that are needed whichever it is. For a *likely* decision (95%) they come by
+the variance of the difference that they take away: w² p (1 - p), and what they teach about the others.
 
 p is the chance of a document by the model of unjudged documents. Labels do not fall independently of each other: the
 documents of a run may all be better than expected, and so may those of a topic. To the logit of p are added an effect
@@ -16,19 +17,24 @@ of runs: Carterette, Robust test collections for retrieval evaluation, SIGIR 200
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import erf, sqrt
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from cranfield.base.errors import UsageError
-from cranfield.evaluate.lists import Counts, Values, ratio
-from cranfield.evaluate.measure import Measure
+from cranfield.evaluate.align import Alignment
+from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values, ratio
+from cranfield.evaluate.measure import Measure, parse_measure
+from cranfield.reuse.completions import Mask
+from cranfield.reuse.intervals import Identities
 from cranfield.reuse.labels import Documents, count_labels, logit, octave_of
-from cranfield.reuse.pairs import TOLERANCE, OpenScore, QueuedDocument
+from cranfield.reuse.pairs import TOLERANCE, OpenScore, QueuedDocument, open_score
 from cranfield.reuse.unjudged_model import USUAL, UnjudgedModel, chances, expected_chances, is_unlike
 
 Goal = Literal["certain", "likely"]
@@ -38,6 +44,12 @@ LIKELY = 0.95
 
 RUN_SPREAD, TOPIC_SPREAD = 0.8, 1.0
 """How far the chances of a run, at the least, and of a topic may all be off: standard deviations of a logit."""
+
+CLEAR = 0.9
+"""The probability from which it is taken as known which run is ahead."""
+
+AT_ONCE = 8
+"""In draws of the labels so large a part of what is expected to be needed is judged at once: one in so many."""
 
 NORMAL_95 = 1.645
 _LEAST = 1e-3
@@ -74,20 +86,25 @@ def flat_chances(pair: OpenScore) -> Chances:
 def learned_chances(pair: OpenScore, model: UnjudgedModel, depth: Counts, popularity: Values | None) -> Chances:
     """The chances by a model of unjudged documents down to `depth`, one number per topic.
 
-    `popularity` has a row for each rank that is not 0, as `np.nonzero` orders them. A document that both runs rank
-    has the mean of two chances. For a run unlike the contributors popularity is left aside.
+    `popularity` has a row for each rank that is not 0, as `np.nonzero` orders them, and is known down to `depth`. A
+    document has the mean of its chances in the runs that have it there; below that, the chance at `depth` without
+    popularity. For a run unlike the contributors popularity is left aside too.
     """
     labels, unjudged = count_labels(pair.alignment, depth), pair.unjudged
     if labels.levels != model.levels or not len(unjudged):
         return flat_chances(pair)
     run, place = np.nonzero(unjudged.ranks)
-    documents = Documents(run, unjudged.topic[place], octave_of(unjudged.ranks[run, place]), popularity)
+    topic, rank = unjudged.topic[place], unjudged.ranks[run, place]
+    within = rank <= depth[topic]
+    documents = Documents(run, topic, octave_of(np.minimum(rank, depth[topic])), popularity)
     reached = expected_chances(model, labels, documents).chances
     blind = expected_chances(model, labels, replace(documents, popularity=None)).chances
-    reached = np.where(is_unlike(model, documents, 2)[run, np.newaxis], blind, reached)
+    is_blind = is_unlike(model, documents.where(within), 2)[run] | ~within
+    reached = np.where(is_blind[:, np.newaxis], blind, reached)
     share = reached - np.column_stack([reached[:, 1:], np.zeros(len(reached))])
-    worth = share @ _worth_of_grades(pair)[list(labels.levels)]
-    expected = ratio(np.bincount(place, worth, minlength=len(unjudged)), np.bincount(place, minlength=len(unjudged)))
+    worth, counts = share @ _worth_of_grades(pair)[list(labels.levels)], np.where(within, 1.0, TOLERANCE)
+    total, size = (np.bincount(place, each, minlength=len(unjudged)) for each in (worth * counts, counts))
+    expected = ratio(total, size)
     chain = model.blind if popularity is None or model.popular is None else model.popular
     usual = float(np.clip(expected.mean(), _LEAST, 0.5))
     beyond = logit(min(usual * chain.factor.value, 1 - _LEAST)) - logit(usual)
@@ -145,14 +162,18 @@ class Judging:
 
     def ahead(self, expected: Values) -> float:
         """The probability that the first run is ahead in the end."""
+        mean, variance = self._difference(expected)
+        return 0.5 * (1 + erf(mean / sqrt(2 * max(variance, TOLERANCE**2))))
+
+    def _difference(self, expected: Values) -> tuple[float, float]:
+        """The mean and the variance of the difference when all is judged."""
         (mine, other), varies = self.moves * self.is_open, expected * (1 - expected)
         rises, falls = (float(expected @ one + (1 - expected) @ two) for one, two in ((mine, other), (other, mine)))
-        mean = (self.low + rises + self.high - falls) / 2
         weight = (mine - other) * varies
         variance = float((mine - other) @ weight)
         for group, information in zip(self._groups, self._information, strict=True):
             variance += float((np.bincount(group, weight, minlength=len(information)) ** 2 / information).sum())
-        return 0.5 * (1 + erf(mean / sqrt(2 * max(variance, TOLERANCE**2))))
+        return (self.low + rises + self.high - falls) / 2, variance
 
     def is_decided(self, goal: Goal) -> bool:
         """Whether who is ahead is certain, or likely enough."""
@@ -163,22 +184,66 @@ class Judging:
         ahead = self.ahead(self.expected)
         return max(ahead, 1 - ahead) >= LIKELY
 
-    def gain(self, goal: Goal) -> Values:
-        """What judging each document is expected to bring: a higher lowest lead, or less variance."""
-        expected = self.expected
+    def raises(self, expected: Values) -> Values:
+        """By how much each label is expected to raise the lowest lead of the first run, and of the second."""
         mine, other = self.moves
+        return np.array([expected * one + (1 - expected) * two for one, two in ((mine, other), (other, mine))])
+
+    def teaches(self, expected: Values) -> Values:
+        """How much of the variance of the difference each label is expected to take away.
+
+        Its own part, and some of that of others, by what it teaches about effects that they share: its squared
+        covariance with the difference over its own variance.
+        """
+        varies, weight = expected * (1 - expected), self.moves[0] - self.moves[1]
+        covaries, spreads = weight.copy(), np.ones(len(weight))
+        for group, information in zip(self._groups, self._information, strict=True):
+            shared = np.bincount(group, weight * varies * self.is_open, minlength=len(information))
+            covaries += (shared / information)[group]
+            spreads += varies / information[group]
+        return np.asarray(varies * covaries**2 / spreads)
+
+    def order(self, goal: Goal) -> tuple[Counts, int]:
+        """The open documents, those first that bring most, and how many of them are expected to suffice.
+
+        While it is open which run is ahead, what is needed for *certain* whichever it is comes first: of that, what
+        tells most about it.
+        """
+        expected = self.expected
+        (mean, variance), varies = self._difference(expected), (self.moves[0] - self.moves[1]) ** 2
+        first, gain = np.zeros(len(expected), dtype=bool), self.teaches(expected)
         if goal == "likely":
-            return np.asarray((mine - other) ** 2 * expected * (1 - expected))
-        if self.ahead(expected) < 0.5:
-            mine, other = other, mine
-        return np.asarray(expected * mine + (1 - expected) * other)
+            # With v taken away the squared mean is expected to be mean² + v: enough for what is left of the variance?
+            enough = self._enough(gain, (NORMAL_95**2 * variance - mean**2) / (1 + NORMAL_95**2))
+        else:
+            raises, missing, leader = self.raises(expected), (-self.low, self.high), int(mean < 0)
+            needed = [self._enough(one, lead) for one, lead in zip(raises, missing, strict=True)]
+            gain, enough, ahead = raises[leader], needed[leader], self.ahead(expected)
+            if max(ahead, 1 - ahead) < CLEAR:
+                first = needed[0] & needed[1]
+                gain = np.where(first, varies * expected * (1 - expected), gain)
+        ranked = np.lexsort([key[self.is_open] for key in (-varies, -gain.round(12), ~first)])
+        return np.flatnonzero(self.is_open)[ranked], int(enough.sum())
+
+    def _enough(self, gain: Values, missing: float) -> Mask:
+        """The open documents with the highest gains that are together expected to bring what is missing."""
+        places = np.flatnonzero(self.is_open)
+        ranked = places[np.argsort(-gain[places], kind="stable")]
+        count = int(np.searchsorted(np.cumsum(gain[ranked]), missing, side="right")) + 1
+        chosen = np.zeros(len(gain), dtype=bool)
+        chosen[ranked[:count]] = True
+        return chosen
 
     def until_decided(self, goal: Goal, labels: Values) -> Judging:
-        """The judging when the pair is decided, if these are the labels: the next document is chosen after each."""
+        """The judging when the pair is decided, if these are the labels.
+
+        Some documents are judged at once, the fewer the nearer the end is: the order hardly changes by one label.
+        """
         rest = deepcopy(self)
         while not rest.is_decided(goal):
-            place = np.argmax(np.where(rest.is_open, rest.gain(goal), -1.0), keepdims=True)
-            rest._take(place, labels[place])
+            order, enough = rest.order(goal)
+            places = order[: 1 + enough // AT_ONCE]
+            rest._take(places, labels[places])
         return rest
 
     def expected_number(self, goal: Goal, rng: np.random.Generator) -> Number:
@@ -231,8 +296,9 @@ def settle(pair: OpenScore, judging: Judging | None = None, goal: Goal = "certai
     if pair.difference.is_decided:
         return Settlement()
     judging = judging or Judging(pair)
-    gain = judging.gain(goal)[judging.is_open].round(12)
-    order = pair.order[np.argsort(-gain[pair.order], kind="stable")]
+    place = np.cumsum(judging.is_open) - 1  # among what is unjudged in the pair
+    order = place[judging.order(goal)[0]]
+    order = order[np.isin(order, pair.order)]
     needed = _fewest(len(order), lambda count: pair.after(order[:count]).difference.is_decided)
     if pair.gains is None or not pair.is_sum or not pair.difference.exact:
         certain = None if pair.further and pair.gains is None else len(order)
@@ -259,6 +325,126 @@ def _enough_of_sum(pair: OpenScore, gains: Values, order: Counts) -> int:
         if len(sums) > MOST_SUMS:
             break
     return len(moves)
+
+
+# A pair as a live queue keeps it, as JSON: no run is read while somebody judges.
+
+Answers = Mapping[tuple[str, str], int | None]
+"""The grade of each topic and document that was answered; None where it cannot be judged."""
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """Two runs, the goal, and what is expected of their unjudged documents, to be followed while these are judged.
+
+    `judged` are grades that were known before, though nothing was learned from them.
+    """
+
+    pair: OpenScore
+    chances: Chances
+    goal: Goal
+    judged: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+    @cached_property
+    def names(self) -> list[tuple[str, str]]:
+        """The topic and the document of each place."""
+        unjudged, topics = self.pair.unjudged, self.pair.alignment.topic_ids
+        documents = self.pair.documents.names(unjudged.document)
+        return [(topics[topic], name) for topic, name in zip(unjudged.topic.tolist(), documents, strict=True)]
+
+    @cached_property
+    def _start(self) -> Judging:
+        return Judging(self.pair, self.chances)
+
+    def after(self, answers: Answers) -> tuple[OpenScore, Judging]:
+        """The pair after some answers, and its judging."""
+        grades = np.array([answers.get(name, self.judged.get(name)) for name in self.names], dtype=np.float64)
+        places, judging = np.flatnonzero(~np.isnan(grades)), deepcopy(self._start)
+        judging.judge(places, grades[places].astype(np.int64))
+        return self.pair.after(places, grades[places].astype(np.int32)), judging
+
+    def needed(self, answers: Answers) -> list[tuple[str, str]] | None:
+        """The documents that are expected to be needed still, the best first; None where the pair is decided."""
+        pair, judging = self.after(answers)
+        if pair.difference.is_decided or (self.goal == "likely" and judging.is_decided("likely")):
+            return None
+        can_matter = np.zeros(len(self.names), dtype=bool)
+        can_matter[self.pair.order] = True
+        judging.is_open &= can_matter & np.array([name not in answers for name in self.names])
+        order, enough = judging.order(self.goal)
+        return [self.names[place] for place in order[:enough].tolist()]
+
+    @property
+    def decision(self) -> str:
+        """What is known when it is decided; no run is named, for assessors stay blind."""
+        if self.goal == "certain":
+            return f"by {self.pair.measure} no further grade can change which run is ahead"
+        return f"by {self.pair.measure} one run is ahead with a probability of at least {LIKELY:.0%}"
+
+    def to_json(self) -> dict[str, Any]:
+        """What a queue keeps. Of judged documents it has the grades alone, and no list goes below the cutoff."""
+        pair, ranks = self.pair, self.pair.unjudged.ranks
+        lists, topics, count = pair.alignment.lists, pair.topics, len(pair.alignment.topic_ids)
+        cutoff = pair.measure.cutoff if isinstance(pair.measure, Measure) and pair.reach is not None else None
+        last = (
+            max(cutoff, int(np.max(np.asarray(pair.reach))))
+            if isinstance(cutoff, int)
+            else int(lists.length.max(initial=0))
+        )
+        starts = [int(lists.offsets[run * count + topic]) for run in (0, 1) for topic in topics.tolist()]
+        ends = [int(lists.offsets[run * count + topic + 1]) for run in (0, 1) for topic in topics.tolist()]
+        cells = zip(starts, ends, strict=True)
+        expected, ranked = self.chances.expected.tolist(), np.where(ranks > last, 0, ranks).T.tolist()
+        return {
+            "measure": str(pair.measure),
+            "until": self.goal,
+            "runs": list(pair.alignment.run_names),
+            "topics": [pair.alignment.topic_ids[topic] for topic in topics.tolist()],
+            "depth": None if pair.depth is None else np.broadcast_to(pair.depth, count)[topics].tolist(),
+            "closure": pair.closure,
+            "highest": pair.highest,
+            "highest_grade": lists.highest_grade,
+            "levels": lists.levels.tolist(),
+            "level_counts": lists.level_counts[topics].tolist(),
+            "grades": [np.maximum(lists.grades[start : min(end, start + last)], -1).tolist() for start, end in cells],
+            "spread": self.chances.spread,
+            "documents": [
+                [*name, *both, chance, self.judged.get(name)]
+                for name, both, chance in zip(self.names, ranked, expected, strict=True)
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Contest:
+        """The contest that a queue keeps."""
+        topics, documents = kept["topics"], kept["documents"]
+        lengths = [len(one) for one in kept["grades"]]
+        offsets, place_of = np.cumsum([0, *lengths]), {name: place for place, name in enumerate(topics)}
+        grades = np.array([grade for one in kept["grades"] for grade in one], dtype=np.int32)
+        codes = len(documents) + np.arange(len(grades), dtype=np.int32)
+        for code, (topic, _, *ranks, _, _) in enumerate(documents):
+            for run, rank in enumerate(ranks):
+                if rank:
+                    codes[offsets[run * len(topics) + place_of[topic]] + rank - 1] = code
+        lists = Lists(
+            np.where(grades < 0, NOT_POOLED, grades),
+            offsets,
+            np.tile(np.arange(len(topics)), 2),
+            np.array(kept["levels"], dtype=np.int32),
+            np.array(kept["level_counts"], dtype=np.int64),
+            kept["highest_grade"],
+        )
+        every, untied = np.ones((2, len(topics)), dtype=bool), np.zeros(len(grades), dtype=bool)
+        aligned = Alignment(tuple(kept["runs"]), tuple(topics), lists, every, every, ((), ()), untied)
+        names = Identities(codes, pa.array([document[1] for document in documents], pa.large_string()))
+        depth = None if kept["depth"] is None else np.array(kept["depth"], dtype=np.int64)
+        measure, options = parse_measure(kept["measure"]), {"closure": kept["closure"], "highest": kept["highest"]}
+        return cls(
+            open_score(aligned, names, measure, 0, 1, depth=depth, **options),
+            Chances(np.array([document[4] for document in documents], dtype=np.float64), kept["spread"]),
+            kept["until"],
+            {(document[0], document[1]): document[5] for document in documents if document[5] is not None},
+        )
 
 
 def make_safe(score: OpenScore, *, tolerance: float) -> Settlement:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from cranfield.base.errors import CollectionError, CranfieldError, InputError, UnknownName, quoted
 from cranfield.base.records import Pair
@@ -271,10 +272,14 @@ answered_in_packet = Query[list[tuple[int, int]]](
 
 @dataclass(frozen=True)
 class QueueFacts:
-    """A queue: its number, and the layer that its judgments go into."""
+    """A queue: its number, and the layer that its judgments go into.
+
+    `contests` are those that a live queue is to decide, as JSON; none where the queue stays as it was made.
+    """
 
     number: int
     layer: str
+    contests: str = "[]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,13 +292,20 @@ class Queued:
 
 
 def add_queue(
-    store: Store, name: str, queued: Iterable[Queued], *, purpose: str, layer: str = "main", now: str
+    store: Store,
+    name: str,
+    queued: Iterable[Queued],
+    *,
+    purpose: str,
+    layer: str = "main",
+    contests: Sequence[Mapping[str, Any]] = (),
+    now: str,
 ) -> int:
     """Add a queue inside `store.write()` and give its number; positions count the entries of each topic."""
     if store.row("SELECT 1 FROM queues WHERE name = ?", name):
         raise InputError(f"a queue named {quoted(name)} already exists; choose another name")
-    query = "INSERT INTO queues (name, purpose, layer, made) VALUES (?, ?, ?, ?)"
-    number = store.insert(query, name, purpose, layer, now)
+    query = "INSERT INTO queues (name, purpose, layer, made, contests) VALUES (?, ?, ?, ?, ?)"
+    number = store.insert(query, name, purpose, layer, now, json.dumps(list(contests), ensure_ascii=False))
     places: dict[str, int] = {}
     rows = []
     for one in queued:
@@ -305,7 +317,7 @@ def add_queue(
 
 def queue_named(store: Store, name: str) -> QueueFacts:
     """The queue of this name."""
-    row = store.row("SELECT number, layer FROM queues WHERE name = ?", name)
+    row = store.row("SELECT number, layer, contests FROM queues WHERE name = ?", name)
     if row is None:
         raise UnknownName("queue", name, store.column("SELECT name FROM queues"))
     return QueueFacts(*row)
@@ -318,6 +330,16 @@ queue_documents = Query[list[tuple[str, int]]](
     "SELECT document, position FROM queue_entries WHERE queue = ? AND topic = ?", list
 )
 """(document, position) of one topic of a queue."""
+
+queue_answers = Query[dict[Pair, int | None]](
+    """SELECT topic, document, grade FROM queue_entries CROSS JOIN judgments USING (topic, document)
+       WHERE queue = ? AND layer = ? AND (grade IS NOT NULL OR kind = 'cannot-judge')
+       ORDER BY grade IS NOT NULL, adjudicated, event""",
+    lambda rows: {(topic, document): grade for topic, document, grade in rows},
+)
+"""(topic, document) -> grade of what is answered of a queue in a layer: an adjudicator's, else the latest.
+
+None where it cannot be judged."""
 
 settled_pairs = Query[list[Pair]](
     """SELECT topic, document FROM queue_entries JOIN queues ON number = queue WHERE purpose = 'settle'

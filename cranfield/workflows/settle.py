@@ -107,12 +107,16 @@ def settle(
         request = Request(qrels=field.read.qrels, runs=runs)
         read = with_documents(request, store)
         speed = Speed(ASSUMED_SECONDS) if store is None else judging_speed(store)
-        notes: list[str] = []
+        notes, contests, every = list[str](), list[settling.Contest](), list[QueuedDocument]()
         found: list[tuple[str, settling.Settlement, Sequence[QueuedDocument]]] = []
         for measure in wanted if second else [one.measure for one in trust.trusts]:
             if second:
                 pair = open_score(field, read, measure, 0, 1, store=store, closure=closure)
-                judging = _judging(field, request, read, trust.of(measure), pair, store)
+                contest = _contest(field, request, read, trust.of(measure), pair, until, store)
+                judging = contest.after({})[1]
+                if queue and contest.needed({}):
+                    contests.append(contest)
+                    every += pair.queued(pair.order)
                 listed: Sequence[QueuedDocument]
                 settled = settling.settle(pair, judging, until)
                 if settled.queue and np.isfinite(pair.difference.ends).all():
@@ -137,7 +141,8 @@ def settle(
     kept = None
     if queue and store is not None:
         why = f"settles {first} against {second}" if second else f"makes {first} safe"
-        kept = _keep_queue(store, queue, documents, why=why, layer=into)
+        # A live queue has all that could matter: after each judgment it hands out what is needed then.
+        kept = _keep_queue(store, queue, every if second else documents, contests, why=why, layer=into)
         notes.append(
             "judgments chosen for a run favour it: after judging the qrels have another hash, and other runs are at a"
             " disadvantage"
@@ -153,9 +158,15 @@ def _enough(settled: settling.Settlement, until: settling.Goal) -> int | None:
     return max(most, settled.if_not_relevant or 0)
 
 
-def _judging(
-    field: Field, request: Request, read: Documents, known: Assessment | None, pair: OpenScore, store: Store | None
-) -> settling.Judging:
+def _contest(
+    field: Field,
+    request: Request,
+    read: Documents,
+    known: Assessment | None,
+    pair: OpenScore,
+    goal: settling.Goal,
+    store: Store | None,
+) -> settling.Contest:
     """A pair with the chances of its documents; labels that were chosen to settle runs only come in afterwards.
 
     They are no sample: what is learned of the unjudged documents is learned without them.
@@ -164,12 +175,10 @@ def _judging(
     if chosen:
         others = [row for row in field.read.qrels if row[:2] not in chosen]
         read = with_documents(replace(request, qrels=qrels_of(others)), store, topics=aligned.topic_ids)
-        before = pairs.open_score(
+        pair = pairs.open_score(
             *read, pair.measure, 0, 1, depth=pair.depth, closure=pair.closure, highest=pair.highest
         )
-    else:
-        before = pair
-    unjudged, expected, topic_ids = before.unjudged, None, before.alignment.topic_ids
+    unjudged, expected, topic_ids = pair.unjudged, None, pair.alignment.topic_ids
     if known is not None and known.model is not None:
         everyone, provenance = field.read.aligned, field.knowledge.provenance
         topics = np.array([everyone.topic_ids.index(topic) for topic in topic_ids], dtype=np.int64)
@@ -179,13 +188,8 @@ def _judging(
             cell = run * len(everyone.topic_ids) + topics[unjudged.topic[place]]
             rows = everyone.lists.offsets[cell] + unjudged.ranks[run, place] - 1
             popularity = labels.popularity_of(everyone, provenance, depth)[rows]
-        expected = settling.learned_chances(before, known.model, depth[topics], popularity)
-    judging = settling.Judging(before, expected)
-    names = zip(unjudged.topic.tolist(), before.documents.names(unjudged.document), strict=True)
-    grades = [chosen.get((topic_ids[topic], name), -1) for topic, name in names]
-    here = np.flatnonzero(np.array(grades, dtype=np.int64) >= 0)
-    judging.judge(here, np.array(grades, dtype=np.int64)[here])
-    return judging
+        expected = settling.learned_chances(pair, known.model, depth[topics], popularity)
+    return settling.Contest(pair, expected or settling.flat_chances(pair), goal, chosen)
 
 
 def _pair_notes(
@@ -242,7 +246,15 @@ def _safe_notes(score: OpenScore, safe: settling.Settlement, tolerance: float, s
         yield f"judging time: {speed.cost(likely)}"
 
 
-def _keep_queue(store: Store, name: str, documents: Sequence[QueuedDocument], *, why: str, layer: str) -> int:
+def _keep_queue(
+    store: Store,
+    name: str,
+    documents: Sequence[QueuedDocument],
+    contests: Sequence[settling.Contest],
+    *,
+    why: str,
+    layer: str,
+) -> int:
     """Keep documents as a queue that `cranfield judge --queue NAME` hands out; gives how many there are."""
     if not documents:
         raise InputError("nothing to judge: the queue would be empty")
@@ -250,12 +262,17 @@ def _keep_queue(store: Store, name: str, documents: Sequence[QueuedDocument], *,
     unknown = [one.document for one in documents if one.document not in known]
     if unknown:
         raise InputError(f"document {quoted(unknown[0])} is not in the collection and cannot be judged")
-    queued = [
-        stored_judging.Queued(one.topic, one.document, f"{why}: weight {one.weight:.4f}, {one.run} rank {one.rank}")
+    queued = {
+        (one.topic, one.document): stored_judging.Queued(
+            one.topic, one.document, f"{why}: weight {one.weight:.4f}, {one.run} rank {one.rank}"
+        )
         for one in documents
-    ]
+    }
+    decides = [one.to_json() for one in contests]
     with store.write():
-        stored_judging.add_queue(store, name, queued, purpose="settle", layer=layer, now=now())
+        stored_judging.add_queue(
+            store, name, queued.values(), purpose="settle", layer=layer, contests=decides, now=now()
+        )
     return len(queued)
 
 

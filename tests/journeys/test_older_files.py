@@ -176,7 +176,7 @@ def test_the_code_of_today_writes_the_same_names(made: Path):
 
 
 LATER = ("finished_pool", "finished_topic", "caution_drift")
-LATER += ("to_rank", "complete", "complete_low", "complete_high", "complete_to")
+LATER += ("to_rank", "complete", "complete_low", "complete_high", "complete_to", "contests", "m0006_live_queues")
 """Thresholds and columns that came after the kept files."""
 
 
@@ -187,6 +187,8 @@ def as_it_was(value: object) -> object:
     """
     if isinstance(value, list):
         return [as_it_was(one) for one in value if one not in LATER]
+    if isinstance(value, str):  # the columns of a table
+        return " ".join(word for word in value.split(" ") if word not in LATER)
     if not isinstance(value, dict):
         return value
     gone = ("version", "models", "kappa", "families") if "entries" in value or "kappa" in value else ()

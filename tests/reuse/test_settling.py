@@ -1,8 +1,10 @@
 """What to judge: queues that decide between two runs, and queues that make a score safe."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from statistics import NormalDist
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -16,13 +18,14 @@ from cranfield.evaluate.align import align
 from cranfield.evaluate.measure import parse_measure
 from cranfield.reuse.intervals import identities, intervals_of_runs
 from cranfield.reuse.pairs import OpenScore, QueuedDocument, open_score
-from cranfield.reuse.settle import Chances, Judging, Settlement, make_safe, settle
+from cranfield.reuse.settle import Chances, Contest, Goal, Judging, Settlement, make_safe, settle
 
 Judged = dict[str, dict[str, int]]
 Rankings = dict[str, list[str]]
 
 SUMS = ["P@3", "DCG@4", "CG", "RBP(p=0.5)", "RBP(gain=scaled)", "DCG(gain=exponential)@3"]
 BESTS = ["RR", "Success@3"]
+GOALS = get_args(Goal)
 OTHERS = ["AP", "nDCG@3", "R@3", "nDCG", "Rprec", "P(agg=median)@3"]
 
 
@@ -124,10 +127,25 @@ def test_the_probability_of_being_ahead_counts_what_labels_have_in_common():
     assert judging.ahead(judging.expected) == pytest.approx(NormalDist().cdf(0.3 / np.sqrt(labels + runs + topics)))
 
 
-def test_the_two_orders_take_what_raises_the_lowest_lead_and_what_varies_most():
-    judging = two_topics(0.9, 0.1, 0.7, 0.6)  # A is probably ahead: x and y help if relevant, v and w if not
-    assert judging.gain("certain").tolist() == pytest.approx([0.45, 0.45, 0.35, 0.2])
-    assert judging.gain("likely").tolist() == pytest.approx([0.0225, 0.0225, 0.0525, 0.06])
+def test_the_two_orders_take_what_raises_the_lowest_lead_and_what_varies_most_with_what_it_teaches():
+    judging = two_topics(0.9, 0.1, 0.7, 0.6)
+    expected = judging.expected  # of A's x and y, which help A if relevant, and of B's v and w, which help it if not
+    helps = [[0.45, 0.45, 0.35, 0.2], [0.05, 0.05, 0.15, 0.3]]
+    assert judging.raises(expected).tolist() == [pytest.approx(one) for one in helps]
+    varies, of_runs, of_topics = np.array([0.09, 0.09, 0.21, 0.24]), (0.5 * 0.3, -0.5 * 0.33), (0.0, -0.5 * 0.03)
+    covaries = np.array([0.5 + of_runs[0], -0.5 + of_runs[1]] * 2) + np.repeat(of_topics, 2)
+    assert judging.teaches(expected).tolist() == pytest.approx((varies * covaries**2 / (1 + 2 * varies)).tolist())
+
+
+def test_while_the_leader_is_open_what_helps_either_run_comes_first():
+    """Of three that suffice to make either run the winner, y and w are the same; x and v each help one of them."""
+    judging = two_topics(0.9, 0.9, 0.5, 0.4)
+    assert (judging.ahead(judging.expected), judging.order("certain")[0].tolist()) == (
+        pytest.approx(0.54, abs=0.01),
+        [2, 3, 0, 1],
+    )
+    clear = two_topics(0.95, 0.05, 0.9, 0.4)  # A is ahead, and what helps it comes first
+    assert (clear.ahead(clear.expected) > 0.9, clear.order("certain")[0].tolist()) == (True, [0, 1, 2, 3])
 
 
 @given(seed=st.integers(0, 2**32), text=st.sampled_from(SUMS))
@@ -144,7 +162,7 @@ def test_labels_move_the_ends_as_they_do_in_the_interval_and_on_average_by_the_g
     before = one.difference.ends
     low = [min(lead * low, lead * high) for low, high in (before, *ends)]
     raised = chance * (low[2] - low[0]) + (1 - chance) * (low[1] - low[0])
-    assert judging.gain("certain")[place[0]] == pytest.approx(raised, abs=1e-12)
+    assert judging.raises(expected)[0 if lead > 0 else 1, place[0]] == pytest.approx(raised, abs=1e-12)
     judging.judge(place, np.array([best]))
     assert (judging.low, judging.high) == pytest.approx(ends[1], abs=1e-12)
 
@@ -287,3 +305,34 @@ def test_an_interval_is_decided_when_it_leaves_out_0_or_is_a_point():
     ends = [(0.1, 0.2), (-0.2, -0.1), (0.0, 0.0), (0.0, 0.1), (-0.1, 0.1), (float("nan"), float("nan"))]
     one = contest({"1": {"a": 1}}, {"1": ["x"]}, {"1": ["y"]}, "P@1", depth=1).difference
     assert [replace(one, ends=each).is_decided for each in ends] == [True, True, True, False, False, False]
+
+
+@given(seed=st.integers(0, 2**32), text=st.sampled_from([*SUMS, *BESTS, *OTHERS]), goal=st.sampled_from(GOALS))
+def test_a_contest_that_was_written_goes_on_as_the_one_it_was(seed: int, text: str, goal: Goal):
+    rng = np.random.default_rng(seed)
+    one = contest(*random_pair(rng), text)
+    expected = Chances(rng.uniform(0.01, 0.99, len(one.unjudged)), 1.0)
+    before = Contest(one, expected, goal)
+    known = {name: 1 for name in before.names if rng.random() < 0.2}
+    before = replace(before, judged=known)
+    again = Contest.from_json(json.loads(json.dumps(before.to_json())))
+    assert again.names == before.names
+    answers: dict[tuple[str, str], int | None] = {}
+    while needed := before.needed(answers):
+        assert again.needed(answers) == needed
+        answers[needed[0]] = [None, 0, 1, 2][int(rng.integers(0, 4))]
+    assert again.needed(answers) == needed
+    assert again.after(answers)[0].difference.ends == pytest.approx(before.after(answers)[0].difference.ends)
+
+
+@given(seed=st.integers(0, 2**32), text=st.sampled_from([*SUMS, *BESTS, *OTHERS]))
+def test_a_contest_ends_when_its_interval_decides_and_never_before(seed: int, text: str):
+    rng = np.random.default_rng(seed)
+    one = contest(*random_pair(rng), text)
+    found, answers = Contest(one, Chances(np.full(len(one.unjudged), 0.3), 1.0), "certain"), {}
+    while needed := found.needed(answers):
+        assert not found.after(answers)[0].difference.is_decided
+        assert not {*needed} & {*answers}
+        answers[needed[0]] = int(rng.integers(0, 3))
+    assert needed is None
+    assert found.after(answers)[0].difference.is_decided

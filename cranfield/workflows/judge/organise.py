@@ -286,6 +286,7 @@ class JudgingProgress(Result):
     seconds: float | None
     older: int = 0
     by: str = "topic"
+    decided: str = ""
     hint: Hint = "cranfield {}".format
 
     @property
@@ -330,7 +331,7 @@ class JudgingProgress(Result):
             remarks.append(f"{counted(self.missing, 'judgment')} missing, including second judgments{left}")
         else:
             done = "everything is judged, including second judgments" if self.documents else "nothing to judge"
-            remarks.append(done)
+            remarks.append(f"decided: {self.decided}" if self.decided else done)
         if self.leases:
             remarks.append(f"{counted(len(self.leases), 'document')} leased: see --by lease")
         if self.refusals:
@@ -388,6 +389,7 @@ def judging_progress(
             median(every) if every else None,
             judging.older_than(store, layer=layer),
             by,
+            source.live_queue.decided if source.live_queue else "",
         )
 
 

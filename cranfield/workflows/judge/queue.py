@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import Literal
+from typing import Any, Literal
 
 from cranfield.base.records import MAIN, Pair
 from cranfield.base.registry import deferred
@@ -20,6 +21,7 @@ from cranfield.store.judging import Lease, QueueFacts
 from cranfield.store.pools import PoolFacts
 
 with deferred:
+    from cranfield.reuse import settle
     from cranfield.workflows.pool import live
 
 TRY_LAYER = "try"
@@ -85,6 +87,8 @@ class Source:
             entries += [Entry(document, last + place, "search") for place, document in enumerate(found, start=1)]
         elif self.queue is not None:
             queued = judging.queue_documents(self.store, self.queue.number, topic)
+            if self.live_queue is not None:
+                queued = self.live_queue.places(topic, queued)
             entries = [Entry(document, place, "queue") for document, place in queued]
         else:
             answers = judging.answers(self.store, self.layer, topic, assessor=self.assessor)
@@ -126,6 +130,17 @@ class Source:
         return rules.count_of(self.state(entry, answers[entry.document], role) for entry in entries)
 
     @cached_property
+    def live_queue(self) -> LiveQueue | None:
+        """The queue as it adapts to what is judged; None where it stays as it was made."""
+        contests = json.loads(self.queue.contests) if self.queue is not None else []
+        return LiveQueue(self.store, self.queue.number, self.layer, contests) if self.queue and contests else None
+
+    def in_turn(self, roles: Mapping[str, Role]) -> Mapping[str, Role]:
+        """The topics of an assessor, of a live queue those first of which most is needed."""
+        needed = {} if self.live_queue is None else self.live_queue.needed
+        return dict(sorted(roles.items(), key=lambda one: -len(needed.get(one[0], ()))))
+
+    @cached_property
     def _refiller(self) -> live.Refiller | None:
         # Nothing heavy is loaded before a topic has run out.
         if self.pool is None or not self.batch or not plans.parse_stored(self.pool.plan_in_full).adaptive:
@@ -140,6 +155,54 @@ class Source:
             return False
         with self.store.write():
             return self._refiller.refill(self.pool.name, topic, batch=self.batch).added > 0
+
+
+class LiveQueue:
+    """A queue of settle while it is judged: which of its documents are needed to decide, after each judgment.
+
+    It decides one contest after the other. What was answered stays in the queue; what is not needed leaves it, and
+    comes back where an answer is undone.
+    """
+
+    def __init__(self, store: Store, number: int, layer: str, contests: Sequence[Mapping[str, Any]]) -> None:
+        self._store, self._source = store, (number, layer)
+        self._contests = [settle.Contest.from_json(one) for one in contests]
+        self._seen: tuple[int, str] | None = None
+        self._answers: Mapping[Pair, int | None] = {}
+        self._needed: dict[str, list[str]] | None = {}
+
+    def _look(self) -> None:
+        """Catch up with what was judged, here and elsewhere."""
+        last = events.last_event(self._store)
+        if last == self._seen:
+            return
+        self._seen, self._answers = last, judging.queue_answers(self._store, *self._source)
+        wanted = (one.needed(self._answers) for one in self._contests)
+        pairs = next((one for one in wanted if one is not None), None)
+        self._needed = None if pairs is None else {}
+        for topic, document in pairs or ():
+            self._needed.setdefault(topic, []).append(document)  # type: ignore[union-attr]
+
+    @property
+    def needed(self) -> Mapping[str, Sequence[str]]:
+        """The documents of each topic that are expected to be needed still, the best first."""
+        self._look()
+        return self._needed or {}
+
+    @property
+    def decided(self) -> str:
+        """By what all is decided; empty as long as it is not."""
+        self._look()
+        return "" if self._needed is not None else "; ".join(one.decision for one in self._contests)
+
+    def places(self, topic: str, queued: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+        """The documents of a topic that are answered or needed, with their places; what is answered comes first."""
+        needed = {document: place for place, document in enumerate(self.needed.get(topic, ()), start=1)}
+        return [
+            (document, needed.get(document, 0))
+            for document, _ in queued
+            if document in needed or (topic, document) in self._answers
+        ]
 
 
 def choose_source(
@@ -331,6 +394,9 @@ class Queue:
         if queue is None:
             return None
         topic = queue.topic
+        if self.source.live_queue is not None:
+            self.current = queue = self.load(topic)
+            self.counts = {}
         if owed and queue.has_work(deferred):
             judged, before = judging.judged_and_probed(self.store, self.layer, topic, assessor=self.assessor)
             document = rules.choose_probe(self.probes, topic, judged, probed=before)
@@ -409,7 +475,7 @@ class Queue:
             if lease.assessor != self.assessor:
                 others.setdefault(lease.topic, set()).add(lease.assessor)
         busy = {topic: len(names) for topic, names in others.items()}
-        ordered = rules.topics_in_turn(self.roles, busy)
+        ordered = rules.topics_in_turn(self.source.in_turn(self.roles), busy)
         first = self.current.topic if self.current else self._begin_with
         return [topic for topic in dict.fromkeys([first, *ordered]) if topic in self.roles and topic not in skip]
 

@@ -436,7 +436,8 @@ class StoredSession(Judging):
         counts = [self._count(topic) for topic in self._queue.roles]
         seconds = median(self._seconds) if self._seconds else None
         done, of = sum(count.done for count in counts), sum(count.of for count in counts)
-        return SessionProgress(done, of, self._today, seconds)
+        live = self._queue.source.live_queue
+        return SessionProgress(done, of, self._today, seconds, "" if live is None else live.decided)
 
     def recounted(self, item: Item) -> Item:
         """An open document with what is left of its topic now."""
