@@ -18,6 +18,7 @@ from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values, ratio
 from cranfield.evaluate.measure import AnyMeasure, Measure, aggregated_rows, own_measures
 from cranfield.evaluate.measures.gain import powers
 from cranfield.reuse.card import Card
+from cranfield.reuse.collection import obstacles
 from cranfield.reuse.completeness import Completed, Completion
 from cranfield.reuse.completions import unjudged_within
 from cranfield.reuse.expected_loss import Loss, ModelCache, expected_loss, scale_model
@@ -29,7 +30,7 @@ from cranfield.reuse.intervals import (
     intervals_of_runs,
     takes_pool_depth,
 )
-from cranfield.reuse.provenance import Provenance, pooled_shares, prefix_of
+from cranfield.reuse.provenance import Provenance, prefix_of
 from cranfield.reuse.unjudged_model import UnjudgedModel, fit_model
 from cranfield.reuse.verdict import REMEDY, Evidence, Thresholds, Verdict, verdict_of
 
@@ -174,22 +175,15 @@ def why_untestable(
 ) -> str:
     """Why holding out groups shows nothing here; an empty text where it does.
 
-    `relevant_from` is the lowest grade that is relevant. The reasons: no provenance; qrels that have only positive
-    rows, so that nobody knows what was judged in vain; too few groups; contributors that the qrels do not know down
-    to the pool depth; one group that owns most of what is unique and relevant.
+    `relevant_from` is the lowest grade that is relevant. The reasons: no provenance; what keeps all hold-outs from
+    showing anything; one group that owns most of what is unique and relevant.
     """
     table, lists = thresholds or Thresholds(), alignment.lists
     if provenance is None:
         return NO_PROVENANCE
-    if not lists.level_counts[:, lists.levels < relevant_from].sum():
-        return "the qrels contain no document judged not relevant"
-    groups = len(provenance.groups)
-    if groups < table.fewest_groups:
-        return f"only {counted(groups, 'group')} contributed to the pool; {table.fewest_groups:g} are needed"
-    fitting = float(np.nan_to_num(pooled_shares(alignment, provenance))[provenance.group_of_run >= 0].mean())
-    if fitting < table.fitting_share:
-        documents = f"{100 * fitting:.0f}% of the contributing runs' documents down to it"
-        return f"the pool depth does not fit: only {documents} are in the qrels"
+    for problem in obstacles(alignment, provenance, table, rel=relevant_from):
+        if problem.severity == "error":
+            return problem.message
     unique = provenance.removed_counts[:, :, lists.levels >= relevant_from].sum(axis=(1, 2))
     largest, total = int(unique.argmax()), int(unique.sum())
     if total < table.fewest_unjudged or unique[largest] / total <= table.largest_share:

@@ -178,34 +178,49 @@ def extrapolated_pool(new: NewByDepth, *, to_depth: int | None = None) -> Extrap
 
 # Testability: what makes hold-outs say nothing, or less than they seem to, found before a verdict is given.
 
+_MISFIT = "check the pool depth and the contributing runs"
 _RANKS_TO_SEE = 5
 _FALL = 0.15
 """A depth beyond the pool shows where so much less of the last tenth is in the qrels than of the first half."""
+
+
+def obstacles(alignment: Alignment, provenance: Provenance, table: Thresholds, *, rel: int = 1) -> Iterator[Problem]:
+    """What keeps hold-outs from showing anything: few groups, relevant documents alone, a depth that misfits."""
+    plural = "contributing families" if provenance.level == "family" else ""
+    number = counted(len(provenance.groups), f"contributing {provenance.level}", plural)
+    if len(provenance.groups) < table.fewest_groups:
+        yield Problem("few-groups", f"only {number}; hold-outs need at least {table.fewest_groups:g}")
+    elif len(provenance.groups) < table.enough_groups:
+        message = f"only {number}; hold-outs are more informative from {table.enough_groups:g} on"
+        yield Problem("few-groups", message, severity="warning")
+    lists = alignment.lists
+    if not lists.level_counts[:, lists.levels < rel].sum():
+        message = "no document is judged not relevant, so pooled documents cannot be distinguished from others"
+        yield Problem("positives-only", message, remedy="use qrels with all judged documents, including grade 0")
+    shares = pooled_shares(alignment, provenance)
+    known = np.flatnonzero(~np.isnan(shares))
+    within = "within the pool depth are in the qrels"
+    if not len(known):
+        yield Problem("no-pooled-documents", "the contributing runs have no documents for these topics")
+    elif (overall := float(shares[known].mean())) < table.fitting_share:
+        yield Problem(
+            "depth-does-not-fit", f"only {overall:.0%} of the contributing runs' documents {within}", remedy=_MISFIT
+        )
+    else:
+        for run in known[shares[known] < table.fitting_share].tolist():
+            message = f"only {shares[run]:.0%} of the documents of {quoted(alignment.run_names[run])} {within}"
+            yield Problem("run-does-not-fit", message, severity="warning", remedy=_MISFIT)
 
 
 def check_testability(
     alignment: Alignment, provenance: Provenance, *, rel: int = 1, thresholds: Thresholds | None = None
 ) -> list[Problem]:
     """Find everything that speaks against trusting hold-outs at this level; an error makes it untestable."""
-    table, lists = thresholds or Thresholds(), alignment.lists
-    found = []
-    many = len(provenance.groups)
-    plural = "contributing families" if provenance.level == "family" else ""
-    number = counted(many, f"contributing {provenance.level}", plural)
-    if many < table.fewest_groups:
-        found.append(Problem("few-groups", f"only {number}; hold-outs need at least {table.fewest_groups:g}"))
-    elif many < table.enough_groups:
-        message = f"only {number}; hold-outs are more informative from {table.enough_groups:g} on"
-        found.append(Problem("few-groups", message, severity="warning"))
-    if not lists.level_counts[:, lists.levels < rel].sum():
-        message = "no document is judged not relevant, so pooled documents cannot be distinguished from others"
-        remedy = "use qrels with all judged documents, including grade 0"
-        found.append(Problem("positives-only", message, remedy=remedy))
-    misfits, beyond = [*_misfits(alignment, provenance, table)], _depth_beyond_the_pool(alignment, provenance)
-    if beyond is not None:  # runs that do not fit a depth beyond the pool are no news
-        misfits = [*(problem for problem in misfits if problem.severity == "error"), beyond]
-    uniques = uniques_of(alignment, provenance, rel=rel)
-    return [*found, *misfits, *_problems_of_documents(provenance, uniques, table)]
+    table = thresholds or Thresholds()
+    found = [*obstacles(alignment, provenance, table, rel=rel)]
+    if beyond := _depth_beyond_the_pool(alignment, provenance):  # runs that do not fit it are no news
+        found = [*(problem for problem in found if problem.code != "run-does-not-fit"), beyond]
+    return [*found, *_problems_of_documents(provenance, uniques_of(alignment, provenance, rel=rel), table)]
 
 
 def _problems_of_documents(provenance: Provenance, uniques: Uniques, table: Thresholds) -> Iterator[Problem]:
@@ -232,24 +247,6 @@ def _problems_of_documents(provenance: Provenance, uniques: Uniques, table: Thre
     if open_rows:
         message = f"{counted(open_rows, 'pooled document')} ({open_rows / int(here.sum()):.1%}) not judged"
         yield Problem("not-fully-judged", message, severity="warning", remedy="judge the rest of the pool")
-
-
-def _misfits(alignment: Alignment, provenance: Provenance, table: Thresholds) -> Iterator[Problem]:
-    """Give what speaks against depth or contributors."""
-    shares = pooled_shares(alignment, provenance)
-    known = np.flatnonzero(~np.isnan(shares))
-    remedy = "check the pool depth and the contributing runs"
-    overall = float(shares[known].mean()) if len(known) else float("nan")
-    if not len(known):
-        yield Problem("no-pooled-documents", "the contributing runs have no documents for these topics")
-    elif overall < table.fitting_share:
-        message = f"only {overall:.0%} of the contributing runs' documents within the pool depth are in the qrels"
-        yield Problem("depth-does-not-fit", message, remedy=remedy)
-    else:
-        for run in known[shares[known] < table.fitting_share].tolist():
-            name = quoted(alignment.run_names[run])
-            message = f"only {shares[run]:.0%} of the documents of {name} within the pool depth are in the qrels"
-            yield Problem("run-does-not-fit", message, severity="warning", remedy=remedy)
 
 
 def _depth_beyond_the_pool(alignment: Alignment, provenance: Provenance) -> Problem | None:

@@ -135,8 +135,7 @@ class _Labelled:
         here = np.flatnonzero((self.pair >= 0) & (group[run] >= 0))
         pair, at_run, at_rank = self.pair[here], run[here], rank[here]
         best = np.full(len(known), np.iinfo(np.int64).max)
-        in_turn = np.argsort(-at_rank, kind="stable")
-        best[pair[in_turn]] = at_rank[in_turn]  # the lowest rank is written last
+        np.minimum.at(best, pair, at_rank)
         grade = np.full(len(known), -1, dtype=np.int32)
         grade[pair] = lists.grades[here]
         self.judged = np.maximum(grade, np.int32(-1))
@@ -151,10 +150,9 @@ class _Labelled:
         weight = 1.0 / (RANK_CONSTANT + at_rank) / np.bincount(group[group >= 0])[group[at_run]]
         fusion = np.asarray(np.bincount(pair, weight, minlength=len(known)), dtype=np.float64)
         weighted = np.asarray(np.bincount(pair, weight * quality[at_run], minlength=len(known)), dtype=np.float64)
-        retrieving = np.unique(pair.astype(np.int64) * len(provenance.groups) + group[at_run]) // len(
-            provenance.groups
-        )
-        groups = np.bincount(retrieving, minlength=len(known))
+        retrieving = np.zeros((len(known), len(provenance.groups)), dtype=bool)
+        retrieving[pair, group[at_run]] = True
+        groups = retrieving.sum(axis=1)
         self.columns = self._columns(best, groups, fusion, weighted)
 
     def _columns(self, best: Counts, groups: Counts, fusion: Values, weighted: Values) -> Values:

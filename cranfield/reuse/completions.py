@@ -37,11 +37,10 @@ _FAR = 1 << 40
 
 
 class Ends(NamedTuple):
-    """The lowest and the highest value of each list; `loose` marks lists whose ends are only known to be outside."""
+    """The lowest and the highest value of each list."""
 
     lower: Values
     upper: Values
-    loose: Mask | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,9 +194,7 @@ def enumerated_ends(open_lists: Completions) -> Ends:
     size = open_lists.unjudged.count[cells] * np.log(grades) + np.log(open_lists.further + 1)
     few = (size <= np.log(MOST_COMPLETIONS) + 1e-9) & (open_lists.beside[cells] == 0)
     lower, upper = open_lists.values.copy(), open_lists.values.copy()
-    loose = np.zeros(len(lower), dtype=bool)
-    loose[cells[~few]] = True
-    lower[loose], upper[loose] = open_lists.measure.bounds
+    lower[cells[~few]], upper[cells[~few]] = open_lists.measure.bounds
     lower[cells[few]], upper[cells[few]] = np.inf, -np.inf
     counts = open_lists.unjudged.count[cells[few]]
     for count in np.unique(counts).tolist():
@@ -218,7 +215,7 @@ def enumerated_ends(open_lists: Completions) -> Ends:
             values = open_lists.measure.values(lists).reshape(len(some), len(labels))
             lower[some] = np.minimum(lower[some], values.min(axis=1))
             upper[some] = np.maximum(upper[some], values.max(axis=1))
-    return Ends(lower, upper, loose)
+    return Ends(lower, upper)
 
 
 # Measures that go one way: each unjudged document only helps, or only hurts, whatever the others are.

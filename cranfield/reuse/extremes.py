@@ -203,7 +203,7 @@ Choose = Callable[[Values, Values], Values]
 
 
 def q_ends(open_lists: Completions) -> Ends:
-    """Give the ends of the Q-measure; loose where a list has too many unjudged documents to walk through."""
+    """Give the ends of the Q-measure; wider ones where a list has too many unjudged documents to walk through."""
     beta, grade = float(open_lists.measure.parameters["beta"]), open_lists.rel
 
     def value_of_one_grade(filling: Filling) -> Values:
@@ -215,7 +215,6 @@ def q_ends(open_lists: Completions) -> Ends:
     if grade == open_lists.highest:
         return falling_ends(open_lists, value_of_one_grade)
     lower, upper = open_lists.values.copy(), open_lists.values.copy()
-    loose = np.zeros(len(lower), dtype=bool)
     counts = open_lists.inside.count[open_lists.cells]
     grades = open_lists.highest - open_lists.rel + 1
     for count in np.unique(counts).tolist():
@@ -225,8 +224,8 @@ def q_ends(open_lists: Completions) -> Ends:
             lower[cells] = group.best(np.minimum, group.outside)
             upper[cells] = group.best(np.maximum, np.zeros_like(group.outside))
         else:
-            lower[cells], upper[cells], loose[cells] = group.loose_lower(), group.loose_upper(), True
-    return Ends(lower, upper, loose)
+            lower[cells], upper[cells] = group.loose_lower(), group.loose_upper()
+    return Ends(lower, upper)
 
 
 def _divisor(open_lists: Completions, relevant: Counts) -> Counts:

@@ -32,13 +32,12 @@ from cranfield.evaluate.lists import Counts, Found, Lists, Values, ratio
 from cranfield.evaluate.measure import AnyMeasure, Measure, aggregated_rows
 from cranfield.evaluate.measures.gain import powers
 from cranfield.reuse import completions, extremes
-from cranfield.reuse.completions import Completions, Ends, Mask, Reach, unjudged_within
+from cranfield.reuse.completions import Completions, Ends, Reach, unjudged_within
 from cranfield.runs.columns import Codes
 from cranfield.runs.run import Run, arranged, order_as_float32
 
 Closure = Literal["at-k", "list", "open"]
 Tail = Literal["residual", "none"]
-Kind = Literal["exact", "loose", "none"]
 
 _ROWS_AT_ONCE = 1 << 19
 """How many rows of lists are worked on at once: what is made of them on the way takes many times their room."""
@@ -64,30 +63,20 @@ _ENGINES: Mapping[str, Callable[[Completions], Ends]] = {
 
 @dataclass(frozen=True, eq=False)
 class Interval:
-    """The score of each list by one measure, and its ends; NaN where there are none, and `missing` says why.
-
-    `loose` marks lists whose ends are true, but not the narrowest.
-    """
+    """The score of each list by one measure, and its ends; NaN where there are none, and `missing` says why."""
 
     values: Values
     lower: Values
     upper: Values
-    loose: Mask
     missing: str = ""
-
-    @property
-    def kind(self) -> Kind:
-        """Whether the ends are exact, only true, or none."""
-        return "none" if self.missing else "loose" if self.loose.any() else "exact"
 
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
     """The score of measure m for run r and topic t lies between `lower[m, r, t]` and `upper[m, r, t]`; NaN for none.
 
-    `values` are the scores as they stand, unjudged taken as not relevant. `kinds` says of each measure whether its
-    intervals are exact, only true (loose), or none, and `reasons` why there are none. Scores of Bpref may lie
-    outside: it takes an unjudged document for something else than one judged not relevant.
+    `values` are the scores as they stand, unjudged taken as not relevant. Scores of Bpref may lie outside: it takes
+    an unjudged document for something else than one judged not relevant.
     """
 
     measures: tuple[AnyMeasure, ...]
@@ -95,8 +84,6 @@ class Intervals:
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     scored: NDArray[np.bool_]
-    kinds: tuple[Kind, ...]
-    reasons: tuple[str, ...]
     closure: Closure
     further: int = 0
 
@@ -172,8 +159,6 @@ def intervals_of_runs(
         lower=np.array([one.lower for one in found]).reshape(shape),
         upper=np.array([one.upper for one in found]).reshape(shape),
         scored=alignment.scored,
-        kinds=tuple(one.kind for one in found),
-        reasons=tuple(one.missing for one in found),
         closure=closure,
         further=further,
     )
@@ -196,7 +181,7 @@ def _in_pieces(
 
     with ThreadPoolExecutor(THREADS) as threads:
         by_piece = list(threads.map(of_piece, lists.pieces(_ROWS_AT_ONCE)))
-    names = ("values", "lower", "upper", "loose")
+    names = ("values", "lower", "upper")
     return [
         replace(parts[0], **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
         for parts in zip(*by_piece, strict=True)
@@ -214,18 +199,17 @@ def interval(
 ) -> Interval:
     """Give the score and its ends by one measure, when unjudged documents may get any grade; see `Completions`."""
     nothing = np.full(len(lists), np.nan)
-    loose = np.zeros(len(lists), dtype=bool)
     if not isinstance(measure, Measure):
-        return Interval(nothing, nothing, nothing, loose, "it is computed by ir_measures")
+        return Interval(nothing, nothing, nothing, "it is computed by ir_measures")
     values = measure.values(lists)
     missing = _why_none(measure, lists.highest_grade)
     if missing:
-        return Interval(values, nothing, nothing, loose, missing)
+        return Interval(values, nothing, nothing, missing)
     others = np.zeros(len(lists), dtype=np.int64) if beside is None else beside
     open_lists = Completions(measure, lists, unjudged, further, others, lists.highest_grade, values)
     gains = measure.gains(lists.highest_grade)
     if measure.kind.interval != "monotone" and gains is not None and not gains.any():
-        return Interval(values, values, values, loose)  # no grade is relevant, so that no label changes anything
+        return Interval(values, values, values)  # no grade is relevant, so that no label changes anything
     ends = _ENGINES[measure.kind.interval](open_lists)
     # Where nothing is unjudged the score stands, to its last digit.
     lower, upper = (np.where(open_lists.is_open, end, values) for end in (ends.lower, ends.upper))
@@ -234,7 +218,7 @@ def interval(
         upper = upper + powers(measure.parameters["p"], lists.length + 1)
     if is_nonrelevant_unjudged(measure, lists.highest_grade):
         lower, upper = np.minimum(lower, values), np.maximum(upper, values)
-    return Interval(values, lower, upper, loose if ends.loose is None else ends.loose)
+    return Interval(values, lower, upper)
 
 
 PASSED_OVER = "it skips unjudged documents, so that its bounds say nothing about a pair"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cranfield.base.tables import Column, Table, Value, table_of
+from cranfield.base.tables import Column, Number, Table, Value, table_of
 from cranfield.base.text import counted
 from cranfield.reuse.assess import Assessment
 from cranfield.reuse.provenance import Level
@@ -23,7 +23,7 @@ Rows = list[tuple[Value, ...]]
 
 
 def _numbers(*names: str) -> tuple[Column, ...]:
-    return tuple(Column(name, kind="number") for name in names)
+    return tuple(map(Number, names))
 
 
 # Runs: one row for each run and measure.
@@ -63,12 +63,8 @@ def trust_rows(assessment: Assessment, runs: Sequence[int]) -> Rows:
     return rows
 
 
-def _between(low: Value, high: Value) -> str:
-    return "" if low is None or high is None else f"{_number(low):.4f}–{_number(high):.4f}"
-
-
-def _number(value: Value) -> float:
-    return float(value) if isinstance(value, int | float) else float("nan")
+def _between(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"{low:.4f}–{high:.4f}"
 
 
 def completeness_columns(evidence: Evidence) -> tuple[Value, ...]:
@@ -84,38 +80,41 @@ def trust_data(assessments: Sequence[Assessment], runs: Sequence[int]) -> Table:
 
 def trust_table(assessment: Assessment, runs: Sequence[int], *, inferred: bool = False) -> Table:
     """The rows of one measure as people read them, best first; `inferred` says that the pool was inferred."""
-
-    measure, completed, rows = str(assessment.measure), assessment.completed, Rows()
-    titles = {name: one.title for name, one in zip(assessment.run_names, assessment.verdicts, strict=True)}
-    to_rank = next((f"@{one.interval_to}" for one in assessment.evidence if one.interval_to), "")
-    columns = [Column("run"), Column("score", measure, "number"), Column("possible", f"interval{to_rank}")]
-    if completed is not None and not completed.unknown:
-        columns.append(Column("complete", f"complete to rank {completed.depth} (80%)"))
-    for row in sorted(trust_rows(assessment, runs), key=lambda row: (-_number(row[2]), str(row[0]))):
-        known = dict(zip((one.name for one in _RUNS), row, strict=True))
-        ends = [_between(known[low], known[f"{low[:-3]}high"]) for low in ("low", "complete_low")]
-        best, worst = known["rank_best"], known["rank_worst"]
+    completed, names, score = assessment.completed, assessment.run_names, assessment.score
+    is_completed = completed is not None and not completed.unknown
+    rows: Rows = []
+    for run in sorted(runs, key=lambda run: (-score[run], names[run])):
+        evidence, verdict = assessment.evidence[run], assessment.verdicts[run]
+        _, value, *ends = evidence.completed or (0, float("nan"), None, None)
+        best, worst = int(assessment.ranks.best[run]), int(assessment.ranks.worst[run])
         rows.append(
             (
-                *(known["run"], known["score"], ends[0]),
-                *([f"{_number(known['complete']):.4f} ({ends[1]})"] if len(columns) > 3 else []),
-                *(known[name] for name in ("judged", "holes", "first_unjudged", "loss", "loss_upper", "rank")),
-                *(str(best) if best == worst else f"{best}–{worst}", titles[str(known["run"])], known["reason"]),
+                *(names[run], float(score[run]), _between(*evidence.interval)),
+                *([f"{value:.4f} ({_between(*ends)})"] if is_completed else []),
+                *(evidence.judged, evidence.unjudged, assessment.coverage.first_unjudged(run)),
+                *(evidence.loss, evidence.upper, int(assessment.rank[run])),
+                *(str(best) if best == worst else f"{best}–{worst}", verdict.title, verdict.reason),
             )
         )
-    columns += [
-        Column("judged", assessment.coverage.judged_name, "number", 2),
-        Column("holes", "unjudged", "number"),
-        Column("first", "from rank", "number"),
-        Column("loss", "expected loss", "number"),
-        Column("loss_upper", "up to", "number"),
-        Column("rank", kind="number"),
+    to_rank = next((f"@{one.interval_to}" for one in assessment.evidence if one.interval_to), "")
+    depth = 0 if completed is None else completed.depth
+    columns = [
+        Column("run"),
+        Number("score", str(assessment.measure)),
+        Column("possible", f"interval{to_rank}"),
+        *([Column("complete", f"complete to rank {depth} (80%)")] if is_completed else []),
+        Number("judged", assessment.coverage.judged_name, digits=2),
+        Number("holes", "unjudged"),
+        Number("first", "from rank"),
+        Number("loss", "expected loss"),
+        Number("loss_upper", "up to"),
+        Number("rank"),
         Column("ranks", f"possible ranks{to_rank}"),
         Column("verdict", kind="verdict"),
         Column("reason"),
     ]
     doubt = " (pool inferred)" if inferred else ""
-    return table_of(columns, rows, caption=f"{measure}: reliability of the scores{doubt}")
+    return table_of(columns, rows, caption=f"{assessment.measure}: reliability of the scores{doubt}")
 
 
 # The collection: its verdict, and what holding out shows at each level, measure by measure.
@@ -126,14 +125,14 @@ _HOLD_OUTS = (
     *(Column("level"), Column("method"), Column("measure")),
     *_numbers("ranked_runs", "held_out", "runs"),
     Column("p95_is_max"),
-    *(Column("drop_mean", "mean drop", "number"), *_numbers("drop_mean_absolute", "drop_median", "drop_p95")),
+    *(Number("drop_mean", "mean drop"), *_numbers("drop_mean_absolute", "drop_median", "drop_p95")),
     *(*_numbers("drop_max"), Column("drop_worst_run")),
-    *(Column("relative_mean", "mean relative", "number"), *_numbers("relative_mean_absolute")),
-    *(Column("relative_median", "median relative", "number"), Column("relative_p95", "95%", "number")),
-    *(Column("relative_max", "max", "number"), Column("relative_worst_run", "of run")),
-    *(Column("tau_b", "tau-b", "number", 3), Column("tau_b_lowest", "lowest", "number", 3)),
-    *(Column("tau_ap", "tau_ap", "number", 3), Column("tau_ap_lowest", "lowest", "number", 3)),
-    *(Column("rank_drop", "max rank drop", "number"), Column("falling_run", "of run")),
+    *(Number("relative_mean", "mean relative"), *_numbers("relative_mean_absolute")),
+    *(Number("relative_median", "median relative"), Number("relative_p95", "95%")),
+    *(Number("relative_max", "max"), Column("relative_worst_run", "of run")),
+    *(Number("tau_b", "tau-b", digits=3), Number("tau_b_lowest", "lowest", digits=3)),
+    *(Number("tau_ap", "tau_ap", digits=3), Number("tau_ap_lowest", "lowest", digits=3)),
+    *(Number("rank_drop", "max rank drop"), Column("falling_run", "of run")),
     *_numbers(*_DECISIONS),
 )
 _HOLD_OUTS_SHOWN = (
@@ -142,9 +141,9 @@ _HOLD_OUTS_SHOWN = (
 )
 _DECISION_COLUMNS = (
     *(Column("level"), Column("pairs_of"), Column("measure"), *_numbers("pairs")),
-    *(Column("aa", "both", "number"), Column("ad", "both, reversed", "number")),
-    *(Column("ma", "one", "number"), Column("md", "one, reversed", "number")),
-    *(Column("pa", "neither", "number"), Column("pd", "neither, reversed", "number")),
+    *(Number("aa", "both"), Number("ad", "both, reversed")),
+    *(Number("ma", "one"), Number("md", "one, reversed")),
+    *(Number("pa", "neither"), Number("pd", "neither, reversed")),
     Column("agreement", kind="number", digits=3),
 )
 _GROUPS = (
@@ -160,7 +159,7 @@ def verdicts_table(report: CollectionReport) -> Table:
     columns = [
         Column("measure"),
         Column("fairness", "non-contributing runs", "verdict"),
-        Column("drop", "mean relative loss", "number"),
+        Number("drop", "mean relative loss"),
         Column("reason"),
     ]
     return table_of(columns, rows, caption="Is the pool fair to non-contributing runs?")

@@ -103,29 +103,12 @@ class Thresholds:
 
 
 _NAMES = (
-    *(
-        "tolerance",
-        "finished_pool",
-        "finished_topic",
-        "unreliable_judged",
-        "topic_judged",
-        "unreliable_topics",
-        "unreliable_loss",
-        "caution_loss",
-    ),
-    *(
-        "caution_upper",
-        "caution_drift",
-        "caution_judged",
-        "fewest_groups",
-        "fewest_holes",
-        "largest_share",
-        "fitting_share",
-    ),
-    *("fair", "unfair", "enough_groups", "fewest_unique", "told_orphans", "most_orphans"),
+    *("tolerance", "finished_pool", "finished_topic", "unreliable_judged", "topic_judged", "unreliable_topics"),
+    *("unreliable_loss", "caution_loss", "caution_upper", "caution_drift", "caution_judged", "fewest_groups"),
+    *("fewest_holes", "largest_share", "fitting_share", "fair", "unfair", "enough_groups", "fewest_unique"),
+    *("told_orphans", "most_orphans"),
 )
 """What users write and collections keep, in the order of the fields."""
-
 
 Level = Literal["PROVISIONAL", "POOLED", "SAFE", "UNRELIABLE", "UNTESTABLE", "CAUTION"]
 

@@ -15,7 +15,7 @@ from mappings import qrels_from, ranking_from
 from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import Alignment, align
 from cranfield.evaluate.measure import Measure, measures, parse_measure
-from cranfield.reuse.intervals import interval_depth, intervals_of_runs
+from cranfield.reuse.intervals import interval, interval_depth, intervals_of_runs
 
 ROUNDS = 40 if os.environ.get("CRANFIELD_SOAK") else 1
 CLOSURES = [("at-k", 1, 0), ("at-k", 3, 0), ("at-k", 10, 0), ("list", 2, 0), ("open", 2, 0), ("open", 2, 2)]
@@ -167,7 +167,7 @@ def mismatches(
     got = intervals_of_runs(aligned(cases), wanted, depth=lambda _: depth, tail="none", **options)
     reach = depth if closure == "at-k" else None
     lower, upper = tried(cases, wanted, highest=highest, depth=reach, further=further)
-    assert (set(got.kinds), got.closure, got.further) == ({"exact"}, closure, further)
+    assert (got.closure, got.further) == (closure, further)
     wrong = (np.abs(got.lower[:, 0] - lower) > 1e-12) | (np.abs(got.upper[:, 0] - upper) > 1e-12)
     return [
         (
@@ -293,7 +293,7 @@ def test_a_weak_document_below_a_strong_one_can_be_worth_more_for_q():
     assert lower < upper
 
 
-def test_true_but_wider_bounds_are_called_loose(monkeypatch: pytest.MonkeyPatch):
+def test_bounds_that_are_not_worked_out_exactly_are_wider_and_true(monkeypatch: pytest.MonkeyPatch):
     cases = random_cases(np.random.default_rng(7), 3, 150)
     wanted = measured("Q", "Q@3", "Q(beta=5, rel=2)", "G", "RnDCG", "nDCGRel")
     monkeypatch.setattr("cranfield.reuse.extremes.MOST_STATES", 0)
@@ -303,7 +303,6 @@ def test_true_but_wider_bounds_are_called_loose(monkeypatch: pytest.MonkeyPatch)
         lower, upper = tried(cases, wanted, highest=3, depth=None, further=options.get("further", 0))
         assert (got.lower[:, 0] <= lower + 1e-12).all()
         assert (got.upper[:, 0] >= upper - 1e-12).all()
-        assert set(got.kinds) == {"loose"}
         assert (got.upper[:3] - got.lower[:3]).mean() < 0.6
 
 
@@ -326,9 +325,9 @@ def test_true_but_wider_bounds_are_called_loose(monkeypatch: pytest.MonkeyPatch)
     ],
 )
 def test_measures_without_an_interval_say_why(text: str, kept: Kept):
-    found = intervals_of_runs(aligned([drawn("$?-")]), measured(text), depth=lambda _: 3)
-    assert found.kinds == ("none",)
-    kept(found.reasons[0])
+    lists = aligned([drawn("$?-")]).lists
+    found = interval(measured(text)[0], lists, lists.unjudged)
+    kept(found.missing)
     assert np.isnan([found.lower, found.upper]).all()
     assert np.isfinite(found.values).all()
 

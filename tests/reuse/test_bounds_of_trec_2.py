@@ -57,7 +57,6 @@ def test_later_judgments_leave_the_scores_of_measures_that_only_rise_inside(runs
     )
     before = intervals_of_runs(align(early, runs), wanted, depth=lambda one: interval_depth(one, pool_depth=DEPTH))
     later = score(align(whole, runs), wanted).values
-    assert set(before.kinds) == {"exact"}
     assert (before.lower - 1e-12 <= later).all()
     assert (later <= before.upper + 1e-12).all()
     assert (before.upper - before.lower).max() > 0.5
