@@ -1,5 +1,6 @@
 """Build information-retrieval test collections, and say of every score how far it can be trusted."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from cranfield._version import __version__
@@ -16,10 +17,8 @@ def __getattr__(name: str) -> Any:
     """The API is imported when it is first used: the command line imports this package too, and needs none of it."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from cranfield import collection
-    from cranfield.workflows.reuse import reuse
-
-    return getattr(reuse if name == "ReuseResult" else collection, name)
+    module = "cranfield.workflows.reuse.reuse" if name == "ReuseResult" else "cranfield.collection"
+    return getattr(import_module(module), name)
 
 
 def __dir__() -> list[str]:
