@@ -20,7 +20,7 @@ from cranfield.base.errors import InputError, Problem, ProblemsFound, UnknownNam
 from cranfield.base.files import Progress, silent
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Result, Value, facts_table, html
-from cranfield.workflows.inputs import Inputs, called, listed, words_of
+from cranfield.workflows.inputs import Inputs, PoolOptions, called, listed, words_of
 
 with deferred:
     import pandas as pd
@@ -45,7 +45,6 @@ with deferred:
     from cranfield.workflows.pool import pool as pool_workflow
     from cranfield.workflows.report import material as report_material
     from cranfield.workflows.report import report as report_workflow
-    from cranfield.workflows.reuse import field
     from cranfield.workflows.runs import runs as runs_workflow
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ class Files(Inputs):
     """
 
     def __init__(
-        self, qrels: object, runs: object, pool: field.PoolOptions, progress: Watch, *, skip_bad: bool = False
+        self, qrels: object, runs: object, pool: PoolOptions, progress: Watch, *, skip_bad: bool = False
     ) -> None:
         super().__init__(None, qrels_or_file(qrels), pool, progress)
         self.called, self.given = frames.named_runs(runs)
@@ -501,7 +500,7 @@ def qrels_or_file(value: object) -> Path | Qrels:
 
 def pool_given(
     *, groups: object = None, depth: int | None = None, card: str | os.PathLike[str] | None = None, pool: str = ""
-) -> field.PoolOptions:
+) -> PoolOptions:
     """What Python users say about the pool, checked as far as possible without the runs."""
     if depth is not None and (type(depth) is not int or depth < 1):
         raise UsageError(f"pool_depth is an integer from 1, not {depth!r}")
@@ -509,7 +508,7 @@ def pool_given(
     if path is not None and _is_missing(str(path)):
         raise ProblemsFound("this card cannot be opened", [Problem("unreadable", "no such file", file=str(path))])
     members = None if groups is None else frames.groups_given(groups)
-    return field.PoolOptions(groups=members, depth=depth, card=path, pool=pool)
+    return PoolOptions(groups=members, depth=depth, card=path, pool=pool)
 
 
 def _is_missing(file: str) -> bool:

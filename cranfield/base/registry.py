@@ -104,18 +104,6 @@ class _Deferred:
 deferred = _Deferred()
 
 
-def keep_out(module: str) -> None:
-    """Let imports of a module fail as if it were not installed. What imports it only if it is there goes without."""
-
-    class Absent:
-        @staticmethod
-        def find_spec(name: str, path: object, target: object = None) -> None:
-            if name == module:
-                raise ModuleNotFoundError(f"{module} is not used here", name=name)
-
-    sys.meta_path.insert(0, Absent)
-
-
 with deferred:
     import importlib.metadata as metadata  # rarely needed, and slow to import
 

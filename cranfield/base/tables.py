@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 from html import escape
 from itertools import islice
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from cranfield.base.errors import LINES_KEPT, Problem, ProblemsFound, Severity, quoted
 from cranfield.base.files import Source
@@ -129,6 +129,18 @@ class Table:
         )
 
 
+Surface = Literal["terminal", "pipe", "document", "data"]
+"""Where a result goes: tables to a terminal or through a pipe, into a document (Markdown, LaTeX), or as data."""
+
+
+class Shown(NamedTuple):
+    """A result as a command shows it: sentences before the tables, the tables, and sentences after them."""
+
+    notes: Sequence[str]
+    tables: Iterable[Table]
+    remarks: Sequence[str]
+
+
 class Result:
     """What a command gives, in Python and on the command line.
 
@@ -152,6 +164,10 @@ class Result:
         """What people read."""
         table = self.table()
         return [] if self.only_notes or (self.only_rows and not table.rows) else [table]
+
+    def on(self, surface: Surface) -> Shown:
+        """The result for a surface. One whose tables depend on it says so here."""
+        return Shown(self.notes, [self.table()] if surface == "data" else self.tables(), self.remarks)
 
     def attributes(self) -> Mapping[str, object]:
         """What is the same in all rows, for the attributes of the frame."""

@@ -6,12 +6,9 @@ from typing import Annotated, Any, Literal
 from typer import Argument, Option
 
 from cranfield.base.registry import deferred
-from cranfield.base.tables import DATA_FORMATS
 from cranfield.cli import console
-from cranfield.cli.console import COLLECTION, Collection, Format, removed
-from cranfield.cli.evaluate import Clusters, Duplicates, NoVerdict
+from cranfield.cli.console import COLLECTION, removed
 from cranfield.cli.listing import tests as tests
-from cranfield.cli.reuse import CardFile, Groups, Layers, PoolDepth, PoolName, QrelsWord, SkipBad
 
 with deferred:
     from cranfield.compare import by_measure
@@ -74,8 +71,8 @@ Power = Annotated[str | None, removed("--power", "power is 0.8; in Python, compa
 
 def compare(
     runs: Runs = None,
-    qrels: QrelsWord = None,
-    skip_bad: SkipBad = False,
+    qrels: console.QrelsWord = None,
+    skip_bad: console.SkipBad = False,
     measure: Measures = None,
     baseline: Baselines = None,
     test: Test = "t",
@@ -85,21 +82,21 @@ def compare(
     difference: Wanted = None,
     topics: Topics = "qrels",
     like: Like = None,
-    duplicates: Duplicates = "plain",
+    duplicates: console.Duplicates = "plain",
     draws: Draws = None,
     seed: Seed = 1,
     by_topic: ByTopic = False,
     plot: Plot = None,
-    layer: Layers = None,
-    no_verdict: NoVerdict = False,
-    groups: Groups = None,
-    pool_depth: PoolDepth = None,
-    card: CardFile = None,
-    pool: PoolName = "",
-    collection: Collection = COLLECTION,
-    format: Format = "table",
+    layer: console.Layers = None,
+    no_verdict: console.NoVerdict = False,
+    groups: console.Groups = None,
+    pool_depth: console.PoolDepth = None,
+    pool: console.Pool = "",
+    collection: console.Collection = COLLECTION,
+    format: console.Format = "table",
     scores: SavedScores = None,
-    clusters: Clusters = None,
+    clusters: console.Clusters = None,
+    card: console.Card = None,
     allow_mixed_qrels: Mixed = False,
     power: Power = None,
     tolerance: Tolerance = None,
@@ -108,8 +105,8 @@ def compare(
     if plot:
         figures.kind_of(plot)  # refused before anything is computed
     systems = by_measure.parse_systems(system or [])
-    told: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "card": card, "pool": pool}
-    with console.opened(collection, qrels=qrels, runs=runs, skip_bad=skip_bad, warn=console.say, **told) as files:
+    described: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "pool": pool, "warn": console.say}
+    with console.opened(collection, qrels=qrels, runs=runs, skip_bad=skip_bad, **described) as files:
         result = files.compare(
             *(runs or ()),
             measures=measure or ("AP", "nDCG@10"),
@@ -127,16 +124,6 @@ def compare(
             verdicts=not no_verdict,
             by_topic=by_topic,
         )
-    console.say(*result.notes)
-    to_file = format == "table" and console.goes_elsewhere(format)
-    if format in DATA_FORMATS:
-        console.put_table(result.table(), format)
-    else:
-        carried: workflow.Carried = (
-            "qrels" if to_file else "everything" if console.goes_elsewhere(format) else "nothing"
-        )
-        for number, table in enumerate(result.tables(carried)):
-            console.put_table(table, format, wide=True, follows=number > 0)
+    console.show(result, format)
     if plot:
         console.say(f"plotted {workflow.plot_comparison(result, plot)} to {plot}")
-    console.say(*result.remarks_on(with_qrels=not to_file, prefix="note: "))

@@ -22,17 +22,16 @@ from typer import Option
 from cranfield.base import files
 from cranfield.base.errors import CranfieldError, Problem, ProblemsFound, UnknownName, UsageError
 from cranfield.base.registry import deferred
-from cranfield.base.tables import DATA_FORMATS, Result, Table, plain_text
+from cranfield.base.tables import DATA_FORMATS, Result, Surface, Table, plain_text
 from cranfield.base.text import counted, visible, visible_line
 from cranfield.report.rendering import renderers
+from cranfield.workflows.inputs import Inputs, PoolOptions, open_store
 
 with deferred:
     from rich import console as rich_console
     from rich import text as rich_text
 
-    from cranfield.workflows import collection as collections
-    from cranfield.workflows import display, inputs, reading
-    from cranfield.workflows.reuse import field
+    from cranfield.workflows import display
 
 if TYPE_CHECKING:
     from cranfield.store import Store
@@ -86,6 +85,26 @@ Format = Annotated[
         callback=_check_format,
     ),
 ]
+
+QrelsWord = Annotated[str | None, Option("--qrels", help="A qrels file, a release, or now (the current judgments).")]
+SkipBad = Annotated[
+    bool, Option("--skip-bad", help="Go on without run files that have errors; they are named as warnings.")
+]
+Measures = Annotated[list[str] | None, Option("-m", "--measure", help="A measure; repeatable.")]
+Groups = Annotated[Path | None, Option(help="A file of run tag, group, and pooled or new, separated by tabs.")]
+PoolDepth = Annotated[int | None, Option(min=1, help="The pool depth.")]
+Pool = Annotated[str, Option(help="A pool of the collection [default: the latest], or the card of a published one.")]
+Card = Annotated[str | None, removed("--card", "use --pool FILE")]
+Layers = Annotated[list[str] | None, Option("--layer", help="A layer of judgments; repeatable.")]
+NoVerdict = Annotated[bool, Option("--no-verdict", help="Omit the effect of unjudged documents, and the verdicts.")]
+Duplicates = Annotated[
+    str,
+    Option(
+        help="Near-duplicates of a higher-ranked document: plain (scored as any other), novelty (not relevant, by the"
+        " clusters of the collection), or a file of clusters (document, tab, cluster)."
+    ),
+]
+Clusters = Annotated[str | None, removed("--clusters", "use --duplicates FILE")]
 
 
 def novelty(word: str) -> dict[str, Any]:
@@ -143,11 +162,16 @@ def show(result: Result, format: str = "table", *, whole: bool = False) -> None:
 
     With `whole` its tables are cut short on a screen alone: whatever is pasted elsewhere has all of it.
     """
-    say(*result.notes)
-    is_data = format in DATA_FORMATS or (whole and format != "table")
-    for table in [result.table()] if is_data else result.tables():
-        put_table(table, format, wide=result.wide)
-    say(*result.remarks)
+    surface: Surface = "document"
+    if format in DATA_FORMATS or (whole and format != "table"):
+        surface = "data"
+    elif format == "table":
+        surface = "terminal" if sys.stdout.isatty() else "pipe"
+    shown = result.on(surface)
+    say(*shown.notes)
+    for number, table in enumerate(shown.tables):
+        put_table(table, format, wide=result.wide, follows=number > 0)
+    say(*shown.remarks)
 
 
 def put_table(table: Table, format: str = "table", *, wide: bool = False, follows: bool = False) -> None:
@@ -251,7 +275,7 @@ def collection(path: Path) -> Iterator[Store]:
             say("another process is writing to this collection; waiting for it to finish …")
             has_said = True
 
-    with collections.open_collection(path, waiting=waiting) as store:
+    with open_store(path, waiting) as store:
         if store.kept_as:
             say(f"{path} was written by an older version and has been upgraded; the original is {store.kept_as}")
         yield store
@@ -276,34 +300,36 @@ def opened(
     layers: Sequence[str] | None = None,
     groups: Path | None = None,
     pool_depth: int | None = None,
-    card: Path | None = None,
     pool: str = "",
     warn: Callable[[str], None] | None = None,
     skip_bad: bool = False,
-) -> Iterator[inputs.Inputs]:
+) -> Iterator[Inputs]:
     """Open the collection of a command, or files, with the options that describe the pool.
 
     With `warn` (that is `say`) calls without qrels or runs are refused, and warnings about the qrels are printed.
     """
-    options = field.PoolOptions(groups=groups, depth=pool_depth, card=card, pool=pool)
+    card = Path(pool) if pool and Path(pool).is_file() else None
+    options = PoolOptions(groups=groups, depth=pool_depth, card=card, pool="" if card else pool)
     # A collection that happens to lie in the folder must not change what files say by its pool and its scale.
     are_files = qrels is not None and runs and all(Path(word).is_file() for word in (qrels, *runs))
     is_ignored = path == COLLECTION and path.exists() and are_files and _is_default()
     if is_ignored:
         say(f"note: qrels and runs are files, so {path} is not used; -C {path} adds its pool and scale")
     with nullcontext() if is_ignored else collection_if_any(path) as store:
+        settings: Any = {"layers": layers or (), "once": True, "warn": warn, "skip_bad": skip_bad}
+        inputs = Inputs(store, qrels, options, watch(), **settings)
+        if store is None and options.pool:
+            raise UsageError(f"--pool {pool}: no such card, and no collection is open")
         if warn is not None:
             wrong = {
                 "--layer selects judgments of a collection, and no collection is open": store is None and layers,
                 "no qrels: name a file with --qrels or a collection with -C": store is None and qrels is None,
-                "no runs: name run files, or with -C a collection that has runs": not runs
-                and not reading.stored_names(store),
+                "no runs: name run files, or with -C a collection that has runs": not runs and not inputs.names(),
             }
             for message, holds in wrong.items():
                 if holds:
                     raise typer.BadParameter(message)
-        settings: Any = {"layers": layers or (), "once": True, "warn": warn, "skip_bad": skip_bad}
-        yield inputs.Inputs(store, qrels, options, watch(), **settings)
+        yield inputs
 
 
 def _is_default() -> bool:

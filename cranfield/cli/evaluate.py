@@ -10,13 +10,10 @@ from typer import Argument, Option
 from cranfield.base.registry import deferred
 from cranfield.base.tables import DATA_FORMATS
 from cranfield.cli import console
-from cranfield.cli.console import COLLECTION, Collection, Format, removed
-from cranfield.cli.reuse import CardFile, Groups, Layers, PoolDepth, PoolName, QrelsWord, SkipBad
+from cranfield.cli.console import COLLECTION, removed
 
 with deferred:
     from cranfield.report import figures
-    from cranfield.workflows import reading
-    from cranfield.workflows.evaluate import evaluate as workflow
     from cranfield.workflows.evaluate import explain as explaining
     from cranfield.workflows.evaluate import figures as evaluate_figures
 
@@ -24,7 +21,6 @@ Runs = Annotated[
     list[str] | None,
     Argument(help="Run files, or names of stored runs [default: all]. With --explain: RUN TOPIC [RUN]."),
 ]
-NoVerdict = Annotated[bool, Option("--no-verdict", help="Omit the effect of unjudged documents, and the verdicts.")]
 Measures = Annotated[
     list[str] | None,
     Option("-m", "--measure", help="A measure, such as nDCG@10 or map; repeatable. cranfield measures lists them."),
@@ -41,14 +37,6 @@ Ties = Annotated[
     Literal["trec", "best", "worst", "expected"],
     Option(help="Tie order: by id as trec_eval, best or worst case, or the mean over all orders."),
 ]
-Duplicates = Annotated[
-    str,
-    Option(
-        help="Near-duplicates of a higher-ranked document: plain (scored as any other), novelty (not relevant, by the"
-        " clusters of the collection), or a file of clusters (document, tab, cluster)."
-    ),
-]
-Clusters = Annotated[str | None, removed("--clusters", "use --duplicates FILE")]
 LetterTest = Annotated[
     Literal["tukey", "t"] | None,
     Option(
@@ -67,29 +55,29 @@ Depth = Annotated[int, Option(min=1, help="Number of ranks that --explain shows.
 
 def evaluate(
     runs: Runs = None,
-    qrels: QrelsWord = None,
-    skip_bad: SkipBad = False,
+    qrels: console.QrelsWord = None,
+    skip_bad: console.SkipBad = False,
     measure: Measures = None,
     by_topic: ByTopic = False,
     best_first: BestFirst = False,
     topics: Topics = "qrels",
     like: Like = None,
     ties: Ties = "trec",
-    duplicates: Duplicates = "plain",
+    duplicates: console.Duplicates = "plain",
     letters: LetterTest = None,
     plot: Plot = None,
     explain: Explain = False,
     depth: Depth = 30,
-    layer: Layers = None,
-    no_verdict: NoVerdict = False,
-    groups: Groups = None,
-    pool_depth: PoolDepth = None,
-    card: CardFile = None,
-    pool: PoolName = "",
-    collection: Collection = COLLECTION,
-    format: Format = "table",
-    clusters: Clusters = None,
+    layer: console.Layers = None,
+    no_verdict: console.NoVerdict = False,
+    groups: console.Groups = None,
+    pool_depth: console.PoolDepth = None,
+    pool: console.Pool = "",
+    collection: console.Collection = COLLECTION,
+    format: console.Format = "table",
+    clusters: console.Clusters = None,
     curve: Curve = False,
+    card: console.Card = None,
 ) -> None:
     """Score runs against qrels, with a verdict on how reliable each score is."""
     # No matrices are multiplied here, and to start the threads for that takes longer than to score a run.
@@ -100,17 +88,17 @@ def evaluate(
     if explain:
         given = {"--by-topic": by_topic, "--best-first": best_first, "--topics": topics != "qrels"}
         _check_explain(words, given | {"--letters": letters, "--plot": plot})
-    measures = measure or reading.DEFAULT_MEASURES
     named = [words[0], *words[2:]] if explain else runs
     chosen: dict[str, Any] = {"like": like, "ties": ties, **console.novelty(duplicates)}
-    told: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "card": card, "pool": pool}
-    with console.opened(collection, qrels=qrels, runs=named, skip_bad=skip_bad, warn=console.say, **told) as files:
+    chosen |= {"measures": measure} if measure else {}
+    described: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "pool": pool, "warn": console.say}
+    with console.opened(collection, qrels=qrels, runs=named, skip_bad=skip_bad, **described) as files:
         if explain:
-            _put_lists(files.explain(words[1], *(named or ()), depth=depth, measures=measures, **chosen), format)
+            _put_lists(files.explain(words[1], *(named or ()), depth=depth, **chosen), format)
             return
         chosen |= {"by_topic": by_topic, "best_first": best_first, "topics": topics, "letters": letters}
-        found = files.evaluate(measures, runs=named, verdicts=not no_verdict, **chosen)
-    _put_scores(found, format)
+        found = files.evaluate(runs=named, verdicts=not no_verdict, **chosen)
+    console.show(found, format)
     if plot:
         console.say(f"plotted {evaluate_figures.plot_evaluation(found, plot)} to {plot}")
 
@@ -122,30 +110,6 @@ def _check_explain(words: list[str], others: dict[str, Any]) -> None:
     idle = [name for name, value in others.items() if value]
     if idle:
         raise typer.BadParameter(f"--explain shows the lists of one topic; {', '.join(idle)} does not apply")
-
-
-def _put_scores(found: "workflow.Evaluation", format: str) -> None:
-    """Write scores; a table that is pasted elsewhere carries what a terminal has beside it."""
-    made_with = workflow.made_with(found.scores)
-    piped = format == "table" and console.goes_elsewhere(format)
-    for note in found.notes:
-        if not piped or note != made_with:
-            console.say(note)
-    if found.best_first and not found.scores.measures[0].quality:
-        raise typer.BadParameter(f"--best-first: a higher {found.scores.measures[0]} does not indicate a better run")
-    if format in DATA_FORMATS:
-        console.put_table(found.table(), format)
-    else:
-        carried = [*found.notes, *found.legend] if format != "table" else [made_with] if piped else []
-        wide, *others = found.tables()
-        console.put_table(wide.with_notes(carried), format, wide=True)
-        for other in others:
-            console.put_table(other, format, wide=True, follows=True)
-        if found.changes and not others:
-            console.say("novelty scoring changes the rank of no run")
-    for remark in found.remarks:
-        if format not in DATA_FORMATS or remark != workflow.UNJUDGED_SAID:
-            console.say(remark)
 
 
 def _put_lists(found: "explaining.Explanation", format: str) -> None:

@@ -9,8 +9,7 @@ from cranfield.base.errors import UsageError
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted
 from cranfield.cli import console
-from cranfield.cli.console import COLLECTION, Collection
-from cranfield.cli.reuse import Layers, QrelsWord
+from cranfield.cli.console import COLLECTION, Collection, Layers, QrelsWord
 
 with deferred:
     from cranfield.workflows.report import material

@@ -11,7 +11,7 @@ from cranfield.base.errors import UsageError
 from cranfield.base.registry import deferred
 from cranfield.base.tables import DATA_FORMATS
 from cranfield.cli import console
-from cranfield.cli.console import COLLECTION, Collection, Format, removed
+from cranfield.cli.console import COLLECTION, removed
 from cranfield.workflows.reuse.reuse import Part
 
 with deferred:
@@ -19,20 +19,10 @@ with deferred:
     from cranfield.workflows.reuse import field
 
 Runs = Annotated[list[str] | None, Argument(help="Run files, or names of stored runs [default: all stored runs].")]
-QrelsWord = Annotated[str | None, Option("--qrels", help="A qrels file, a release, or now (the current judgments).")]
-SkipBad = Annotated[
-    bool, Option("--skip-bad", help="Go on without run files that have errors; they are named as warnings.")
-]
-Measures = Annotated[list[str] | None, Option("-m", "--measure", help="A measure; repeatable.")]
-Groups = Annotated[Path | None, Option(help="A file of run tag, group, and pooled or new, separated by tabs.")]
-PoolDepth = Annotated[int | None, Option(min=1, help="The pool depth.")]
-CardFile = Annotated[Path | None, Option("--card", help="The card of a published collection.")]
-PoolName = Annotated[str, Option("--pool", help="A pool [default: the latest].")]
 ThresholdValues = Annotated[
     list[str] | None,
     Option("--threshold", help="Set a threshold for this call, as NAME=NUMBER; repeatable. See --thresholds."),
 ]
-Layers = Annotated[list[str] | None, Option("--layer", help="A layer of judgments; repeatable.")]
 ClosureWord = Annotated[
     Literal["at-k", "list", "open"],
     Option(
@@ -56,14 +46,13 @@ Describe = Annotated[bool, Option("--describe", help="Describe every run in sent
 
 def reuse(
     runs: Runs = None,
-    qrels: QrelsWord = None,
-    skip_bad: SkipBad = False,
-    measure: Measures = None,
-    groups: Groups = None,
-    pool_depth: PoolDepth = None,
-    card: CardFile = None,
-    pool: PoolName = "",
-    layer: Layers = None,
+    qrels: console.QrelsWord = None,
+    skip_bad: console.SkipBad = False,
+    measure: console.Measures = None,
+    groups: console.Groups = None,
+    pool_depth: console.PoolDepth = None,
+    pool: console.Pool = "",
+    layer: console.Layers = None,
     closure: ClosureWord = "at-k",
     further: Further = 0,
     threshold: ThresholdValues = None,
@@ -73,15 +62,16 @@ def reuse(
     table: OneTable = None,
     write_card: WriteCard = None,
     plot: Plot = None,
-    collection: Collection = COLLECTION,
-    format: Format = "table",
+    collection: console.Collection = COLLECTION,
+    format: console.Format = "table",
     by_topic: ByTopic = False,
     estimates: Estimates = False,
+    card: console.Card = None,
 ) -> None:
     """Show whether the pool is fair to non-contributing runs, and how reliable the score of each run is."""
     values = _threshold_values(threshold or ())
-    told: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "card": card, "pool": pool}
-    with console.opened(collection, qrels=qrels, runs=runs, skip_bad=skip_bad, **told) as files:
+    described: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "pool": pool}
+    with console.opened(collection, qrels=qrels, runs=runs, skip_bad=skip_bad, **described) as files:
         store = files.store
         if keep and store is None:
             raise typer.BadParameter("--keep needs a collection")
@@ -107,7 +97,7 @@ def reuse(
             console.put(f"{sentence}\n")
     if write_card is not None:
         found.write_card(write_card)
-        console.say(f"wrote the card to {write_card}; use it with cranfield evaluate --card {write_card}")
+        console.say(f"wrote the card to {write_card}; use it with cranfield evaluate --pool {write_card}")
     for path in found.draw(plot) if plot is not None else ():
         console.say(f"plotted {path}")
 

@@ -6,8 +6,8 @@ import typer
 from typer import Argument, Option
 
 from cranfield.cli import console
-from cranfield.cli.console import COLLECTION, Collection, Format, removed
-from cranfield.cli.reuse import CardFile, ClosureWord, Groups, Layers, Measures, PoolDepth, PoolName, QrelsWord
+from cranfield.cli.console import COLLECTION, removed
+from cranfield.cli.reuse import ClosureWord
 
 RunWord = Annotated[str, Argument(help="A run file, or the name of a stored run.")]
 OtherWord = Annotated[
@@ -26,25 +26,25 @@ Until = Annotated[
 def settle(
     run: RunWord,
     other: OtherWord = None,
-    qrels: QrelsWord = None,
-    measure: Measures = None,
-    groups: Groups = None,
-    pool_depth: PoolDepth = None,
-    card: CardFile = None,
-    pool: PoolName = "",
-    layer: Layers = None,
+    qrels: console.QrelsWord = None,
+    measure: console.Measures = None,
+    groups: console.Groups = None,
+    pool_depth: console.PoolDepth = None,
+    pool: console.Pool = "",
+    layer: console.Layers = None,
     closure: ClosureWord = "at-k",
     until: Until = "certain",
     everything: All = False,
     queue: QueueName = "",
     into: Layer = "main",
-    collection: Collection = COLLECTION,
-    format: Format = "table",
+    collection: console.Collection = COLLECTION,
+    format: console.Format = "table",
     to_safe: ToSafe = False,
+    card: console.Card = None,
 ) -> None:
     """List the documents to judge to decide between two runs, or to narrow the interval of one run's score."""
     words = (run,) if other is None else (run, other)
-    told: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "card": card, "pool": pool}
+    told: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "pool": pool}
     with console.opened(collection, qrels=qrels, runs=words, **told) as files:
         if queue and files.store is None:
             raise typer.BadParameter("--queue needs a collection")

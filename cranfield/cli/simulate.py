@@ -9,9 +9,9 @@ from typer import Option
 from cranfield.base.errors import UsageError
 from cranfield.base.registry import deferred
 from cranfield.cli import console
-from cranfield.cli.console import COLLECTION, Collection, Format, removed
+from cranfield.cli.console import COLLECTION, removed
 from cranfield.cli.pool import Seconds
-from cranfield.cli.reuse import Layers, Measures, PoolDepth, QrelsWord, Runs, SkipBad
+from cranfield.cli.reuse import Runs
 
 with deferred:
     from cranfield.report import figures
@@ -56,21 +56,21 @@ def simulate(
     runs: Runs = None,
     plan: Plans = None,
     budgets: Budgets = "",
-    qrels: QrelsWord = None,
-    skip_bad: SkipBad = False,
-    measure: Measures = None,
+    qrels: console.QrelsWord = None,
+    skip_bad: console.SkipBad = False,
+    measure: console.Measures = None,
     groups: Groups = None,
     outsiders: Outsiders = False,
     difference: Wanted = None,
     forecast: ToDepth = None,
-    pool_depth: PoolDepth = None,
+    pool_depth: console.PoolDepth = None,
     relevant_from: RelevantFrom = None,
     seconds_per_document: Seconds = None,
     seed: Seed = 0,
     plot: Plot = None,
-    layer: Layers = None,
-    collection: Collection = COLLECTION,
-    format: Format = "table",
+    layer: console.Layers = None,
+    collection: console.Collection = COLLECTION,
+    format: console.Format = "table",
     power: Power = None,
 ) -> None:
     """Replay pooling plans against known judgments: cost, relevant documents found, and effect on the ranking."""

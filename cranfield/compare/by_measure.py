@@ -1,4 +1,4 @@
-"""Runs compared under each measure: the options, what was found, what limits the test, and what topics can show."""
+"""Runs compared under each measure: the options, the results, the limits of the test, what the topics can detect."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ with deferred:
     import scipy.optimize as optimize
     import scipy.special as special
 
-# How runs are compared: what a user may ask for, checked, and by the names that things are registered with.
+# How runs are compared: the options, checked, under their registered names.
 
 BESIDE_TUKEY = "t"
-"""The test of single pairs whose p stands beside that of Tukey's test over all runs."""
+"""The test of single pairs whose p is shown beside that of Tukey's test over all runs."""
 
 LEAST_DRAWS = 100
 
@@ -138,7 +138,7 @@ class Options:
     def with_names(self, words: Sequence[object], names: Sequence[str]) -> Options:
         """The same with runs by their names, where baselines and seeds are given as the files that were typed.
 
-        `words` are the runs as they were asked for, `names` what they are called, in the same order. A file may be
+        `words` are the requested runs, `names` what they are called, in the same order. A file may be
         typed in two ways, `b.run` and `./b.run`.
         """
         typed = {word: name for word, name in zip(words, names, strict=True) if isinstance(word, str)}
@@ -169,7 +169,7 @@ class Options:
 
 
 def _check_number(name: str, value: object, highest: float) -> None:
-    """Refuse what is no number from 0 up; where there is a highest one, both ends are no sense either."""
+    """Refuse a number below 0; where there is a highest value, both ends are excluded."""
     number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else nan
     if not (0 < number < highest if isfinite(highest) else 0 <= number < inf):
         wanted = f"a number between 0 and {highest:g}" if isfinite(highest) else "a number of at least 0"
@@ -190,7 +190,7 @@ def parse_systems(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
     return systems
 
 
-# What topics can show: discriminative power, topics needed, the smallest difference that would be found.
+# What a topic set can detect: discriminative power, topics needed, the smallest detectable difference.
 
 MOST_TOPICS = 10**9
 
@@ -383,9 +383,9 @@ class MeasureComparison:
         return ", ".join(word for word in words if word)
 
     def _forecast(self) -> tuple[float | str, int | str | None]:
-        """The true difference that these topics would show, and how many topics the wanted one needs.
+        """The detectable true difference, and the number of topics that `difference` needs.
 
-        A sentence stands for what cannot be said. The second is None where no difference is wanted.
+        A sentence says why one of them is unknown. The second is None where no difference is requested.
         """
         chance = {"deviation": self.deviation, "power": self.options.power, "alpha": self.options.alpha}
         unknown = "" if self.deviation > _NOISE else "no difference varies between topics"
@@ -416,7 +416,7 @@ class MeasureComparison:
         return detectable, needed
 
     def power_record(self) -> dict[str, float | int | None]:
-        """What the topics tell apart and would find, as data; None where it cannot be said."""
+        """Discriminative power, the detectable difference and the topics needed, as data; None where unknown."""
         detectable, needed = self._forecast()
         is_possible = not isinstance(detectable, str) and detectable <= self.largest
         record: dict[str, Any] = {
@@ -428,7 +428,7 @@ class MeasureComparison:
         return record
 
     def power_notes(self) -> list[str]:
-        """Say what the topics tell apart, what they would find, and what a wanted difference needs."""
+        """Discriminative power, the detectable difference, and the topics that `difference` needs, in sentences."""
         power, chance = self.power, f"with {self.options.power:.0%} power (paired t)"
         detectable, needed = self._forecast()
         smallest = f"; smallest significant difference {power.smallest_difference:.4f}" if power.significant else ""
@@ -451,7 +451,7 @@ def _title(test: str) -> str:
 
 
 def all_notes(compared: Sequence[MeasureComparison], *, by_topic: bool = False) -> list[str]:
-    """What is said of comparisons, each sentence once; topic by topic there are no intervals to speak of."""
+    """The notes on comparisons, each once; by topic there are no intervals to comment on."""
     notes = (
         note for one in compared for note in (*one.notes, *one.pair_notes, *(() if by_topic else one.interval_notes))
     )
@@ -534,7 +534,7 @@ def _comparable(measure: AnyMeasure, values: Values) -> tuple[dict[str, Any], Va
 
 
 def _notes_on(results: Sequence[PairResult], options: Options, draws: int) -> tuple[list[str], list[str]]:
-    """Say where the test could find nothing or is not defined, and how far intervals on few topics can be trusted."""
+    """Where the test has no power or is undefined, and how far intervals on few topics can be trusted."""
     topics = results[0].topics
     if topics == 1:
         return [ONE_TOPIC], []
@@ -551,7 +551,7 @@ def _notes_on(results: Sequence[PairResult], options: Options, draws: int) -> tu
 
 
 def _why_nothing_can_be_significant(results: Sequence[PairResult], options: Options, draws: int) -> list[str]:
-    """Say why no pair at all can be significant, where that is so, and what would help."""
+    """Why no pair at all can be significant, where that is so, and what would help."""
     pairs, topics, alpha, is_tukey = len(results), results[0].topics, options.alpha, options.test == TUKEY
     # By how much the correction raises the smallest p of so many pairs at the least, where all have it.
     tiny = 2.0**-40

@@ -53,7 +53,7 @@ TITLES = {
     "none": "not corrected",
     "tukey": "",
 }
-"""What stands below a table; a stranger's correction goes by its name."""
+"""What a note below a table calls it; a third-party correction goes by its name."""
 
 
 @corrections.register("none")
@@ -107,7 +107,7 @@ def _checked(p: ArrayLike) -> Values:
     return values
 
 
-# Scores of several systems on the same topics, and which of them meet.
+# Scores of several systems on the same topics, and the pairs that are compared.
 
 Indices = NDArray[np.intp]
 
@@ -140,7 +140,7 @@ def paired_scores(labels: Sequence[str], values: ArrayLike, *, systems: Sequence
 
     With `systems`, one name per row, rows of the same system are its seeds: they become one entry that carries the
     name of the system, stands where its first row stood, and has the mean over seeds on each topic. Testing the seeds
-    as if they were more topics would count each topic several times. Labels are told apart, NaN is an error.
+    as if they were more topics would count each topic several times. Labels must be distinct, NaN is an error.
     """
     matrix = as_scores(values)
     names = list(labels if systems is None else systems)
@@ -161,7 +161,7 @@ def paired_scores(labels: Sequence[str], values: ArrayLike, *, systems: Sequence
 
 
 def pairs(entries: int, *, baselines: Sequence[int] | None = None) -> tuple[Indices, Indices]:
-    """The rows that meet, as (row, other row), each pair once.
+    """The pairs of rows that are compared, as (row, other row), each once.
 
     Without baselines all pairs, the earlier row first. With baselines each row against each baseline, the baseline as
     the other one; two baselines meet once, the earlier as the baseline, since a pair that is tested twice would be
@@ -270,7 +270,7 @@ class PairResult:
         return self.adjusted_p, self.p, 0.0 if math.isnan(size) else -size
 
     def other(self, entry: str) -> str:
-        """Whom an entry stands against."""
+        """The other entry of the pair."""
         return self.b if self.a == entry else self.a
 
 
@@ -287,7 +287,7 @@ def compare_all(
     """Compare all pairs, or every system with each baseline; see `pairs` for which and in what order.
 
     `correction` sees the p-values of exactly these pairs. With `tukey` the corrected p is that of Tukey's test over
-    all systems, also where only pairs with a baseline are asked for; `p` is that of `test` on the pair alone, and can
+    all systems, also where only pairs with a baseline are requested; `p` is that of `test` on the pair alone, and can
     exceed the corrected one where its differences vary much more than others'. `draws` is for the intervals; a test
     that draws has its own (`partial(randomisation, draws=100_000)` can be given as `test`). Apart from the corrected
     p, a pair's result does not depend on which other pairs there are.
@@ -448,7 +448,7 @@ def beaten(results: Sequence[PairResult], *, alpha: float = 0.05) -> dict[str, t
 LetterTest = Literal["tukey", "t"]
 
 SAID = {"tukey": "Tukey's HSD by randomisation", "t": "paired t, Holm"}
-"""What a table says of each test."""
+"""What a note below a table calls each test."""
 
 
 def letters_of_scores(

@@ -129,7 +129,7 @@ class Differences:
     def result(
         self, statistic: Values, p: Values, *, exact: Flags | None = None, degenerate: Flags | None = None
     ) -> TestResult:
-        """A test's outcome in the shape the caller asked in."""
+        """The outcome of a test, in the shape of its input."""
         none = np.zeros(len(self.values), dtype=bool)
         return TestResult(
             statistic=np.reshape(np.asarray(statistic, dtype=np.float64), self.shape),
@@ -184,7 +184,7 @@ PLENTY = 20
 """How many times the draws that are just enough are drawn where nobody says how many."""
 
 MOST_WORK = 2**28
-"""Pairs times draws that a test may take unasked: some seconds."""
+"""The default limit of pairs times draws: some seconds."""
 
 
 def seeded(seed: int) -> np.random.Generator:
@@ -390,7 +390,7 @@ LARGEST_ENUMERATION = 24
 
 
 def exact_p(differences: Values, *, noise: float) -> float | None:
-    """Give P(|Σ ±d| ≥ |Σ d|) over all signs, or None where that would be too much work.
+    """P(|Σ ±d| ≥ |Σ d|) over all signs, or None where that would be too much work.
 
     Zero differences do not matter, since their sign changes nothing. Sums nearer than n · noise are equal.
     """
@@ -416,7 +416,7 @@ def exact_p(differences: Values, *, noise: float) -> float | None:
 
 
 def two_sided_tail(weights: Counts, observed: int) -> float:
-    """Give P(|Σ ±w| ≥ observed) for positive integer weights, by adding one coin after the other.
+    """P(|Σ ±w| ≥ observed) for positive integer weights, by convolution of one weight after the other.
 
     With U the sum of the weights whose coin says plus, Σ ±w = 2U − Σw, so the distribution of U is enough.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
@@ -87,10 +87,11 @@ class TopicCounts:
 class Alignment:
     """All runs held against the qrels. The cell of run r and topic t is number r * (number of topics) + t.
 
-    `present` tells which runs answered which topics and `scored` which cells go into a mean, both as runs by topics.
-    `tied` says of each row of the lists whether it has the same score as the row above, in the same list, and
-    `qrels_row` which row of the qrels it is, -1 for none; None where it was not asked for. `pair_keys` are 64-bit
-    numbers for the pair of topic and document of each row, the same in all runs; None where not all runs have them.
+    `shape` is the number of runs and of topics. `present` tells which runs answered which topics and `scored` which
+    cells go into a mean, both as runs by topics. `tied` says of each row of the lists whether it has the score of the
+    row above, in the same list, and `qrels_row` which row of the qrels it is, -1 for none; None where it was not
+    requested. `pair_keys` are 64-bit numbers for the pair of topic and document of each row, the same in all runs;
+    None where not all runs have them.
     """
 
     run_names: tuple[str, ...]
@@ -105,10 +106,10 @@ class Alignment:
     qrels_row: Codes | None = None
     pair_keys: Keys | None = None
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Runs by topics."""
-        return len(self.run_names), len(self.topic_ids)
+    shape: tuple[int, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", (len(self.run_names), len(self.topic_ids)))
 
     def counts(self, *, rel: int = 1) -> tuple[TopicCounts, ...]:
         """The topic counts of each run."""

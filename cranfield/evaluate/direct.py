@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -167,8 +166,6 @@ def ids_at(letters: Letters, starts: Places, lengths: Places) -> Ids:
 
 # Where in the qrels a pair of topic and document stands, for whole columns of pairs at once.
 
-Value = TypeVar("Value", np.int32, np.int64, np.uint64)
-
 NONE = -1
 
 
@@ -194,14 +191,8 @@ class JudgedPairs:
 
     def rows(self, asked: Pairs) -> Codes:
         """The row of the qrels that each pair is, -1 where they lack it."""
-
-        def differ(rows: Codes, places: Places) -> Mask:
-            other = _at(self.pairs.marks, rows) != _at(asked.marks, places)
-            for mine, others in zip(self.pairs.words, asked.words, strict=False):  # no id of equal length has more
-                other |= _at(mine, rows) != _at(others, places)
-            return np.asarray(other)
-
-        return self.table.places(asked.keys, differ)
+        words = zip(self.pairs.words, asked.words, strict=False)  # no id of equal length has more
+        return self.table.places(asked.keys, [(self.pairs.marks, asked.marks), *words])
 
 
 def pairs_of(topic_names: list[str], codes: Codes, counts: Places, documents: Ids) -> Pairs:
@@ -226,11 +217,6 @@ def judged_pairs(qrels: Qrels) -> JudgedPairs | None:
     codes = np.arange(len(qrels.topic_ids), dtype=np.int32)
     pairs = pairs_of(qrels.topics, codes, np.diff(qrels.offsets), documents.take(qrels.documents))
     return JudgedPairs({topic: place for place, topic in enumerate(qrels.topics)}, pairs, KeyTable.of(pairs.keys))
-
-
-def _at(values: NDArray[Value], places: Places | Codes) -> NDArray[Value]:
-    """Values at places that are all there: numpy need not look for that, and is much faster."""
-    return values.take(places, mode="clip")
 
 
 _TOPIC, _DOCUMENT, _SCORE, _TAG = 0, 2, 4, 5

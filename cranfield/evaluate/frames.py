@@ -1,6 +1,6 @@
 """Qrels, runs and groups given from Python: pandas frames, or mappings of topic -> document -> number.
 
-They are checked as files are, and everything that is wrong is told at once. Rows count from 1. Ids are text; whole
+They are checked as files are, and all errors are reported together. Rows count from 1. Ids are text; whole
 numbers become their decimal digits, and anything else is refused: 7.0 is no topic. The columns of a frame may have
 any of the names that files may give them.
 """
@@ -154,7 +154,7 @@ def groups_given(value: object) -> tuple[Member, ...]:
     """The runs with their groups.
 
     A file has run tag, group and `pooled` or `new` on each line; a frame has the columns run, group and, where some
-    runs are new, role; a mapping of run -> group names the runs that were pooled. Everything wrong is told at once.
+    runs are new, role; a mapping of run -> group names the runs that were pooled. All errors are reported together.
     """
     if is_path(value):
         return read_groups(Source(Path(value)))
@@ -220,7 +220,7 @@ class _Good:
         self._place = place
 
     def ids(self, values: Sequence[object]) -> pa.Array:
-        """Ids as text; what is no id becomes a question mark, and is told."""
+        """Ids as text; what is not an id becomes a question mark and is reported."""
         whole = _whole_column(values)
         if whole is not None:
             return whole

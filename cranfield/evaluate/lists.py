@@ -284,7 +284,7 @@ class Lists:
         return self.with_rows(rank < depth, running_sum(length))
 
     def chosen(self, cells: Counts) -> Lists:
-        """Some of the lists, in the order asked for."""
+        """Some of the lists, in the given order."""
         length = self.length[cells]
         offsets = running_sum(length)
         places = np.repeat(self.offsets[cells] - offsets[:-1], length) + np.arange(int(offsets[-1]))

@@ -30,7 +30,7 @@ from cranfield.runs.columns import Codes, Mask
 from cranfield.runs.run import Run
 
 ALL = "all"
-"""What stands for the topic in the rows of a summary."""
+"""The topic of a summary row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class Scores:
         return chosen
 
     def rows(self, *, by_topic: bool = False) -> Iterator[tuple[str, str, str, float]]:
-        """Give (run, topic, measure, value), topics before their summary, whose topic is `all`."""
+        """Rows of (run, topic, measure, value), topics before their summary, whose topic is `all`."""
         for number, run in enumerate(self.run_names):
             for place, measure in enumerate(self.measures):
                 if by_topic:

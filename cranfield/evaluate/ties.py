@@ -89,7 +89,7 @@ class TiedLists:
 
 
 TOLD_FROM = 0.005
-"""How far ties must be able to move a summary before it is told."""
+"""Ties that move a summary by less than this are not reported."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as csv
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.files import Source
@@ -29,7 +30,6 @@ except ImportError:  # a version that keeps them elsewhere
 
 with deferred:
     import pyarrow.compute as pc
-    import pyarrow.csv as csv
 
 Codes = NDArray[np.int32]
 Places = NDArray[np.int64]
@@ -230,16 +230,20 @@ class KeyTable:
         head[slots[first]] = order[first]
         return KeyTable(keys, head, following)
 
-    def places(self, asked: Keys, differ: Callable[[Codes, Places], Mask] | None = None) -> Codes:
-        """The place of each key, -1 where it is not known. `differ` compares what keys stand for, more closely."""
-        found = self.head.take(_slots(asked, len(self.head)), mode="clip")  # nothing to check: much faster
+    def places(self, asked: Keys, columns: Sequence[tuple[NDArray[Any], NDArray[Any]]] = ()) -> Codes:
+        """The place of each key, -1 where it is not known.
+
+        Keys that are equal may stand for different things: `columns`, of the known ones and of those asked for,
+        are then compared instead. All places are there, and with `clip` numpy does not check that: much faster.
+        """
+        columns = columns or [(self.keys, asked)]
+        found = self.head.take(_slots(asked, len(self.head)), mode="clip")
         rows = np.flatnonzero(found >= 0)
         while len(rows):
             here = found.take(rows, mode="clip")
-            if differ is None:
-                other = self.keys.take(here, mode="clip") != asked.take(rows, mode="clip")
-            else:
-                other = differ(here, rows)
+            other = np.zeros(len(rows), dtype=bool)
+            for known, wanted in columns:
+                other |= known.take(here, mode="clip") != wanted.take(rows, mode="clip")
             going_on = self.following[here[other]]
             rows = rows[other]
             found[rows] = going_on

@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cranfield.base.errors import UsageError
 from cranfield.base.files import Progress
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Column, Number, Result, Table, Value, table_of, with_best
+from cranfield.base.tables import Column, Number, Result, Shown, Surface, Table, Value, table_of, with_best
 from cranfield.base.text import counted, few
 from cranfield.compare.by_measure import MeasureComparison, Options, all_notes, compare_scores
 from cranfield.compare.comparison import TUKEY, PairResult
@@ -46,7 +46,7 @@ MOST_PAIRS = 300
 
 PAIRS_SHOWN = 40
 AGAINST_BASELINES = 60
-"""Up to so many pairs with a baseline are all shown: each of them was asked for."""
+"""Up to so many pairs with a baseline are all shown: each of them was requested."""
 
 NAMES_SHOWN = 5
 
@@ -63,8 +63,7 @@ def compare_runs(
 ) -> Comparison:
     """Score runs, compare them under each measure, and say what may be claimed while documents are unjudged.
 
-    Baselines and seeds may be named by the files that were asked for, or by the tags in them. By topic nothing is
-    claimed.
+    Baselines and seeds may be named by file or by tag. By topic nothing is claimed.
     """
     if len(request.runs) < 2:
         raise UsageError("compare needs at least two runs")
@@ -151,8 +150,6 @@ _PAIR = (
 )
 """The columns of a pair, in the order of the fields of its result."""
 
-Carried = Literal["nothing", "qrels", "everything"]
-
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Result):
@@ -164,6 +161,12 @@ class Comparison(Result):
     claims: Claims | None = None
     verdicts: Verdicts | None = None
     notes: Sequence[str] = ()
+    wide = True
+
+    def on(self, surface: Surface) -> Shown:
+        """The comparison; where the table carries the qrels they are not named beside it."""
+        tables = [self.table()] if surface == "data" else self.tables(surface)
+        return Shown(self.notes, tables, self.remarks_on(with_qrels=surface != "pipe", prefix="note: "))
 
     def remarks_on(self, *, with_qrels: bool = True, prefix: str = "") -> list[str]:
         """Say what stands behind the scores, what limits tests and intervals, and what the topics could show."""
@@ -231,16 +234,16 @@ class Comparison(Result):
         worst = worst_of(verdicts[one.title, run] for run in seeds if (one.title, run) in verdicts)
         return "" if worst is None else worst.short
 
-    def tables(self, carried: Carried = "nothing") -> Iterator[Table]:
+    def tables(self, surface: Surface = "terminal") -> Iterator[Table]:
         """How the runs stand and their pairs, or the pairs topic by topic.
 
         A table carries what stands behind it where it goes without the sentences that a terminal has beside it: the
-        qrels into a file, everything where it is pasted into a text.
+        qrels through a pipe, everything into a document.
         """
-        made, alone = made_with(self.evaluation.scores), carried == "everything"
+        made, alone = made_with(self.evaluation.scores), surface == "document"
         for one in self.compared:
             listed = shown_pairs(one)
-            behind = [*self.evaluation.notes, *one.notes] if alone else [made] if carried == "qrels" else []
+            behind = [*self.evaluation.notes, *one.notes] if alone else [made] if surface == "pipe" else []
             if self.by_topic:
                 yield self._topics_table(one, listed, behind)
                 continue

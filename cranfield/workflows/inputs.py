@@ -1,15 +1,14 @@
-"""Which qrels and runs are meant, and what can be asked of them, in one way for both fronts.
+"""Qrels and runs, and what can be done with them: the API under the command line and Python.
 
-`Inputs` are the words of a command line; `Files` and `Collection`, for Python users, are made of it. What is read and
-aligned is kept for the next question about it. `import cranfield` brings this module along, so nothing heavy is
-imported here before something is asked.
+`Inputs` serves the command line; `Files` and `Collection`, for Python users, are built on it. Alignments are cached
+between calls. Every command imports this module, so heavy modules are deferred here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
@@ -28,6 +27,7 @@ with deferred:
     from cranfield.runs import reading as runs_reading
     from cranfield.store import releases
     from cranfield.store import runs as stored_runs
+    from cranfield.store import store as stores
     from cranfield.workflows import compare as comparing
     from cranfield.workflows import qrels as qrels_workflow
     from cranfield.workflows import reading, status
@@ -35,6 +35,7 @@ with deferred:
     from cranfield.workflows import simulate as simulating
     from cranfield.workflows.evaluate import evaluate as evaluation
     from cranfield.workflows.evaluate import explain as explaining
+    from cranfield.workflows.evaluate import verdicts as with_verdicts
     from cranfield.workflows.reuse import field as fields
     from cranfield.workflows.reuse import reuse as reusing
 
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     """The qrels and the runs of a request."""
 
 Watch = Callable[[], AbstractContextManager[Progress]]
-"""Gives something to report to while work goes on."""
+"""Opens a progress bar, or nothing that shows."""
 
 CHOICES: Mapping[str, tuple[object, ...]] = {
     "like": (None, "9", "10"),
@@ -64,24 +65,38 @@ CHOICES: Mapping[str, tuple[object, ...]] = {
     "until": ("certain", "likely"),
 }
 NAMES_SHOWN = 12
-"""How many runs are named where what is open is shown."""
+"""How many runs a summary of the inputs names."""
 
 Made = TypeVar("Made")
 
 
-class Inputs:
-    """Runs and qrels (as judged now, a release, or others), and what is made of them.
+@dataclass(frozen=True, kw_only=True)
+class PoolOptions:
+    """What users say about the pool.
 
-    `layers` are those whose judgments count. `once` says that nothing is asked twice, as on the command line, so that
-    nothing need be kept, and files are read with all else. `warn` takes what should be known about the qrels. With
-    `skip_bad` run files that have errors are left out, and the notes of each result name them.
+    `groups` says which runs contributed, as a file or as it is; `depth` is the pool depth; `card` is what a published
+    collection says of itself; `pool` names one of several pools of a collection.
+    """
+
+    groups: Path | Sequence[runs_reading.Member] | None = None
+    depth: int | None = None
+    card: Path | None = None
+    pool: str = ""
+
+
+class Inputs:
+    """Runs and qrels (the current judgments, a release, or a file), and the results made of them.
+
+    `layers` are those whose judgments count. With `once`, as on the command line, nothing is cached, and names are
+    resolved while files are read. `warn` receives warnings about the qrels. With `skip_bad` run files that have
+    errors are left out, and the notes of each result name them.
     """
 
     def __init__(
         self,
         store: Store | None,
         qrels: str | Path | Qrels | None,
-        pool: fields.PoolOptions,
+        pool: PoolOptions,
         progress: Watch,
         *,
         layers: Sequence[str] = (),
@@ -122,6 +137,9 @@ class Inputs:
         request = self.request(measures, runs, topics=topics, clusters=clusters, **options)
         with self.progress() as progress:
             result = self.evaluated(request, verdicts=verdicts, progress=progress)
+        first = result.scores.measures[0]
+        if best_first and not first.quality:
+            raise UsageError(f"--best-first: a higher {first} does not indicate a better run")
         return replace(result, by_topic=by_topic, best_first=best_first)
 
     def compare(
@@ -283,7 +301,7 @@ class Inputs:
         return reading.read_qrels(self.given_qrels)
 
     def facts(self) -> dict[str, Value]:
-        """What is in the collection."""
+        """A summary of the collection."""
         known = status.status(self.collection("this"))
         counts = known.counts
         judged = f"{counts.judged:,} of {counts.pooled:,} pooled" if counts.pooled else f"{counts.judged:,}"
@@ -314,7 +332,7 @@ class Inputs:
         clusters: Clusters = None,
         **options: Any,
     ) -> reading.Request:
-        """What is asked for, with the qrels and runs put in (all runs for None); unknown words are refused.
+        """The request, with its qrels and runs (all runs for None); an unknown choice of an option is refused.
 
         `with_ids` where documents are needed by name.
         """
@@ -343,9 +361,12 @@ class Inputs:
         self, request: reading.Request, *, verdicts: bool, progress: Progress = silent
     ) -> evaluation.Evaluation:
         """Score, with verdicts or without."""
-        read, field = partial(self.read, request, progress), partial(self.field, request, progress)
-        given: Any = {"read": read, "field": field if verdicts else None}
-        return evaluation.evaluate(request, store=self.store, progress=progress, **given)
+        if verdicts:
+            field = partial(self.field, request, progress)
+            return with_verdicts.evaluate_with_verdicts(request, field, store=self.store, progress=progress)
+        return evaluation.evaluate(
+            request, store=self.store, progress=progress, read=partial(self.read, request, progress)
+        )
 
     def read(self, request: reading.Request, progress: Progress = silent) -> reading.Read:
         """Read and align runs; what was last read of them, for scores or for verdicts, is kept."""
@@ -380,7 +401,7 @@ class Inputs:
     def find(
         self, names: Sequence[str] | None, words: Sequence[str], like: As, *, with_ids: bool, progress: Progress
     ) -> Found:
-        """The qrels, and the runs with these names, or all; how much is read of them depends on what is asked."""
+        """The qrels, and the runs with these names, or all."""
         known = self.names()
         if self.once:
             runs = tuple(names or known)
@@ -393,7 +414,7 @@ class Inputs:
         return self._qrels(), known if names is None else tuple(map(str, names))
 
     def _qrels(self) -> Path | Qrels:
-        """The qrels that are meant; what is judged now is looked up anew each time, a file is read later."""
+        """The qrels: the current judgments are looked up anew each time, a file is read later."""
         word, store = self.given_qrels, self.store
         if word is not None and not isinstance(word, str):
             return word
@@ -415,14 +436,14 @@ class Inputs:
         return qrels
 
     def with_others(self, request: reading.Request) -> reading.Request:
-        """Add the runs that are at hand and not asked for; a collection itself knows who fed its pool."""
+        """Add the other open runs, which may have contributed; a collection itself knows its contributing runs."""
         return request
 
     def _keyed(self, request: reading.Request) -> tuple[reading.Request, Hashable]:
-        """Read a file of qrels, and give what makes an alignment or a field of runs what it is.
+        """The request with its qrels read, and the cache key of its alignment.
 
-        That is None where it is not known before files are read: runs or topics that are files, and qrels that cannot
-        be read, which are refused together with all else.
+        The key is None where it is not known before files are read: runs or topics that are files, and qrels that
+        cannot be read, which are reported with all other errors.
         """
         if isinstance(request.qrels, Path):
             try:
@@ -445,15 +466,20 @@ class Inputs:
         return request, (qrels.content_hash, strata, runs, len(request.runs), request.topics, request.like, state)
 
     def _remembered(self, what: str, key: Hashable, make: Callable[[], Made]) -> Made:
-        """What was last made, where it has this key, else make it anew; with None for a key nothing is kept.
+        """The cached value if it has this key, else a new one; with None for a key nothing is cached.
 
-        The key is of contents, so that what is kept can never be stale. Only the last one is kept: it is large.
+        The key is of contents, so that the cache can never be stale. Only the last value is kept: it is large.
         """
         if key is None:
             return make()
         if self._kept.get(what, (None,))[0] != key:
             self._kept[what] = key, make()
         return cast("Made", self._kept[what][1])
+
+
+def open_store(path: Path, waiting: Callable[[float], None]) -> Store:
+    """Open the file of a collection; `waiting` is told for how long another process has kept it locked."""
+    return stores.open_store(path, waiting=waiting)
 
 
 def words_of(words: str | Sequence[str]) -> tuple[str, ...]:
@@ -466,7 +492,7 @@ def words_of(words: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def refuse_unknown(options: Mapping[str, object]) -> None:
-    """Refuse a word that no option knows: a misspelt one must not be taken for the usual case."""
+    """Refuse an unknown choice: a misspelt one must not be taken for the default."""
     for name, value in options.items():
         if name in CHOICES and value not in CHOICES[name]:
             known = ", ".join(repr(choice) for choice in CHOICES[name])
@@ -474,7 +500,7 @@ def refuse_unknown(options: Mapping[str, object]) -> None:
 
 
 def called(qrels: str | Path | Qrels) -> str:
-    """Qrels as they are named where what is open is shown."""
+    """The name of qrels in a summary of the inputs."""
     return str(qrels) if isinstance(qrels, str | Path) else f"{len(qrels):,} rows, given"
 
 

@@ -1,6 +1,6 @@
-"""What an evaluation is asked for, and how it is read: qrels and runs, from files, a collection, or as they are.
+"""The request of an evaluation, and how it is read: qrels and runs from files, a collection, or Python.
 
-Whatever is wrong with any of the files is told at once.
+The errors of all files are reported together.
 """
 
 from __future__ import annotations
@@ -24,23 +24,18 @@ from cranfield.base.errors import (
     quoted,
 )
 from cranfield.base.files import Progress, Source, silent, workers
-from cranfield.base.registry import deferred
-from cranfield.base.text import counted
-from cranfield.evaluate import align
+from cranfield.base.records import BINARY, GradeScale
+from cranfield.evaluate import align, direct
 from cranfield.evaluate import measure as measuring
 from cranfield.evaluate.align import Alignment, AnyRun
+from cranfield.qrels import reading as qrels_reading
 from cranfield.qrels.qrels import Qrels
-from cranfield.runs import columns
+from cranfield.runs import check, columns
+from cranfield.runs import reading as runs_reading
 from cranfield.runs import run as runs_run
 from cranfield.runs.run import Run
 from cranfield.store import Store
 from cranfield.store import runs as stored_runs
-
-with deferred:
-    from cranfield.evaluate import direct
-    from cranfield.qrels import reading as qrels_reading
-    from cranfield.runs import check
-    from cranfield.runs import reading as runs_reading
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,9 +47,8 @@ Duplicates = Literal["plain", "novelty"]
 LetterTest = Literal["tukey", "t"]
 
 TOPIC_SETS = ("qrels", "common", "run")
-DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10", "RR")
 ALL = "all"
-"""What stands for the topic in rows that sum up all topics."""
+"""The topic of a summary row."""
 
 WORKERS = 2
 _NAMES_SHOWN = 5
@@ -65,7 +59,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What is to be evaluated: runs as stored names or files, against a file of qrels; both also as they are.
+    """What is to be evaluated: runs by stored names or files, against a file of qrels; either may be in memory.
 
     `like` asks for the order of equal scores and the rounding of recall levels of a version of trec_eval; without it
     scores are compared as doubles and recall levels are exact. `topics` is qrels, common, run, or a file of ids, or
@@ -76,7 +70,7 @@ class Request:
 
     qrels: Path | Qrels
     runs: tuple[str | AnyRun, ...]
-    measures: tuple[str, ...] = DEFAULT_MEASURES
+    measures: tuple[str, ...] = ("AP", "nDCG@10", "P@10", "RR")
     topics: str | tuple[str, ...] = "qrels"
     like: As | None = None
     ties: Ties = "trec"
@@ -107,11 +101,13 @@ def parse_measures(
 
     There a bare `AP` takes its threshold and a bare `nDCG` its gains, and their printed forms tell both.
     """
-    if store is None:
-        return measuring.parse_measures(texts, threshold=relevant_from or 1)
-    scale = store.scale()
-    threshold = relevant_from or scale.relevant_from
-    return measuring.parse_measures(texts, threshold=threshold, gains=scale.own_gains)
+    scale = scale_of(store)
+    return measuring.parse_measures(texts, threshold=relevant_from or scale.relevant_from, gains=scale.own_gains)
+
+
+def scale_of(store: Store | None) -> GradeScale:
+    """The grade scale of a collection; without one, grades from 1 on are relevant and are their own gains."""
+    return BINARY if store is None else store.scale()
 
 
 # The runs of a collection, as an evaluation needs them.
@@ -131,8 +127,8 @@ def stored_names(store: Store | None) -> tuple[StoredName, ...]:
 class StoredRuns:
     """The runs of a collection; their ids are read once, so that all runs share them.
 
-    Where `judged` gives qrels, a run is only held against these, and its ids and scores are not needed. They are
-    asked for when the first run is decoded: until then they may still be on their way.
+    Where `judged` gives qrels, a run is only matched against these, and its ids and scores are not decoded. It is
+    called when the first run is decoded: until then the qrels may still be being read in another thread.
     """
 
     def __init__(
@@ -155,9 +151,9 @@ class StoredRuns:
         return None if qrels is None else align.coded_pairs(qrels, *self._ids, keep_keys=self._keep_keys)
 
     def fetched(self, name: str) -> Callable[[], AnyRun]:
-        """Fetch one run; what is given decodes it, under the name it is stored by, with the ids of the collection."""
+        """Fetch the stored bytes of a run; the function that is returned decodes them, in any thread."""
         log.info("fetching the stored run %s", name)
-        _ = self._ids  # read here, since what is given may run in any thread
+        _ = self._ids  # read here: SQLite stays in this thread
         return partial(self._decoded, name, stored_runs.fetch(cast("Store", self._store), name))
 
     def _decoded(self, name: str, stored: stored_runs.StoredRanking) -> AnyRun:
@@ -187,14 +183,14 @@ class StoredRuns:
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """Qrels and runs, and both brought together."""
+    """Qrels and runs, and their alignment."""
 
     qrels: Qrels
     runs: list[AnyRun]
     aligned: Alignment
 
     def first(self, count: int) -> Read:
-        """What was read of the first runs only."""
+        """The same for the first runs only."""
         if count == len(self.runs):
             return self
         aligned, whole = self.aligned, self.aligned.lists
@@ -253,7 +249,7 @@ def read_with_subtopics(
 
 
 def without_pipes(request: Request) -> Request:
-    """The same request with everything read that comes through pipes: who reads twice would find nothing."""
+    """The same request with everything read that comes through pipes, which can be read only once."""
     piped = tuple(word for word in request.runs if _is_piped(word))
     topics = request.topic_set() if _is_piped(request.topics) else request.topics
     if not piped and not _is_piped(request.qrels):
@@ -267,7 +263,7 @@ def without_pipes(request: Request) -> Request:
 def without_bad(request: Request, store: Store | None, progress: Progress = silent) -> Request:
     """The same request without the run files that have errors, which its notes name; an error if none is left.
 
-    Every file is read for that, and once more by whoever evaluates it. What comes through a pipe can be read only
+    Every file is read for that, and again for the evaluation. What comes through a pipe can be read only
     once, and so stays as it was read. A file that is not there is left to be refused: its name is a wrong one.
     """
     problems: list[Problem] = []
@@ -294,12 +290,12 @@ def _is_file(word: object) -> bool:
 
 
 def _refused(problems: list[Problem], request: Request) -> ProblemsFound:
-    """Everything that is wrong with any of the files, and what can be done about it."""
+    """The error that lists the problems of all files, and what can be done about them."""
     bad = {problem.file: None for problem in problems if problem.file}
     files = {Source(Path(str(word))).name for word in request.runs if _is_file(word)}
-    asked = {str(word) for word in request.runs if not isinstance(word, StoredName)}
+    typed = {str(word) for word in request.runs if not isinstance(word, StoredName)}
     hint = ""
-    if bad and bad.keys() <= files and len(asked) - len(bad) > 1:  # enough is left to go on with
+    if bad and bad.keys() <= files and len(typed) - len(bad) > 1:  # enough is left to go on with
         named = [*map(quoted, bad)][:_NAMES_SHOWN]
         more = f" and {len(bad) - len(named)} more" if len(bad) > len(named) else ""
         hint = f"; --skip-bad goes on without {', '.join(named)}{more}"
@@ -413,7 +409,7 @@ def read_qrels(given: Path | Qrels) -> Qrels:
 
 
 def _collected(make: Callable[[], Made], problems: list[Problem]) -> Made | None:
-    """Make something; where something is wrong with a file, that is added to `problems`."""
+    """What `make` returns; None, with its problems added to `problems`, where a file has errors."""
     try:
         return make()
     except ProblemsFound as error:
@@ -424,9 +420,9 @@ def _collected(make: Callable[[], Made], problems: list[Problem]) -> Made | None
 
 
 def _named_apart(runs: list[AnyRun], words: Sequence[str | AnyRun]) -> list[AnyRun]:
-    """Runs with the same tag the names of their files, or their paths where those are the same too.
+    """Name runs with the same tag by their files, or by their paths where the file names are the same too.
 
-    A run that has no file, since it came through a pipe or was made in Python, is then called (given).
+    A run without a file, from a pipe or from Python, is then called (given).
     """
     tags = [run.tag for run in runs]
     paths = [word if isinstance(word, str) else word.tag for word in words]
@@ -448,12 +444,12 @@ def renamed(run: AnyRun, name: str) -> AnyRun:
 def align_runs(
     request: Request, qrels: Qrels, runs: Sequence[AnyRun], store: Store | None = None, *, keep_rows: bool = False
 ) -> Alignment:
-    """Align over the topics that are asked for; a run of another collection is refused.
+    """Align over the requested topics; a run of another collection is refused.
 
     The scale of the collection may go up to a grade that nobody has given yet.
     """
     topics = request.topic_set()
-    log.info("aligning %s with %s", counted(len(runs), "run"), counted(len(qrels), "judgment"))
+    log.info("aligning: runs %d, judgments %d", len(runs), len(qrels.grades))
     make = partial(align.align, qrels, runs, reference=request.like or "10")
     aligned = make(topics=topics, keep_rows=keep_rows)
     if ALL in aligned.topic_ids:

@@ -27,7 +27,6 @@ from cranfield.workflows.inputs import Inputs, refuse_unknown
 from cranfield.workflows.pool.show import ASSUMED_SECONDS, Speed, judging_speed
 from cranfield.workflows.reading import Request, read_in_full, without_pipes
 from cranfield.workflows.reuse.field import Field, Trusted, trusted
-from cranfield.workflows.reuse.reuse import account_of
 
 Documents = tuple["align.Alignment", "intervals.Identities"]
 """Aligned runs with the ids of their documents."""
@@ -352,7 +351,7 @@ def accounts(found: Trusted, *, store: Store | None) -> Iterator[str]:
 
     for run in range(field.asked):
         for trust in found.trusts:
-            told = account_of(found, trust, run)
+            told = found.account_of(trust, run)
             if trust.evidence[run].unjudged:
                 told = replace(told, **standing(trust, run))
             yield verdict.account(told)

@@ -90,7 +90,7 @@ def test_a_card_gives_a_verdict_where_the_runs_are_not_at_hand(folder: Path):
     ]
     (alone,) = table(
         call(
-            "evaluate", "r9.run", "--qrels", "qrels", "--card", "card.json", "-f", "csv", "-m", "P@3", folder=folder
+            "evaluate", "r9.run", "--qrels", "qrels", "--pool", "card.json", "-f", "csv", "-m", "P@3", folder=folder
         ).out
     )
     assert (alone["verdict"], float(alone["loss"])) == (with_runs["verdict"], pytest.approx(float(with_runs["loss"])))

@@ -236,7 +236,7 @@ def test_a_card_is_the_one_the_command_writes_and_stands_in_for_the_runs(pool: P
     call("reuse", *FILES, *POOL, "-m", "P@3", "--write-card", str(tmp_path / "theirs.json"), folder=pool)
     assert ours.read_text() == (tmp_path / "theirs.json").read_text()
     alone = cf.open_files(qrels=pool / "qrels", runs=pool / "r9.run", card=ours).evaluate("P@3")
-    words = ("evaluate", "r9.run", "--qrels", "qrels", "--card", str(ours), "-m", "P@3", "-f", "csv")
+    words = ("evaluate", "r9.run", "--qrels", "qrels", "--pool", str(ours), "-m", "P@3", "-f", "csv")
     same(alone, call(*words, folder=pool).out, without=("qrels", "reference", "topics"))
 
 

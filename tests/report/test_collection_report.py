@@ -295,7 +295,7 @@ def test_a_bundle_can_be_published_and_used(judged: Path, tmp_path: Path):
     }
     assert not any(name.encode() in path.read_bytes() for path in folder.iterdir() for name in ASSESSORS)
     run = Path(__file__).parents[2] / "collections" / "kitchen" / "runs" / "mortar-dense.run"
-    words = ["--qrels", folder / "qrels.txt", "--card", folder / "reuse-card.json", "-m", "nDCG@10", "-f", "csv"]
+    words = ["--qrels", folder / "qrels.txt", "--pool", folder / "reuse-card.json", "-m", "nDCG@10", "-f", "csv"]
     alone = rows(call("evaluate", *words, run).out)
     inside = rows(call("evaluate", "mortar-dense", "-m", "nDCG@10", "-f", "csv", "-C", copy).out)
     assert (alone[0]["value"], alone[0]["verdict"]) == (inside[0]["value"], inside[0]["verdict"])

@@ -49,7 +49,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class TrecOptions:
-    """What was asked for. `measures` are the names, `parameters` what followed their first point."""
+    """The parsed options. `measures` are the names, `parameters` the text after the first point of each."""
 
     version: Reference = "10"
     per_topic: bool = False

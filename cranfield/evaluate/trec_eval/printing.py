@@ -137,7 +137,7 @@ def _interpolated(wanted: Wanted, level: float) -> Values:
     return np.where((wanted.lists.length == 0) & (needed <= 0), np.nan, value)
 
 
-# Z-scores: values told as deviations from the mean of reference runs, in standard deviations.
+# Z-scores: deviations from the mean of reference runs, in standard deviations.
 
 MISSING = -1000000.0
 """What is printed where the reference has no mean for a measure and topic."""

@@ -12,28 +12,27 @@ import numpy as np
 from cranfield.base.errors import InputError, UsageError, quoted
 from cranfield.base.files import Progress, silent
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Column, Number, Result, Table, Value, printed, table_of, with_best
+from cranfield.base.tables import Column, Number, Result, Shown, Surface, Table, Value, printed, table_of, with_best
 from cranfield.base.text import counted, few
 from cranfield.evaluate import measure as measuring
 from cranfield.evaluate import scores as scoring
+from cranfield.evaluate import ties as tie_orders
 from cranfield.evaluate.align import AnyRun
 from cranfield.evaluate.scores import RankChange, Scores
 from cranfield.store import Store
 from cranfield.workflows import reading
 from cranfield.workflows.reading import ALL, LetterTest, Read, Request
-from cranfield.workflows.reuse.field import Field, Trusted
 
 with deferred:
     from cranfield.compare import comparison, differences
     from cranfield.evaluate import foreign as foreign_measures
-    from cranfield.evaluate import ties as tie_orders
     from cranfield.reuse import verdict as reuse_verdict
     from cranfield.workflows import corpus
-    from cranfield.workflows.evaluate import verdicts
 
 if TYPE_CHECKING:
     import pandas
 
+    from cranfield.workflows.reuse.field import Trusted
 
 SEED = 1
 """Where random orders of ties, and draws behind letters, begin: so that they come out the same every time."""
@@ -77,6 +76,7 @@ class Evaluation(Result):
     facts: tuple[str, ...] = ()
     by_topic: bool = False
     best_first: bool = False
+    wide = True
 
     @cached_property
     def notes(self) -> list[str]:  # type: ignore[override]
@@ -95,12 +95,19 @@ class Evaluation(Result):
         """What the marks behind scores mean, and what is wrong with the scores that have one."""
         if self.trust is None:
             return []
-        return [*verdicts.sentences(self.trust), *([UNJUDGED_SAID] if self.by_topic else [])]
+        return [*self.trust.sentences(), *([UNJUDGED_SAID] if self.by_topic else [])]
 
-    @property
-    def legend(self) -> list[str]:
-        """What the marks mean."""
-        return [one for place, one in enumerate(self.remarks) if place == 0 or one == UNJUDGED_SAID]
+    def on(self, surface: Surface) -> Shown:
+        """The scores; a table that goes elsewhere carries what a terminal has beside it."""
+        made = made_with(self.scores)
+        notes = [note for note in self.notes if surface != "pipe" or note != made]
+        if surface == "data":
+            return Shown(notes, [self.table()], [one for one in self.remarks if one != UNJUDGED_SAID])
+        wide, *others = self.tables()
+        legend = [one for place, one in enumerate(self.remarks) if place == 0 or one == UNJUDGED_SAID]
+        carried = [*self.notes, *legend] if surface == "document" else [made] if surface == "pipe" else []
+        unchanged = ["novelty scoring changes the rank of no run"] if self.changes and not others else []
+        return Shown(notes, [wide.with_notes(carried), *others], [*unchanged, *self.remarks])
 
     @cached_property
     def order(self) -> list[int]:
@@ -135,7 +142,7 @@ class Evaluation(Result):
             cells["letters_test"] = [None if one is None else self.letters.test for one in known]
             cells["letters_alpha"] = [None if one is None else ALPHA for one in known]
         if self.trust is not None:
-            cells |= verdicts.columns_beside(self.trust, rows)
+            cells |= self.trust.columns_beside(rows)
         columns = [column for column in COLUMNS if column.name in cells]
         shown = {self.scores.run_names[run]: place for place, run in enumerate(self.order)}
         whole = zip(*(cells[column.name] for column in columns), strict=True)
@@ -145,7 +152,7 @@ class Evaluation(Result):
         """The rows as a frame; what is the same in all of them stands in its attributes."""
         frame = self.table().frame().drop(columns=["qrels", "reference", "topics"])
         # The first remark tells what marks behind scores mean, and there are none here.
-        remarks = [] if self.trust is None else list(verdicts.sentences(self.trust))[1:]
+        remarks = [] if self.trust is None else list(self.trust.sentences())[1:]
         topics = {run: one.scored for run, one in zip(self.scores.run_names, self.scores.counts, strict=False)}
         made = {"qrels": self.scores.qrels_hash, "reference": self.scores.order, "topics": topics}
         frame.attrs.update(made, notes=[*self.notes, *remarks])
@@ -171,10 +178,7 @@ class Evaluation(Result):
         )
         widths = [max(map(len, given.values()), default=0) for given in letters]
         by_measure = [None if trust is None else trust.of(measure) for measure in found.measures]
-        marks = [
-            "" if one is None else "".join(verdict.mark for verdict in one.verdicts[: len(found.run_names)])
-            for one in by_measure
-        ]
+        marks = [{} if trust is None or one is None else trust.marks(one) for one in by_measure]
         columns = [Number(str(measure), str(measure)) for measure in found.measures]
         completed = {
             Column(f"complete_{one.measure}", f"{one.measure} complete to rank {one.completed.depth} (80%)"): one
@@ -189,7 +193,7 @@ class Evaluation(Result):
                 given = letters[place].get(found.run_names[run], "") if topic is None else "-"
                 shown = f"{printed(value, columns[place])} {given:>{widths[place]}}"
             if one is not None and (self.by_topic or marks[place]):
-                mark = one.verdicts[run].mark if topic is None else ""
+                mark = marks[place].get(run, "") if topic is None else ""
                 if topic is not None and one.coverage.count[run, topic]:
                     mark = UNJUDGED
                 shown = f"{printed(shown, columns[place])} {mark or ' '}"
@@ -269,27 +273,18 @@ def evaluate(
     store: Store | None = None,
     progress: Progress = silent,
     read: Callable[[], Read] | None = None,
-    field: Callable[[], Field] | None = None,
 ) -> Evaluation:
-    """Read, align and score; with a `field`, give a verdict on each score too.
-
-    Whoever keeps what is read and aligned hands in `read`, and where verdicts are wanted `field`.
-    """
+    """Read, align and score. A caller that has read and aligned the runs passes `read`."""
     measures = reading.parse_measures(request.measures, store)
     if not measures:
         raise UsageError("no measure requested; cranfield measures lists them")
-    foreign = [measure for measure in measures if not isinstance(measure, measuring.Measure)]
-    if field is not None and not foreign:
-        return verdicts.with_verdicts(request, field(), store=store)
-    if foreign:
+    if any(isinstance(measure, measuring.ForeignMeasure) for measure in measures):
         found = _score_with_foreign(request, measures, store, progress)
     else:
         read = read or partial(reading.read_aligned, request, store, progress)
         by_novelty = request.duplicates == "novelty"
         found = _score_by_novelty(request, measures, read, store) if by_novelty else _score(request, measures, read())
     facts = [*request.notes, *found.facts, *_grade_notes(measures, store)]
-    if foreign and field is not None:
-        facts.append("no verdicts: the effect of unjudged documents on measures of ir_measures is not known")
     letters = None if request.letters is None else letters_of(found.scores, request.letters)
     return replace(found, letters=letters, facts=tuple(facts))
 
@@ -313,7 +308,7 @@ def _score_by_novelty(
 
 
 def _score(request: Request, measures: list[measuring.AnyMeasure], read: Read) -> Evaluation:
-    """Score by our own measures, with ties as asked for."""
+    """Score by our own measures, with ties as requested."""
     aligned, facts = read.aligned, [*_tag_notes(read.runs)]
     if read.qrels.strata is not None:
         drawn, many = int((read.qrels.grades >= 0).sum()), len(read.qrels)
@@ -364,7 +359,7 @@ def _score_with_foreign(
 
 def _grade_notes(measures: Sequence[measuring.AnyMeasure], store: Store | None) -> list[str]:
     """Where grades, or unjudged documents, are worth something else than one would think."""
-    scale_gains = () if store is None else store.scale().own_gains
+    scale_gains = reading.scale_of(store).own_gains
     by_grade, below_zero = [], []
     for one in measures:
         gains, otherwise = None, True

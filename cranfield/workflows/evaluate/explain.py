@@ -1,4 +1,4 @@
-"""Lay open the lists of runs for one topic, by the same qrels, order and threshold that scores are made with."""
+"""The ranked lists of runs for one topic, by the qrels, tie order and threshold that scores are made with."""
 
 from __future__ import annotations
 
@@ -93,10 +93,7 @@ class Explanation(Result):
 
 
 def explain_lists(request: Request, topic: str, *, depth: int = 30, store: Store | None = None) -> Explanation:
-    """For each run its name and its explained list for a topic.
-
-    Of the measures asked for the threshold counts, which has to be one for all of them.
-    """
+    """The ranked list of each run for a topic. The measures must agree on what is relevant."""
     if not isinstance(topic, str):
         raise UsageError(f"a topic id is a string: {str(topic)!r}, not {topic!r}")
     if request.ties == "expected":
@@ -104,7 +101,8 @@ def explain_lists(request: Request, topic: str, *, depth: int = 30, store: Store
     novel = request.duplicates == "novelty"
     if novel and request.ties != "trec":
         raise UsageError("novelty cannot be combined with another tie order: it decides which copy comes first")
-    rel, gains = _threshold_and_gains(request, store)
+    measures = measuring.own_measures(reading.parse_measures(request.measures, store))
+    rel, gains = _threshold_and_gains(measures, store)
     clusters = corpus.clusters_for(request.clusters, store) if novel else None
     qrels, runs = reading.read_in_full(request, store)
     reference = request.like or "10"
@@ -133,9 +131,8 @@ def explain_lists(request: Request, topic: str, *, depth: int = 30, store: Store
     return Explanation(topic, lists, made_of, order, rel, gains, tuple(remarks))
 
 
-def _threshold_and_gains(request: Request, store: Store | None) -> tuple[int, GradeGains]:
+def _threshold_and_gains(measures: Sequence[measuring.Measure], store: Store | None) -> tuple[int, GradeGains]:
     """The lowest grade that is relevant, and gains: what the measures say, else what the collection does."""
-    measures = measuring.own_measures(reading.parse_measures(request.measures, store))
     idle = [str(one) for one in measures if {name for name, _ in one.settings} - {"rel", "gains"}]
     if idle:
         raise UsageError(f"--explain shows P, R and DCG; of {idle[0]} only rel and gains apply")
@@ -147,6 +144,5 @@ def _threshold_and_gains(request: Request, store: Store | None) -> tuple[int, Gr
     }
     if len(gains) > 1:
         raise UsageError("--explain uses one gain per grade; these measures have several")
-    scale = None if store is None else store.scale()
-    usual = (1, ()) if scale is None else (scale.relevant_from, scale.own_gains)
-    return found.pop() if found else usual[0], gains.pop() if gains else usual[1]
+    scale = reading.scale_of(store)
+    return found.pop() if found else scale.relevant_from, gains.pop() if gains else scale.own_gains

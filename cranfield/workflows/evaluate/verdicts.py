@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.tables import Value
-from cranfield.base.text import counted
+from cranfield.base.files import Progress, silent
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import Values
+from cranfield.evaluate.measure import ForeignMeasure
 from cranfield.evaluate.scores import Scores
-from cranfield.reuse.tables import completeness_columns
-from cranfield.reuse.verdict import MARKS, WORST_FIRST, account, shown_ends
 from cranfield.runs.columns import Mask
 from cranfield.store import Store
-from cranfield.workflows.evaluate import evaluate as evaluation
-from cranfield.workflows.reading import ALL, Request
+from cranfield.workflows import reading
+from cranfield.workflows.evaluate.evaluate import Evaluation, evaluate
+from cranfield.workflows.reading import Request
 from cranfield.workflows.reuse import field as fields
-from cranfield.workflows.reuse import reuse
 from cranfield.workflows.reuse.field import Field, Trusted
 
 Hidden = dict[int, Mask]
-"""By the place of a measure in what is trusted: the runs asked for that are shown without interval and loss."""
-
-COLUMNS = (
-    *("low", "high", "judged", "loss", "loss_upper", "verdict", "reason"),
-    *("to_rank", "complete", "complete_low", "complete_high", "complete_to"),
-)
-TOLD_AT_MOST = 6
-"""How many runs are described in sentences below a table; the rest is counted."""
+"""By measure, the requested runs that are shown without interval and expected loss."""
 
 UNJUDGED_FIRST = "with unjudged documents first within ties"
 OF_PLAIN = "of the plain score"
@@ -40,12 +31,20 @@ OF_PLAIN = "of the plain score"
 _NOISE = 1e-9
 
 
-def with_verdicts(request: Request, field: Field, *, store: Store | None) -> evaluation.Evaluation:
+def evaluate_with_verdicts(
+    request: Request, field: Callable[[], Field], *, store: Store | None, progress: Progress = silent
+) -> Evaluation:
     """Score, and give a verdict on each score."""
-    found = evaluation.evaluate(request, store=store, read=lambda: field.read.first(field.asked))
-    # The measures of the scores, not those that were asked for: rounding as trec_eval 9 is part of a measure.
+    measures = reading.parse_measures(request.measures, store)
+    if not measures or any(isinstance(one, ForeignMeasure) for one in measures):
+        found = evaluate(request, store=store, progress=progress)
+        note = "no verdicts: the effect of unjudged documents on measures of ir_measures is not known"
+        return replace(found, facts=(*found.facts, note))
+    known = field()
+    found = evaluate(request, store=store, read=lambda: known.read.first(known.asked))
+    # The measures of the scores, not those that were requested: rounding as trec_eval 9 is part of a measure.
     trusting = partial(fields.trusted, measures=found.scores.measures, store=store, learn="where unjudged")
-    trust = trusting(field)
+    trust = trusting(known)
     notes = list(trust.notes)
     if request.duplicates == "novelty" or request.ties != "trec":
         by = _by_novelty if request.duplicates == "novelty" else partial(_by_ties, again=trusting)
@@ -54,49 +53,6 @@ def with_verdicts(request: Request, field: Field, *, store: Store | None) -> eva
         if any(runs.any() for runs in hidden.values()):
             notes.append(note)
     return replace(found, trust=trust, facts=(*found.facts, *notes))
-
-
-def columns_beside(trust: Trusted, rows: list[tuple[str, str, str, float]]) -> dict[str, list[Value]]:
-    """The columns about trust beside long rows: of a run as a whole, and of its topics as far as it goes."""
-    cells: dict[tuple[str, ...], tuple[Value, ...]] = {}
-    aligned = trust.field.read.aligned
-    for place, one in enumerate(trust.trusts):
-        measure, nothing = str(one.measure), float("nan")
-        for run, name in enumerate(aligned.run_names[: trust.field.asked]):
-            evidence, verdict = one.evidence[run], one.verdicts[run]
-            known = *evidence.interval, evidence.judged, evidence.loss, evidence.upper
-            cells[name, ALL, measure] = (*known, verdict.level, verdict.reason, *completeness_columns(evidence))
-            for topic, identifier in enumerate(aligned.topic_ids):
-                ends = (float(end[place, run, topic]) for end in (trust.bounds.lower, trust.bounds.upper))
-                goes_on = one.coverage.first[run, topic] <= one.coverage.length[run, topic]
-                numbers = (
-                    *shown_ends(*ends, goes_on=bool(evidence.interval_to) and bool(goes_on)),
-                    float(one.coverage.judged[run, topic]),
-                    nothing if one.loss is None else float(one.loss.by_topic[run, topic]),
-                )
-                given = [None if value != value else value for value in numbers]
-                to_rank = str(one.coverage.depth[topic]) if evidence.to_rank else None
-                cells[name, identifier, measure] = (*given, None, None, None, to_rank, *(None,) * 4)
-    found = [cells.get(row[:3], (None,) * len(COLUMNS)) for row in rows]
-    return {name: [row[place] for row in found] for place, name in enumerate(COLUMNS)}
-
-
-def sentences(trust: Trusted) -> Iterator[str]:
-    """What the marks mean, and of the runs that are marked what is wrong with their scores."""
-    flagged = []
-    for run in range(trust.field.asked):
-        levels = [(WORST_FIRST.index(one.verdicts[run].level), one) for one in trust.trusts]
-        marked = [(rank, one) for rank, one in levels if MARKS[WORST_FIRST[rank]]]
-        if marked:
-            rank, one = min(marked, key=lambda item: item[0])
-            flagged.append((rank, run, one))
-    if not flagged:
-        return
-    yield "; ".join(f"{MARKS[WORST_FIRST[rank]]} {WORST_FIRST[rank]}" for rank in sorted({one[0] for one in flagged}))
-    for _, run, one in sorted(flagged, key=lambda item: item[:2])[:TOLD_AT_MOST]:
-        yield account(reuse.account_of(trust, one, run))
-    if len(flagged) > TOLD_AT_MOST:
-        yield f"… and {counted(len(flagged) - TOLD_AT_MOST, 'more run')}; cranfield reuse --describe lists all"
 
 
 # Scores that are not those of the lists as they stand.

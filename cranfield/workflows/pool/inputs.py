@@ -9,16 +9,15 @@ from functools import partial
 
 from cranfield.base.errors import CollectionError, InputError, UnknownName, UsageError, quoted
 from cranfield.base.registry import deferred
-from cranfield.pool import candidates
+from cranfield.pool import candidates, replay
 from cranfield.pool import plan as plans
 from cranfield.qrels import qrels as qrels_module
+from cranfield.reuse import provenance
 from cranfield.store import Store, live_pools, pools
 from cranfield.store import documents as stored_documents
 from cranfield.store import runs as stored_runs
 
 with deferred:
-    from cranfield.pool import replay
-    from cranfield.reuse import provenance
     from cranfield.workflows import corpus
 
 _THREADS = 2

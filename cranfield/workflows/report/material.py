@@ -21,11 +21,13 @@ from cranfield.workflows import qrels as qrels_workflow
 from cranfield.workflows.collection import licence_of
 from cranfield.workflows.evaluate.evaluate import Evaluation, evaluate, letters_of
 from cranfield.workflows.evaluate.figures import RECALL_LEVELS
+from cranfield.workflows.evaluate.verdicts import evaluate_with_verdicts
+from cranfield.workflows.inputs import PoolOptions
 from cranfield.workflows.judge.agreement import AgreementReport, agreement_report
 from cranfield.workflows.judge.organise import judging_progress
 from cranfield.workflows.pool.show import PoolView
 from cranfield.workflows.reading import Request, stored_names
-from cranfield.workflows.reuse.field import PoolOptions, field_of
+from cranfield.workflows.reuse.field import field_of
 from cranfield.workflows.reuse.reuse import examine_collection
 from cranfield.workflows.status import status as collection_status
 
@@ -123,7 +125,7 @@ class Material:
             return
         scoring = Request(qrels=self.qrels, runs=runs, measures=self.request.measures)
         field = partial(field_of, scoring, PoolOptions(), store=store, progress=progress)
-        self.evaluation = evaluate(scoring, store=store, field=field)
+        self.evaluation = evaluate_with_verdicts(scoring, field, store=store)
         scores, trust = self.evaluation.scores, self.evaluation.trust
         read = None if trust is None else partial(trust.field.read.first, trust.field.asked)
         self.curve = evaluate(replace(scoring, measures=(RECALL_LEVELS,)), store=store, read=read).scores

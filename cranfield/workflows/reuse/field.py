@@ -2,54 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from cranfield.base.errors import CollectionError, InputError
 from cranfield.base.files import Progress, Source, silent
-from cranfield.base.registry import deferred
+from cranfield.base.tables import Value
 from cranfield.base.text import counted
 from cranfield.evaluate.align import AnyRun
 from cranfield.evaluate.lists import GradeGains
 from cranfield.evaluate.measure import AnyMeasure
+from cranfield.reuse import assess, card, provenance, tables, verdict
+from cranfield.reuse.intervals import Closure, Intervals
+from cranfield.runs import reading as runs_reading
+from cranfield.store import judging
 from cranfield.store import runs as stored_runs
 from cranfield.store.store import Store
-from cranfield.workflows.reading import (
-    Read,
-    Request,
-    StoredName,
-    read_aligned,
-    without_pipes,
-)
-
-with deferred:
-    from cranfield.reuse import assess, card, provenance, verdict
-    from cranfield.runs import reading as runs_reading
-    from cranfield.store import judging
-    from cranfield.workflows.pool import inputs as pool_inputs
-
-if TYPE_CHECKING:
-    from cranfield.reuse.intervals import Closure, Intervals
+from cranfield.workflows.inputs import PoolOptions
+from cranfield.workflows.pool import inputs as pool_inputs
+from cranfield.workflows.reading import ALL, Read, Request, StoredName, read_aligned, scale_of, without_pipes
 
 SETTING = "thresholds"
-
-
-@dataclass(frozen=True, kw_only=True)
-class PoolOptions:
-    """What users say about the pool beside the runs.
-
-    `groups` says which runs contributed, as a file or as it is; `depth` is the pool depth; `card` is what a published
-    collection says of itself; `pool` names one of several pools of a collection.
-    """
-
-    groups: Path | Sequence[runs_reading.Member] | None = None
-    depth: int | None = None
-    card: Path | None = None
-    pool: str = ""
+TRUST_COLUMNS = (
+    *("low", "high", "judged", "loss", "loss_upper", "verdict", "reason"),
+    *("to_rank", "complete", "complete_low", "complete_high", "complete_to"),
+)
+TOLD_AT_MOST = 6
+"""How many runs are described in sentences below a table; the rest is counted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +70,7 @@ def field_of(
 ) -> Field:
     """Read and align the requested runs together with the contributing ones."""
     facts = {one.name: one for one in stored_runs.facts(store)} if store is not None else {}
-    scale = None if store is None else store.scale()
+    scale = scale_of(store)
     stored = pool_inputs.known_pool(store, options.pool) if store is not None and options.groups is None else None
     names: list[str] = []
     if options.groups is None and options.card is None:
@@ -126,12 +109,11 @@ def field_of(
         provenance=levels.get("group"),
         card=known_card,
         families=tuple(families.get(run, "") for run in aligned.run_names),
-        relevant_from=1 if scale is None else scale.relevant_from,
+        relevant_from=scale.relevant_from,
         finished=1.0 if stored is None else stored.finished,
         inferred=pool.inferred,
         depth_known=prefixes is not None or known_card is not None or options.depth is not None,
     )
-    gains = () if scale is None else scale.own_gains
     chosen = set(judging.settled_pairs(store)) if store is not None else set()
     settled = (
         {(topic, name): grade for topic, name, grade in read.qrels if grade >= 0 and (topic, name) in chosen}
@@ -144,7 +126,7 @@ def field_of(
             f"{counted(len(settled), 'judgment')} made in queues of settle: such judgments favour the runs they were"
             " chosen for, and other runs are at a disadvantage"
         )
-    return Field(read, tuple(request.runs), prefixes, levels, knowledge, gains, tuple(notes), settled)
+    return Field(read, tuple(request.runs), prefixes, levels, knowledge, scale.own_gains, tuple(notes), settled)
 
 
 def _read(request: Request, more: Sequence[str], store: Store | None, progress: Progress) -> Read:
@@ -243,6 +225,10 @@ class Trusted:
         """The worst verdict of a run under all measures."""
         return verdict.worst_of(one.verdicts[run] for one in self.trusts)
 
+    def marks(self, one: assess.Assessment) -> dict[int, str]:
+        """The marks behind the scores of requested runs, of those that have one."""
+        return {run: given.mark for run, given in enumerate(one.verdicts[: self.field.asked]) if given.mark}
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What should be known about all verdicts: which runs contributed, and measures deeper than the pool."""
@@ -276,6 +262,63 @@ class Trusted:
                 below.setdefault(said, []).append(str(one.measure))
         notes += [f"{', '.join(measures)}: {said}" for said, measures in below.items()]
         return tuple(notes)
+
+    def account_of(self, one: assess.Assessment, run: int) -> verdict.Account:
+        """What there is to tell of one run under one measure, other runs aside."""
+        return verdict.Account(
+            run=one.run_names[run],
+            measure=str(one.measure),
+            score=float(one.score[run]),
+            judged=one.coverage.judged_name,
+            evidence=one.evidence[run],
+            verdict=one.verdicts[run],
+            contributed=self.field.contributed(run),
+        )
+
+    def columns_beside(self, rows: list[tuple[str, str, str, float]]) -> dict[str, list[Value]]:
+        """The columns about trust beside long rows: of a run as a whole, and of its topics as far as it goes."""
+        cells: dict[tuple[str, ...], tuple[Value, ...]] = {}
+        aligned = self.field.read.aligned
+        for place, one in enumerate(self.trusts):
+            measure, nothing = str(one.measure), float("nan")
+            for run, name in enumerate(aligned.run_names[: self.field.asked]):
+                evidence, given = one.evidence[run], one.verdicts[run]
+                known = *evidence.interval, evidence.judged, evidence.loss, evidence.upper
+                rest = given.level, given.reason, *tables.completeness_columns(evidence)
+                cells[name, ALL, measure] = (*known, *rest)
+                for topic, identifier in enumerate(aligned.topic_ids):
+                    ends = (float(end[place, run, topic]) for end in (self.bounds.lower, self.bounds.upper))
+                    goes_on = one.coverage.first[run, topic] <= one.coverage.length[run, topic]
+                    numbers = (
+                        *verdict.shown_ends(*ends, goes_on=bool(evidence.interval_to) and bool(goes_on)),
+                        float(one.coverage.judged[run, topic]),
+                        nothing if one.loss is None else float(one.loss.by_topic[run, topic]),
+                    )
+                    there = [None if value != value else value for value in numbers]
+                    to_rank = str(one.coverage.depth[topic]) if evidence.to_rank else None
+                    cells[name, identifier, measure] = (*there, None, None, None, to_rank, *(None,) * 4)
+        found = [cells.get(row[:3], (None,) * len(TRUST_COLUMNS)) for row in rows]
+        return {name: [row[place] for row in found] for place, name in enumerate(TRUST_COLUMNS)}
+
+    def sentences(self) -> Iterator[str]:
+        """What the marks mean, and what is wrong with the scores of the marked runs, by the worst measure of each."""
+        marked = sorted(
+            (verdict.WORST_FIRST.index(one.verdicts[run].level), run, place)
+            for place, one in enumerate(self.trusts)
+            for run in range(self.field.asked)
+            if one.verdicts[run].mark
+        )
+        worst: dict[int, tuple[verdict.Level, assess.Assessment]] = {}
+        for rank, run, place in marked:
+            worst.setdefault(run, (verdict.WORST_FIRST[rank], self.trusts[place]))
+        if not worst:
+            return
+        levels = dict.fromkeys(level for level, _ in worst.values())
+        yield "; ".join(f"{verdict.MARKS[level]} {level}" for level in levels)
+        for run, (_, one) in list(worst.items())[:TOLD_AT_MOST]:
+            yield verdict.account(self.account_of(one, run))
+        if len(worst) > TOLD_AT_MOST:
+            yield f"… and {counted(len(worst) - TOLD_AT_MOST, 'more run')}; cranfield reuse --describe lists all"
 
 
 def trusted(

@@ -24,7 +24,7 @@ with deferred:
     from cranfield.compare import comparison
     from cranfield.evaluate import measure as measuring
     from cranfield.report import figures as report_figures
-    from cranfield.reuse import assess, card, expected_loss, hold_out, intervals, provenance, tables, verdict
+    from cranfield.reuse import assess, card, expected_loss, hold_out, intervals, provenance, tables
     from cranfield.reuse import collection as pool_bias
     from cranfield.workflows import display, settle
     from cranfield.workflows import inputs as input_kinds
@@ -156,19 +156,6 @@ def about_collection(report: pool_bias.CollectionReport) -> Iterator[str]:
         yield f"{counted(len(report.not_exhausted), 'topic')} not exhausted at the last depth: {shown}"
     for problem in report.problems:
         yield f"{'untestable' if problem.severity == 'error' else 'warning'}: {problem.message}"
-
-
-def account_of(trust: fields.Trusted, one: assess.Assessment, run: int) -> verdict.Account:
-    """What there is to tell of one run under one measure, other runs aside."""
-    return verdict.Account(
-        run=one.run_names[run],
-        measure=str(one.measure),
-        score=float(one.score[run]),
-        judged=one.coverage.judged_name,
-        evidence=one.evidence[run],
-        verdict=one.verdicts[run],
-        contributed=trust.field.contributed(run),
-    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
