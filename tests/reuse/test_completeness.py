@@ -15,7 +15,7 @@ from cranfield.qrels.qrels import qrels_of
 from cranfield.reuse.assess import Knowledge, assess_measures
 from cranfield.reuse.completeness import Completion, _Labelled
 from cranfield.reuse.provenance import prefixes_of
-from cranfield.reuse.verdict import Account, Evidence, Thresholds, account, verdict_of
+from cranfield.reuse.verdict import Account, Evidence, Thresholds, account, completed_score, verdict_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -160,3 +160,16 @@ def test_on_trec_2_completed_scores_are_nearer_to_the_truth_at_every_depth(depth
         found = completion.of(measure, now, rng=np.random.default_rng(1))
         assert np.abs(found.value - truth).mean() < np.abs(now - truth).mean()
         assert ((found.low <= truth) & (truth <= found.high)).mean() >= 0.7
+
+
+@pytest.mark.parametrize(
+    ("completed", "shown"),
+    [
+        ((100, 0.24, 0.22, 0.27), ".24, .22–.27"),
+        ((200, 0.7277, 0.7276, 0.7279), ".7277, .7276–.7279"),
+        (None, ""),
+    ],
+)
+def test_a_completed_score_is_short_and_its_ends_never_look_the_same_where_they_are_not(completed, shown):
+    evidence = Evidence(judged=1.0, topics=50, low_topics=0, unjudged=0, completed=completed)
+    assert completed_score(evidence) == shown
