@@ -391,9 +391,8 @@ class Contest:
             if isinstance(cutoff, int)
             else int(lists.length.max(initial=0))
         )
-        starts = [int(lists.offsets[run * count + topic]) for run in (0, 1) for topic in topics.tolist()]
-        ends = [int(lists.offsets[run * count + topic + 1]) for run in (0, 1) for topic in topics.tolist()]
-        cells = zip(starts, ends, strict=True)
+        chosen = lists.chosen(np.concatenate([topics, count + topics]))
+        rankings = np.split(np.maximum(chosen.grades, -1), chosen.offsets[1:-1])
         expected, ranked = self.chances.expected.tolist(), np.where(ranks > last, 0, ranks).T.tolist()
         return {
             "measure": str(pair.measure),
@@ -406,7 +405,7 @@ class Contest:
             "highest_grade": lists.highest_grade,
             "levels": lists.levels.tolist(),
             "level_counts": lists.level_counts[topics].tolist(),
-            "grades": [np.maximum(lists.grades[start : min(end, start + last)], -1).tolist() for start, end in cells],
+            "grades": [one[:last].tolist() for one in rankings],
             "spread": self.chances.spread,
             "documents": [
                 [*name, *both, chance, self.judged.get(name)]
