@@ -68,7 +68,8 @@ def thresholds_page() -> str:
     head = (
         "# Thresholds\n\nThe numbers that decide a [verdict](../reuse.md#the-rules-in-their-order). "
         "`cranfield reuse --thresholds` shows those in force, `--threshold NAME=NUMBER` sets one for a call, and "
-        "`--keep` keeps it for the collection.\n\n"
+        "`--keep` keeps it for the collection. The evidence for each is on the page about "
+        "[calibration](../calibration.md#the-thresholds).\n\n"
     )
     return head + markdown(table_of(["threshold", Column("default", kind="number"), "meaning"], rows))
 

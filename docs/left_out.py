@@ -6,11 +6,14 @@ because their documents were judged.
 
 from __future__ import annotations
 
+import csv
+import tomllib
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -24,19 +27,33 @@ from cranfield.evaluate.align import Alignment, align
 from cranfield.evaluate.lists import Counts, Lists, Values
 from cranfield.evaluate.measure import Measure, own_measures, parse_measures
 from cranfield.qrels.qrels import Qrels, qrels_of
-from cranfield.reuse.assess import Coverage, coverage_of, measure_depths, why_untaught, why_untestable
-from cranfield.reuse.expected_loss import Loss, ModelCache, expected_loss, scale_model
+from cranfield.reuse.assess import (
+    Coverage,
+    Knowledge,
+    assess_runs,
+    coverage_of,
+    measure_depths,
+    why_untaught,
+    why_untestable,
+)
+from cranfield.reuse.card import Fusion
+from cranfield.reuse.completeness import Completion
+from cranfield.reuse.expected_loss import Loss, ModelCache, expected_loss, scale_model, unjudged_of
 from cranfield.reuse.hold_out import lists_without
 from cranfield.reuse.intervals import takes_pool_depth
+from cranfield.reuse.labels import count_labels
 from cranfield.reuse.provenance import Contributor, Prefixes, Provenance, prefix_of, prefixes_of
-from cranfield.reuse.unjudged_model import UnjudgedModel
-from cranfield.reuse.verdict import Thresholds, Verdict, verdict_of
+from cranfield.reuse.unjudged_model import UnjudgedModel, expected_chances
+from cranfield.reuse.verdict import Evidence, Thresholds, Verdict, verdict_of
 from cranfield.runs.baseline import Query, TopicField, query_text, search
 from cranfield.runs.check import Expectations, check, repair
 from cranfield.runs.reading import read_rows
 from cranfield.runs.run import Rows, Run, ranked
 
 MEASURES = ("P@10", "nDCG@10", "AP")
+WHOLE = ("AP", "nDCG", "Rprec", "Bpref")
+"""Measures that look below the pool."""
+
 LEFT_OUT = ("rutfmed",)
 """Has half of the topics, and was not pooled on most of them."""
 
@@ -65,6 +82,27 @@ class Collection:
         """The judgments of what is among the first documents of any run."""
         found = {pair: self.grades.get(pair, self.otherwise) for run in self.runs for pair in _first(run, depth)}
         return qrels_of([(*pair, grade) for pair, grade in found.items() if grade is not None])
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """A pool: the runs held against its qrels, what each contributed, and the true grades at all places."""
+
+    alignment: Alignment
+    prefixes: Prefixes
+    truth: NDArray[np.int32]
+
+    @staticmethod
+    def of(collection: Collection, depth: int) -> Pool:
+        """The pool re-made at a depth."""
+        qrels, runs = collection.qrels(depth), collection.runs
+        alignment = align(qrels, runs, keep_rows=True)
+        prefixes = prefixes_of(alignment, qrels, runs, collection.contributors, depth=depth)
+        known = [(*pair, grade) for pair, grade in collection.grades.items() if pair[0] in alignment.topic_ids]
+        truth = align(qrels_of(known), runs).lists.grades
+        if collection.otherwise is not None:
+            truth = np.where(truth < 0, np.int32(collection.otherwise), truth)
+        return Pool(alignment, prefixes, truth)
 
 
 def _first(run: Run, depth: int) -> Iterator[Pair]:
@@ -193,13 +231,16 @@ def made_run(words: str, corpus: Abstracts, queries: Sequence[Query]) -> Run:
 
 # One group or family after the other is left out, and what is expected of its runs is compared with the truth.
 
-Variant = Literal["popularity", "coverage", "no rule"]
-"""By which model: with popularity; without it, as with a card; with popularity also for runs unlike all others."""
+Variant = Literal["popularity", "card", "coverage", "no rule"]
+"""By which model: with popularity; with that of a card; without it; with it also for runs unlike all others."""
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """Contributing runs, each left out with its group or family: true and expected loss, judged@k and verdict."""
+    """Contributing runs, each left out with its group or family: true and expected loss, judged@k and evidence.
+
+    `drawn` are losses, draws by runs, with labels drawn by the model: what the true losses would be if it were right.
+    """
 
     measure: Measure
     variant: Variant
@@ -210,7 +251,9 @@ class Calibration:
     upper: Values
     judged: Values
     unlike: NDArray[np.bool_]
-    verdicts: tuple[Verdict, ...]
+    evidence: tuple[Evidence, ...]
+    drawn: Values
+    thresholds: Thresholds = field(default_factory=Thresholds)
 
     @property
     def below(self) -> NDArray[np.bool_]:
@@ -218,15 +261,19 @@ class Calibration:
         beyond = np.where(self.upper >= 0, self.true - self.upper, self.upper - self.true)
         return np.asarray(beyond <= 1e-12)
 
-    @property
+    @cached_property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The verdicts by what is estimated; the intervals have no say."""
+        return tuple(verdict_of(one, self.thresholds) for one in self.evidence)
+
+    @cached_property
     def safe(self) -> NDArray[np.bool_]:
         """Who is SAFE by the estimate; that everything is judged cannot be wrong."""
         return np.array([one.level == "SAFE" and one.rule != "no-holes" for one in self.verdicts])
 
-    @property
-    def wrong(self) -> NDArray[np.bool_]:
-        """Whose score is off by more than twice the tolerance."""
-        return np.asarray(np.abs(self.true) > 2 * Thresholds().tolerance + 1e-12)
+    def lost(self, tolerances: float) -> NDArray[np.bool_]:
+        """Whose score is off by more than so many of the usual tolerances."""
+        return np.asarray(np.abs(self.true) > tolerances * Thresholds().tolerance + 1e-12)
 
     @property
     def low(self) -> NDArray[np.bool_]:
@@ -235,33 +282,28 @@ class Calibration:
 
     def only(self, here: NDArray[np.bool_]) -> Calibration:
         """Some of the runs."""
-        places = np.flatnonzero(here).tolist()
-        return replace(
-            self,
-            run_names=tuple(self.run_names[place] for place in places),
-            group=tuple(self.group[place] for place in places),
-            verdicts=tuple(self.verdicts[place] for place in places),
-            true=self.true[here],
-            expected=self.expected[here],
-            upper=self.upper[here],
-            judged=self.judged[here],
-            unlike=self.unlike[here],
-        )
+        kept: dict[str, Any] = {name: getattr(self, name)[..., here] for name in _ARRAYS}
+        for name in ("run_names", "group", "evidence"):
+            kept[name] = tuple(getattr(self, name)[place] for place in np.flatnonzero(here).tolist())
+        return replace(self, **kept)
+
+
+_ARRAYS = ("true", "expected", "upper", "judged", "unlike", "drawn")
 
 
 def pooled(parts: Sequence[tuple[str, Calibration]]) -> Calibration:
     """Several calibrations as one; groups of different collections are different groups."""
-    every = [one for _, one in parts]
+    every, fewest = [one for _, one in parts], min(len(one.drawn) for _, one in parts)
+    every = [replace(one, drawn=one.drawn[:fewest]) for one in every]
+    arrays: dict[str, Any] = {
+        name: np.concatenate([getattr(one, name) for one in every], axis=-1) for name in _ARRAYS
+    }
     return replace(
         every[0],
         run_names=tuple(name for one in every for name in one.run_names),
-        group=tuple(f"{name} {group}" for name, one in parts for group in one.group),
-        verdicts=tuple(verdict for one in every for verdict in one.verdicts),
-        true=np.concatenate([one.true for one in every]),
-        expected=np.concatenate([one.expected for one in every]),
-        upper=np.concatenate([one.upper for one in every]),
-        judged=np.concatenate([one.judged for one in every]),
-        unlike=np.concatenate([one.unlike for one in every]),
+        group=tuple(f"{name} {group}".strip() for name, one in parts for group in one.group),
+        evidence=tuple(one for part in every for one in part.evidence),
+        **arrays,
     )
 
 
@@ -271,17 +313,21 @@ def calibrate(
     *,
     level: Literal["group", "family"] = "group",
     variants: Sequence[Variant] = ("popularity", "coverage"),
+    draws: int = 0,
 ) -> list[Calibration]:
     """Leave each group or family out of the pool re-made at a depth: by measure, then by variant."""
-    qrels = collection.qrels(depth)
-    alignment = align(qrels, collection.runs, keep_rows=True)
-    prefixes = prefixes_of(alignment, qrels, collection.runs, collection.contributors, depth=depth)
-    every = qrels_of([(*pair, grade) for pair, grade in collection.grades.items() if pair[0] in alignment.topic_ids])
-    truth = align(every, collection.runs).lists.grades
-    if collection.otherwise is not None:
-        truth = np.where(truth < 0, np.int32(collection.otherwise), truth)
+    pool = Pool.of(collection, depth)
     measures, rng = own_measures(parse_measures(MEASURES)), np.random.default_rng(SEED)
-    return calibrated(alignment, prefixes, measures, rng=rng, truth=truth, level=level, variants=variants)
+    return calibrated(
+        pool.alignment,
+        pool.prefixes,
+        measures,
+        rng=rng,
+        truth=pool.truth,
+        level=level,
+        variants=variants,
+        draws=draws,
+    )
 
 
 def calibrated(
@@ -293,6 +339,7 @@ def calibrated(
     truth: NDArray[np.int32] | None = None,
     level: Literal["group", "family"] = "group",
     variants: Sequence[Variant] = ("popularity",),
+    draws: int = 0,
 ) -> list[Calibration]:
     """Leave each group or family out in turn, and compare the expected loss of its runs with the true loss.
 
@@ -302,19 +349,19 @@ def calibrated(
     provenance = prefixes.by(level)
     found: dict[tuple[Measure, Variant], list[Calibration]] = {}
     truth = alignment.lists.grades if truth is None else truth
-    draws = repeated(rng)
+    numbers = repeated(rng)
     for group in range(len(provenance.groups)):
         reduced, others = _without(alignment, prefixes, provenance, group)
         runs = np.flatnonzero(provenance.group_of_run == group)
         depths = [measure_depths(measure, others.depth) for measure in measures]
         cache = ModelCache(reduced, others, reach=np.max(depths, axis=0))
+        card = Fusion.of(reduced, others) if "card" in variants else None
+        by_card = None if card is None else card.popularity(reduced)
         for measure in measures:
-            for part in _parts(reduced, cache, measure, runs, truth, next(draws), variants, provenance.groups[group]):
+            same, name = next(numbers), provenance.groups[group]
+            for part in _parts(reduced, cache, measure, runs, truth, same, variants, name, draws, by_card):
                 found.setdefault((measure, part.variant), []).append(part)
-    return [
-        replace(pooled([("", part) for part in parts]), group=tuple(group for part in parts for group in part.group))
-        for parts in found.values()
-    ]
+    return [pooled([("", part) for part in parts]) for parts in found.values()]
 
 
 def _without(
@@ -342,6 +389,8 @@ def _parts(
     rng: np.random.Generator,
     variants: Sequence[Variant],
     name: str,
+    draws: int,
+    by_card: Values | None,
 ) -> Iterator[Calibration]:
     """What is expected of the runs that are left out, by each variant."""
     others, table = cache.provenance, Thresholds()
@@ -352,14 +401,16 @@ def _parts(
     true = true_losses(reduced, measure, runs, truth, depth)
     for variant, same in zip(variants, repeated(rng), strict=False):
         model, popularity = learned, cache.popularity(depth)
-        if variant == "coverage":
+        if variant == "card":
+            popularity = by_card
+        elif variant == "coverage":
             model, popularity = replace(learned, popular=None, unlike=0.0), None
         elif variant == "no rule":
             model = replace(learned, unlike=-1e9)
         loss = expected_loss(
             reduced, measure, model, depth=depth, rng=same, runs=runs.tolist(), popularity=popularity
         )
-        verdicts = tuple(_verdict(coverage, loss, model, reason, run, table) for run in runs.tolist())
+        drawn = drawn_losses(reduced, measure, model, runs, depth, popularity, next(repeated(rng)), draws)
         yield Calibration(
             measure=measure,
             variant=variant,
@@ -370,8 +421,34 @@ def _parts(
             upper=loss.upper[runs],
             judged=np.array([coverage.evidence(run, topic_judged=0.5).judged for run in runs.tolist()]),
             unlike=loss.unlike[runs],
-            verdicts=verdicts,
+            evidence=tuple(_evidence(coverage, loss, model, reason, run, table) for run in runs.tolist()),
+            drawn=drawn,
         )
+
+
+def drawn_losses(
+    reduced: Alignment,
+    measure: Measure,
+    model: UnjudgedModel,
+    runs: Numbers,
+    depth: Counts,
+    popularity: Values | None,
+    rng: np.random.Generator,
+    draws: int,
+) -> Values:
+    """Losses of the runs with labels drawn by the model, a document having the same in all of them: draws by runs."""
+    unjudged = unjudged_of(reduced, measure, runs, depth, popularity)
+    estimate = expected_chances(model, count_labels(reduced, depth), unjudged.documents)
+    at = reduced.lists.offsets[unjudged.cell_of_list[unjudged.list_of]] + unjudged.rank - 1
+    keys = at if reduced.pair_keys is None else reduced.pair_keys[at]
+    pairs, pair = np.unique(keys, return_inverse=True)
+    base, run = measure.values(unjudged.lists), unjudged.cell_of_list // len(reduced.topic_ids)
+    losses = np.zeros((draws, len(reduced.run_names)))
+    for draw in range(draws):
+        level = (rng.random(len(pairs))[pair][:, np.newaxis] < estimate.chances[:, 1:]).sum(axis=1)
+        gains = measure.values(unjudged.filled(level)) - base
+        losses[draw] = np.bincount(run, gains, minlength=losses.shape[1])
+    return np.asarray((estimate.scale * losses / np.maximum(reduced.scored.sum(axis=1), 1))[:, runs])
 
 
 def true_losses(
@@ -405,11 +482,11 @@ def true_losses(
     return np.array([gained[place][reduced.scored[run]].mean() for place, run in enumerate(runs.tolist())])
 
 
-def _verdict(
+def _evidence(
     coverage: Coverage, loss: Loss, model: UnjudgedModel, reason: str, run: int, table: Thresholds
-) -> Verdict:
-    """The verdict on a run by what is estimated; its interval has no say."""
-    evidence = replace(
+) -> Evidence:
+    """What is estimated of a run, without its interval."""
+    return replace(
         coverage.evidence(run, topic_judged=table.topic_judged),
         pooled=False,
         missing=0,
@@ -420,4 +497,79 @@ def _verdict(
         untestable=reason,
         tolerance=table.tolerance,
     )
-    return verdict_of(evidence, table)
+
+
+# What a deeper pool would give, and the newcomers of the shipped collection.
+
+
+@dataclass(frozen=True, eq=False)
+class Completeness:
+    """The scores of all runs by one measure in a shallow pool, completed, and in the deeper pool."""
+
+    measure: str
+    depth: int
+    group: tuple[str, ...]
+    now: Values
+    value: Values
+    low: Values
+    high: Values
+    truth: Values
+
+
+def complete(collection: Collection, depth: int, deepest: int) -> Iterator[Completeness]:
+    """The pool re-made at a depth, completed to the deepest: against the pool re-made there."""
+    pool, whole = Pool.of(collection, depth), align(collection.qrels(deepest), collection.runs)
+    completion = Completion(pool.alignment, pool.prefixes.by("group"))
+    groups = {one.run: one.group for one in collection.contributors}
+    for measure in own_measures(parse_measures(WHOLE)):
+        now, truth = (measure.values(one.lists).reshape(one.shape).mean(axis=1) for one in (pool.alignment, whole))
+        found = completion.of(measure, now, rng=np.random.default_rng(SEED))
+        group = tuple(groups[name] for name in pool.alignment.run_names)
+        yield Completeness(str(measure), depth, group, now, found.value, found.low, found.high, truth)
+
+
+@dataclass(frozen=True)
+class Newcomer:
+    """What is expected of a run of the shipped collection that did not contribute, and what it really lost."""
+
+    run: str
+    family: str
+    measure: str
+    expected: float
+    upper: float
+    true: float
+    unlike: bool
+
+
+KITCHEN = Path(__file__).parents[1] / "collections" / "kitchen"
+
+
+def newcomers() -> Iterator[Newcomer]:
+    """The runs of the shipped collection that did not contribute; their documents were judged afterwards."""
+    grades, later = (
+        {(row["topic"], row["document"]): int(row["grade"]) for row in csv.DictReader(lines) if row["grade"]}
+        for lines in (
+            (KITCHEN / name).read_text(encoding="utf-8").splitlines() for name in ("judgments.csv", "after.csv")
+        )
+    )
+    runs, contributors = list[Run](), list[Contributor]()
+    for one in tomllib.loads((KITCHEN / "runs.toml").read_text(encoding="utf-8"))["run"]:
+        name = Path(one["file"]).stem
+        rows = read_rows(Source(KITCHEN / one["file"]))
+        runs.append(replace(ranked(rows), tag=name))
+        contributors.append(
+            Contributor(name, one["group"], one["family"], contributing=one["role"] == "contributing")
+        )
+    qrels = qrels_of([(*pair, grade) for pair, grade in grades.items()])
+    alignment = align(qrels, runs, keep_rows=True)
+    truth = align(qrels_of([(*pair, grade) for pair, grade in (later | grades).items()]), runs).lists.grades
+    provenance = prefixes_of(alignment, qrels, runs, contributors, depth=5).by("group")
+    new = np.flatnonzero(provenance.group_of_run < 0)
+    for measure in own_measures(parse_measures(("P@5", "nDCG@5", "AP"))):
+        rng, depth = np.random.default_rng(SEED), measure_depths(measure, provenance.depth)
+        loss = assess_runs(alignment, measure, Knowledge(provenance.depth, provenance), rng=rng).loss
+        true = true_losses(alignment, measure, new, truth, depth)
+        for run, lost in zip(new.tolist(), true.tolist(), strict=True):
+            known = (float(loss.mean[run]), float(loss.upper[run])) if loss is not None else (np.nan, np.nan)
+            unlike = loss is not None and bool(loss.unlike[run])
+            yield Newcomer(runs[run].tag, contributors[run].family, str(measure), *known, lost, unlike)

@@ -341,7 +341,12 @@ def assess_runs(
         scaling, drawing = rng.spawn(2)
         model, by_family, untestable = _fit(alignment, measure, knowledge, coverage.depth, table, scaling, cache)
         models = [dict(by_family).get(family, model) for family in knowledge.families] or [model] * runs
-        loss = _loss_by_model(alignment, measure, models, coverage.depth, drawing, cache)
+        popularity = None
+        if model is not None and cache is not None:
+            popularity = cache.popularity(coverage.depth)
+        elif model is not None and knowledge.card is not None and knowledge.card.fusion is not None:
+            popularity = knowledge.card.fusion.popularity(alignment)
+        loss = _loss_by_model(alignment, measure, models, coverage.depth, drawing, popularity)
     values = measure.values(alignment.lists).reshape(alignment.shape)
     score = aggregated_rows(values, alignment.scored, measure.aggregate)
     low, high = (np.full(runs, np.nan) if ends is None else ends for ends in (low, high))
@@ -439,12 +444,11 @@ def _loss_by_model(
     models: Sequence[UnjudgedModel | None],
     depth: Counts,
     rng: np.random.Generator,
-    cache: ModelCache | None,
+    popularity: Values | None,
 ) -> Loss | None:
     """The expected loss of all runs, each by its own model; None without any. All models have the same draws."""
     loss = None
     distinct = {id(one): one for one in models if one is not None}.values()
-    popularity = None if cache is None or not distinct else cache.popularity(depth)
     for model, same in zip(distinct, differences.repeated(rng), strict=False):
         runs = [run for run, one in enumerate(models) if one is model]
         part = expected_loss(alignment, measure, model, depth=depth, rng=same, runs=runs, popularity=popularity)

@@ -1,10 +1,12 @@
 """The card of a collection: the models of unjudged documents fitted to its pool, for users without the runs.
 
-Nobody knows there how popular a document is among the contributors: the models are those without popularity.
+How popular unjudged documents are among the contributors stands in it too, down to a size limit: a newcomer then has
+nearly the same expected loss as if the runs were at hand.
 """
 
 from __future__ import annotations
 
+import binascii
 import dataclasses
 import json
 import math
@@ -17,12 +19,22 @@ import numpy as np
 
 from cranfield.base.errors import InputError, Problem, ProblemsFound, quoted
 from cranfield.evaluate.align import Alignment
-from cranfield.evaluate.lists import Counts
+from cranfield.evaluate.lists import Counts, Values
 from cranfield.evaluate.measure import Measure
+from cranfield.reuse.labels import NOBODY, fusion_by_group
+from cranfield.reuse.provenance import Provenance
 from cranfield.reuse.unjudged_model import Chain, Spread, Step, UnjudgedModel, Upper
+from cranfield.runs.columns import KeyTable
 
-VERSION = 2
-"""Cards of version 1 are read too: they have no models by depth, and no term for the coverage of a run."""
+VERSION = 3
+"""Older cards are read too: those of version 2 have no fusion scores, those of version 1 no models by depth and no
+term for the coverage of a run either."""
+
+MOST_PAIRS = 50_000
+"""A card carries the fusion scores of so many unjudged documents, the most popular ones: 12 bytes each."""
+
+STEPS = 32
+"""A score is kept as one byte: steps of 1/32 of its natural logarithm, above that of a document nobody retrieves."""
 
 DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 """The depths k that a card has a model for, down to the pool depth: enough for any measure and cutoff."""
@@ -47,10 +59,60 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Fusion:
+    """Reciprocal-rank-fusion scores of the most popular unjudged documents over the contributors' lists.
+
+    `pairs` are 64-bit keys of pairs of topic and document, little endian; `scores` a byte each: the steps of the
+    logarithm above that of a document `nobody` retrieves. Both in Base64. `others` is the mean of all other pairs.
+    """
+
+    nobody: float
+    steps: int
+    others: float
+    pairs: str
+    scores: str
+
+    @staticmethod
+    def of(alignment: Alignment, provenance: Provenance) -> Fusion | None:
+        """The scores of what the contributors retrieve and nobody judged; None where the documents are not known."""
+        keys, lists = alignment.pair_keys, alignment.lists
+        if keys is None:
+            return None
+        contributing = np.repeat(provenance.group_of_run >= 0, len(alignment.topic_ids))
+        wanted = np.unique(keys[(lists.grades < 0) & np.repeat(contributing, lists.length)])
+        scores = np.zeros(len(wanted))
+        for score in fusion_by_group(alignment, provenance, wanted):
+            scores += score
+        steps = np.minimum(STEPS * np.log1p(scores / NOBODY), 255.0)
+        order = np.argsort(-steps, kind="stable")
+        others, kept = order[MOST_PAIRS:], np.sort(order[:MOST_PAIRS])
+        parts = wanted[kept].astype("<u8").tobytes(), np.rint(steps[kept]).astype(np.uint8).tobytes()
+        coded = (binascii.b2a_base64(one, newline=False).decode() for one in parts)
+        return Fusion(NOBODY, STEPS, round(float(steps[others].mean()), 1) if len(others) else 0.0, *coded)
+
+    def popularity(self, alignment: Alignment) -> Values | None:
+        """The popularity of each document of the lists; None where the documents are not known."""
+        if alignment.pair_keys is None:
+            return None
+        pairs, steps = self.columns()
+        at = KeyTable.of(pairs).places(alignment.pair_keys)
+        return np.asarray(math.log(self.nobody) + np.append(steps, self.others)[at] / self.steps)
+
+    def columns(self) -> tuple[Any, Any]:
+        """The keys and the steps; a ValueError where they cannot be."""
+        pairs, steps = (binascii.a2b_base64(one, strict_mode=True) for one in (self.pairs, self.scores))
+        keys = np.frombuffer(pairs, dtype="<u8").astype(np.uint64)
+        if len(keys) != len(steps) or min(self.nobody, self.steps) <= 0:
+            raise ValueError
+        return keys, np.frombuffer(steps, dtype=np.uint8)
+
+
+@dataclass(frozen=True, slots=True)
 class Card:
     """What a pool taught: whose qrels, how deep, how many groups, models by the depth k, and one entry per measure.
 
-    `pool_depth` is the depth of most topics, `topic_depths` that of the others.
+    `pool_depth` is the depth of most topics, `topic_depths` that of the others. `fusion` has the popularity of
+    unjudged documents; without it that is left aside.
     """
 
     kind: str
@@ -62,6 +124,7 @@ class Card:
     topic_depths: tuple[tuple[str, int], ...]
     models: tuple[tuple[int, UnjudgedModel], ...]
     entries: tuple[Entry, ...]
+    fusion: Fusion | None
 
     def entry(self, measure: Measure, depth: Counts) -> Entry | None:
         """What is known by a measure: its own entry, else the model of the next depth k that the card has."""
@@ -87,7 +150,8 @@ class Card:
 
 
 KEYS = {
-    Card: "kind version qrels_hash levels groups pool_depth topic_depths models entries",
+    Card: "kind version qrels_hash levels groups pool_depth topic_depths models entries fusion",
+    Fusion: "nobody steps others pairs scores",
     Entry: "measure k kappa untestable losses families",
     UnjudgedModel: (
         "levels value by_grade by_group spread blind popular unlike plain plain_factor growth groups holes relevant"
@@ -107,6 +171,7 @@ def card_of(
     groups: int,
     entries: Sequence[Entry],
     models: Sequence[tuple[int, UnjudgedModel]] = (),
+    fusion: Fusion | None = None,
 ) -> Card:
     """Make the card of the qrels of an alignment; `pool_depth` is one number per topic."""
     depths, counts = np.unique(pool_depth, return_counts=True)
@@ -120,8 +185,9 @@ def card_of(
         groups=groups,
         pool_depth=usual,
         topic_depths=tuple(pair for pair in others if pair[1] != usual),
-        models=tuple((k, _blind(model)) for k, model in models),
+        models=tuple(models),
         entries=tuple(entries),
+        fusion=fusion,
     )
 
 
@@ -136,13 +202,7 @@ def entry_of(
 ) -> Entry:
     """Make the entry of a measure; `depth` is the depth that matters for each topic."""
     k = (int(depth.min()), int(depth.max())) if len(depth) else (0, 0)
-    known = None if model is None else _blind(model)
-    return Entry(str(measure), k, known, untestable, losses, tuple((name, _blind(one)) for name, one in families))
-
-
-def _blind(model: UnjudgedModel) -> UnjudgedModel:
-    """The model as far as it can be used where the contributors' lists are not at hand."""
-    return dataclasses.replace(model, popular=None, unlike=0.0)
+    return Entry(str(measure), k, model, untestable, losses, tuple(families))
 
 
 def encoded(value: Any, keys: Mapping[type, str] | None = None) -> Any:
@@ -171,10 +231,12 @@ def read_card(text: str, *, file: str = "") -> Card:
     if not isinstance(content, dict) or content.get("kind") != KIND:
         raise _refused([f"not a card: 'kind' must be {KIND!r}"], file)
     version = content.get("version")
-    if version not in (1, VERSION):
+    if version not in (1, 2, VERSION):
         raise _refused([f"the card has version {version!r}; this program reads version {VERSION}"], file)
     if version == 1:
         content = _from_version_1(content)
+    if version != VERSION:
+        content |= {"version": VERSION, "fusion": None}
     problems: list[str] = []
     card = _decoded(Card, content, problems)
     if problems or not isinstance(card, Card):
@@ -186,14 +248,14 @@ def read_card(text: str, *, file: str = "") -> Card:
 
 
 def _from_version_1(value: Any) -> Any:
-    """The same card as version 2 has it; what is wrong with it stays wrong."""
+    """The same card as version 2 has it, but for the number; what is wrong with it stays wrong."""
     if isinstance(value, list):
         return [_from_version_1(one) for one in value]
     if not isinstance(value, dict):
         return value
     changed = {name: _from_version_1(one) for name, one in value.items()}
     if "entries" in changed:
-        changed |= {"version": VERSION, "models": []}
+        changed["models"] = []
     elif "run_slope" in changed:
         changed["terms"] = []
     elif "steps" in changed:
@@ -259,6 +321,10 @@ def _impossible(card: Card) -> list[str]:
         wrong.append(f"groups: expected a number of at least 0, not {card.groups}")
     if min([card.pool_depth, *(depth for _, depth in card.topic_depths)]) < 1:
         wrong.append("a pool depth must be at least 1")
+    try:
+        _ = card.fusion and card.fusion.columns()
+    except ValueError:
+        wrong.append("fusion: pairs and scores do not belong together")
     named = [entry.measure for entry in card.entries]
     wrong += [f"{name}: two entries" for name in sorted({name for name in named if named.count(name) > 1})]
     models = [(f"k = {k}", model) for k, model in card.models]
@@ -266,8 +332,7 @@ def _impossible(card: Card) -> list[str]:
         models += [(entry.measure, one) for one in (entry.model, *(model for _, model in entry.families)) if one]
         if (entry.model is None) != bool(entry.untestable):
             contradictions.append(f"{entry.measure}: expected either kappa or untestable")
-    for where, model in models:
-        chain = model.blind
+    for where, model, chain in [(*one, chain) for one in models for chain in (one[1].blind, one[1].popular) if chain]:
         numbers = [model.ratio, *model.by_grade, chain.factor.value, model.plain, model.growth, chain.scale]
         rates = [step.rate for step in chain.steps]
         if min(numbers, default=0.0) < 0 or not all(0 <= rate <= 1 for rate in rates) or model.groups < 0:

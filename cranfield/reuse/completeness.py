@@ -4,7 +4,7 @@ A verdict asks whether a run can be ranked among the others with these qrels. Th
 number be with all judged that contributors retrieve down to a stated rank? Every such document gets a label in each
 draw, by a logistic model of its topic, its best rank, its popularity, and how good the runs are that retrieve it; R
 and what the run finds come from the same draw. The same estimate from half of the pool depth to the whole of it,
-where the labels are known, tells how far it is off, and widens the interval by that.
+where the labels are known, tells how far it is off, and widens the interval by that; the farther it looks, the more.
 
 Freezing what the run finds and letting only R grow, -AP ΔR / (R + ΔR), is a floor for a run that retrieves none of
 the new relevant documents, and overstates the drift of full lists many times.
@@ -30,6 +30,9 @@ from cranfield.runs.columns import KeyTable
 
 DEPTH = 100
 """The rank down to which a score is completed; twice the pool depth where that is more."""
+
+FORM = 0.25
+"""By how much of itself a drift may be off for each doubling of the depth."""
 
 DRAWS, TRIAL_DRAWS = 16, 8
 NORMAL_80 = 1.2816
@@ -109,7 +112,8 @@ class Completion:
         # The score is of all qrels, the draws are of what contributors retrieve: their difference is what counts.
         drift = drawn.mean(axis=0) - now.score(measure, now.judged)
         more = now.expected / max(trial.expected, 1.0)
-        spread = np.sqrt(drawn.var(axis=0, ddof=1) + more * (error**2).mean())
+        form = FORM * np.log2(self.depth / self.pool_depth) * drift
+        spread = np.sqrt(drawn.var(axis=0, ddof=1) + more * (error**2).mean() + form**2)
         low, high = (score + drift + sign * NORMAL_80 * spread for sign in (-1, 1))
         return Completed(self.depth, score + drift, low, high, drift, float(np.median(drift[contributing])))
 

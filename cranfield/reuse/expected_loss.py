@@ -50,11 +50,9 @@ As the labels are spread evenly, the mean of 50 topics is then known to about 0.
 """
 
 SCALE_DRAWS = 8
-LOWEST_SCALE, HIGHEST_SCALE = 0.5, 2.0
-"""What the scale is kept between: beyond it the model itself is wrong, and no factor mends that."""
 
-TOO_SMALL = 0.0005
-"""A mean loss that says nothing, in points: the scale is drawn towards 1 with so much."""
+USUAL_SCALE = 0.1
+"""How far the scale of a measure usually lies from 1, before anything is seen."""
 
 NORMAL_95 = 1.645
 """How many standard deviations above its mean a normal number stays with a probability of 95%."""
@@ -116,7 +114,7 @@ def expected_loss(
     chosen = np.arange(alignment.shape[0]) if runs is None else np.unique(np.asarray(runs, dtype=np.int64))
     if draws is None:
         draws = DRAWS if depth.max(initial=0) <= DEEP else DEEP_DRAWS
-    unjudged = _unjudged_of(alignment, measure, chosen, depth, popularity)
+    unjudged = unjudged_of(alignment, measure, chosen, depth, popularity)
     labels, documents = count_labels(alignment, depth), unjudged.documents
     ends = upper_chances(model, labels, documents)
     without = []
@@ -217,7 +215,7 @@ class _Unjudged:
         return replace(self.lists, grades=grades, level_counts=self.lists.level_counts + added, _relevant={})
 
 
-def _unjudged_of(
+def unjudged_of(
     alignment: Alignment,
     measure: Measure,
     chosen: Counts,
@@ -360,7 +358,7 @@ def scale_model(
 ) -> UnjudgedModel:
     """The model with the scale of a measure: what contributors lost over what they were expected to lose.
 
-    The ratio of the mean losses is drawn a little towards 1.
+    The ratio is drawn towards 1 the more, the more the groups differ: a few groups say little about a new one.
     """
     alignment = cache.alignment
     contributing = np.flatnonzero(cache.provenance.group_of_run >= 0)
@@ -370,29 +368,32 @@ def scale_model(
     deep, lists = np.tile(depth, copies), alignment.lists
     # What is lost is what the run's own documents down to the depth would add: others that its group contributed move
     # R and the ideal too, but nobody asks about those.
-    held_out = _unjudged_of(without, measure, contributing, deep, None, lists)
+    held_out = unjudged_of(without, measure, contributing, deep, None, lists)
     at = lists.offsets[held_out.cell_of_list[held_out.list_of]] + held_out.rank - 1
     known = held_out.filled(np.searchsorted(lists.levels, lists.grades[at]))
     lost = np.zeros(len(lists))
     lost[held_out.cell_of_list] = measure.values(known) - measure.values(held_out.lists)
-    kept = alignment.scored[contributing]
+    group, kept = cache.provenance.group_of_run[contributing], alignment.scored[contributing]
+
+    def by_group(gained: Values) -> Values:
+        of_run = np.where(kept, gained.reshape(alignment.shape)[contributing], 0.0).sum(axis=1)
+        return np.bincount(group, of_run).astype(np.float64)
 
     def scaled(chain: Chain, popularity: Values | None, rng: np.random.Generator) -> Chain:
         """The chain with its scale."""
         known = popularity is not None
         alone = replace(model, blind=replace(chain, scale=1.0), popular=replace(chain, scale=1.0) if known else None)
-        unjudged = _unjudged_of(without, measure, contributing, deep, popularity, lists)
+        unjudged = unjudged_of(without, measure, contributing, deep, popularity, lists)
         labels = count_labels(without, deep)
         estimate = expected_chances(alone, labels, unjudged.documents, held_out=True)
         (gain,) = _gains(without, measure, model, rng, unjudged, SCALE_DRAWS, [estimate])
-        true, expected = (
-            float(np.where(kept, one[contributing], 0.0).sum() / max(int(kept.sum()), 1))
-            for one in (lost.reshape(alignment.shape), gain.mean)
-        )
-        little = TOO_SMALL if expected >= 0 else -TOO_SMALL
-        return replace(
-            chain, scale=float(np.clip((true + little) / (expected + little), LOWEST_SCALE, HIGHEST_SCALE))
-        )
+        true, expected = by_group(lost), by_group(gain.mean)
+        if not expected.sum():
+            return chain
+        found, groups = true.sum() / expected.sum(), max(len(true), 2)
+        variance = ((true - found * expected) ** 2).sum() / expected.sum() ** 2 * groups / (groups - 1)
+        weight = USUAL_SCALE**2 / (USUAL_SCALE**2 + variance)
+        return replace(chain, scale=float(max(1.0 + weight * (found - 1.0), 0.0)))
 
     same = repeated(rng)
     popular = None if model.popular is None else scaled(model.popular, cache.popularity(depth), next(same))

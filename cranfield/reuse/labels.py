@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,7 +13,7 @@ from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import Counts, Values, ratio
 from cranfield.reuse.provenance import Provenance, prefix_of
-from cranfield.runs.columns import KeyTable
+from cranfield.runs.columns import Keys, KeyTable
 
 MOST_FLAGS = 50_000_000
 """Up to so many pairs of a row and a group are counted with a flag for each; sorting them takes longer."""
@@ -22,8 +23,8 @@ MOST_FLAGS = 50_000_000
 class Documents:
     """Documents within k, one row each: run and topic as places, and the octave of the rank.
 
-    `popularity` are documents by two: log(1 + other groups that retrieve the document, at whatever rank), and the
-    logarithm of its reciprocal-rank-fusion score over their lists. None where the lists are not at hand.
+    `popularity` is the logarithm of a document's reciprocal-rank-fusion score over the lists of other groups. None
+    where these are not at hand.
     """
 
     run: Counts
@@ -152,25 +153,36 @@ def logit(share: ArrayLike) -> Values:
 RANK_CONSTANT = 60
 """Reciprocal-rank fusion adds 1 / (60 + rank). Source: Cormack, Clarke and Büttcher, SIGIR 2009."""
 
-_NOBODY = 1e-3
+NOBODY = 1e-3
 """What is added to a fusion score, so that a document that nobody else retrieves has a logarithm."""
 
 
 def popularity_of(alignment: Alignment, provenance: Provenance, depth: Counts) -> Values:
-    """How popular each document down to `depth` is among the groups other than its run's own: places by two.
+    """How popular each document down to `depth` is among the groups other than its run's own, by place.
 
-    log(1 + groups that retrieve it, at whatever rank), and log of the sum over groups of the mean of 1 / (60 + rank)
-    over the group's runs. Places below `depth` have 0.
+    The logarithm of the sum over groups of the mean of 1 / (60 + rank) over the group's runs, at whatever rank.
+    Places below `depth` have 0.
     """
     lists, topics, keys = alignment.lists, len(alignment.topic_ids), alignment.pair_keys
     if keys is None:
         raise UsageError("popularity needs an alignment that knows its documents")
     places = prefix_of(lists, depth)[1]
     wanted, number = np.unique(keys[places], return_inverse=True)
-    table = KeyTable.of(wanted)
     run = np.searchsorted(lists.offsets[:: max(topics, 1)], places, side="right") - 1
-    groups, fusion = np.zeros(len(wanted)), np.zeros(len(wanted))
-    own_groups, own_fusion = np.zeros(len(places)), np.zeros(len(places))
+    fusion, own = np.zeros(len(wanted)), np.zeros(len(places))
+    for group, score in enumerate(fusion_by_group(alignment, provenance, wanted)):
+        fusion += score
+        mine = provenance.own_group[run] == group
+        own[mine] = score[number[mine]]
+    popularity = np.zeros(len(lists.grades))
+    popularity[places] = np.log(np.maximum(fusion[number] - own, 0.0) + NOBODY)
+    return popularity
+
+
+def fusion_by_group(alignment: Alignment, provenance: Provenance, wanted: Keys) -> Iterator[Values]:
+    """What each group adds to the fusion scores of pairs of topic and document, given by their keys."""
+    lists, topics, table = alignment.lists, len(alignment.topic_ids), KeyTable.of(wanted)
+    keys = wanted[:0] if alignment.pair_keys is None else alignment.pair_keys
     for group in range(len(provenance.groups)):
         members = np.flatnonzero(provenance.group_of_run == group)
         score = np.zeros(len(wanted))
@@ -181,12 +193,4 @@ def popularity_of(alignment: Alignment, provenance: Provenance, depth: Counts) -
             at = table.places(keys[first:last])
             found = at >= 0
             score[at[found]] += 1.0 / (RANK_CONSTANT + rank[found]) / len(members)
-        groups += score > 0
-        fusion += score
-        mine = provenance.own_group[run] == group
-        own_fusion[mine] = score[number[mine]]
-        own_groups[mine] = own_fusion[mine] > 0
-    popularity = np.zeros((len(lists.grades), 2))
-    popularity[places, 0] = np.log1p(groups[number] - own_groups)
-    popularity[places, 1] = np.log(np.maximum(fusion[number] - own_fusion, 0.0) + _NOBODY)
-    return popularity
+        yield score

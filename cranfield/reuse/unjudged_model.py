@@ -38,7 +38,7 @@ COVERED = 0.95
 UNLIKE = 0.05
 """A run is unlike the contributors if its unjudged documents are less popular than those of all but this share."""
 
-_SPREAD, _SPREAD_OF_TERMS = (1.0, 1.0, 0.5, 0.25), 1.0
+_SPREAD = (1.0, 1.0, 0.5, 0.25, 1.0)
 _LEAST = 1e-3
 _MOST_STEPS, _LONGEST_STEP, _CLOSE = 40, 2.0, 1e-9
 _CLOSE_ENOUGH = 1e-4
@@ -198,7 +198,7 @@ class Step:
     """The model of one step: `rate` of all judged documents, the weights, the mean of the octaves of ranks, and the
     runs' lowest and highest rate as logits, counted from that of all.
 
-    `terms` are the slope and the mean of what else is known: the two numbers of popularity, or the run's coverage.
+    `terms` are the slope and the mean of what else is known, popularity or the run's coverage; none in old cards.
     """
 
     rate: float
@@ -212,14 +212,14 @@ class Step:
     terms: tuple[tuple[float, float], ...] = ()
 
     def chance(self, passed: Counts, tried: Counts, documents: Documents, values: Values) -> Values:
-        """The chance of each document; counts are of judged documents, `values` what the terms are about."""
+        """The chance of each document; counts are of judged documents, `values` what the term is about."""
         run, topic = _standing(passed, tried, self.rate)
         inside = np.clip(run, self.lowest, self.highest)
         seen = self.intercept + self.run_slope * inside + min(self.run_slope, 1.0) * (run - inside)
         total = seen[documents.run] + self.topic_slope * topic[documents.run, documents.topic]
         total += self.rank_slope * (documents.octave - self.octave)
-        for (slope, mean), value in zip(self.terms, values.T, strict=False):
-            total += slope * (value - mean)
+        for slope, mean in self.terms:
+            total += slope * (values - mean)
         return chances(total)
 
     def times(self, factor: float) -> Step:
@@ -238,7 +238,7 @@ def _standing(passed: Counts, tried: Counts, rate: float) -> tuple[Values, Value
 class Chain:
     """The steps from the lowest grade to the highest, as those who were held out teach them.
 
-    `shift` is by how much the values of the terms change for a new run, which meets one group more; `factor` how many
+    `shift` is by how much the value of the term changes for a new run, which meets one group more; `factor` how many
     times more relevant documents than expected a new group may have. `scale` is what the expected loss by one measure
     is multiplied by.
     """
@@ -290,20 +290,18 @@ def fit_model(labels: Labels, runs: Counts | None = None) -> UnjudgedModel:
     by_grade = ratio(ratio(own, own.sum()), ratio(judged, judged.sum()))
     popularity, popular, unlike = kept.own.popularity, None, 0.0
     if popularity is not None:
-        more = len(labels.groups) / max(len(labels.groups) - 1, 1)
-        count = np.expm1(popularity[:, 0]).mean() if len(popularity) else 0.0
-        shift = np.log([(1 + more * count) / (1 + count), more])
+        shift = float(np.log(len(labels.groups) / max(len(labels.groups) - 1, 1)))
         popular = _fit_chain(kept, popularity, shift)
         tried = np.bincount(kept.own.run)
-        means = np.bincount(kept.own.run, popularity[:, -1])[tried > 0] / tried[tried > 0]
-        unlike = float(np.quantile(means, UNLIKE) + shift[-1]) if len(means) else 0.0
+        means = np.bincount(kept.own.run, popularity)[tried > 0] / tried[tried > 0]
+        unlike = float(np.quantile(means, UNLIKE) + shift) if len(means) else 0.0
     return UnjudgedModel(
         levels=labels.levels,
         ratio=float((own[1:].sum() / own.sum()) / (judged[1:].sum() / judged.sum())) if comparable else float("nan"),
         by_grade=tuple(np.where(judged > 0, by_grade, np.nan)[1:].tolist()),
         by_group=tuple((labels.groups[group], value) for group, value in by_group),
         spread=conformal_upper([value for _, value in by_group]),
-        blind=_fit_chain(kept, kept.coverage[kept.own.run][:, np.newaxis], np.array([_coverage_shift(kept)])),
+        blind=_fit_chain(kept, kept.coverage[kept.own.run], _coverage_shift(kept)),
         popular=popular,
         unlike=unlike,
         plain=plain * growth,
@@ -315,13 +313,10 @@ def fit_model(labels: Labels, runs: Counts | None = None) -> UnjudgedModel:
     )
 
 
-def _fit_chain(labels: Labels, values: Values, shift: Values) -> Chain:
+def _fit_chain(labels: Labels, values: Values, shift: float) -> Chain:
     """Fit a step to each grade above the lowest: of the documents at the grade below or higher, which reach it?"""
     own, steps, factors = labels.own, list[Step](), np.zeros(0)
-    octave, means = (
-        float(own.octave.mean()) if len(own.octave) else 0.0,
-        values.mean(axis=0) if len(values) else np.zeros(values.shape[1]),
-    )
+    octave, mean = (float(one.mean()) if len(one) else 0.0 for one in (own.octave, values))
     for step in range(1, len(labels.levels)):
         passed, tried = (labels.judged[:, :, level:].sum(axis=2) for level in (step, step - 1))
         rate = float((passed.sum() + 0.5) / (tried.sum() + 1.0))
@@ -329,28 +324,25 @@ def _fit_chain(labels: Labels, values: Values, shift: Values) -> Chain:
         here = labels.own_level >= step - 1
         reached, group = labels.own_level[here] >= step, labels.group_of_run[own.run[here]]
         known = [run[own.run[here]], topic[own.run[here], own.topic[here]], own.octave[here] - octave]
-        columns = np.column_stack([np.ones(len(reached)), *known, (values - means)[here]])
-        terms = values.shape[1]
+        columns = np.column_stack([np.ones(len(reached)), *known, values[here] - mean])
         fit = fit_chances(
             columns,
             reached.astype(np.int64),
             np.ones(len(reached), dtype=np.int64),
             group,
-            prior=np.array([float(logit(rate)) + np.log(USUAL), 1.0, 1.0, 0.0] + [0.0] * terms),
-            spread=np.array([*_SPREAD, *[_SPREAD_OF_TERMS] * terms]),
+            prior=np.array([float(logit(rate)) + np.log(USUAL), 1.0, 1.0, 0.0, 0.0]),
+            spread=np.array(_SPREAD),
         )
         seen = run[own.run[here]]
         ends = (float(seen.min()), float(seen.max())) if len(seen) else (0.0, 0.0)
-        intercept, run_slope, topic_slope, rank_slope, *slopes = fit.weights.tolist()
-        about = tuple(zip(slopes, means.tolist(), strict=True))
-        found = Step(rate, intercept, run_slope, topic_slope, rank_slope, octave, *ends, about)
-        steps.append(found)
+        intercept, run_slope, topic_slope, rank_slope, slope = fit.weights.tolist()
+        steps.append(Step(rate, intercept, run_slope, topic_slope, rank_slope, octave, *ends, ((slope, mean),)))
         if step == 1:
             groups = np.unique(labels.group_of_run[labels.group_of_run >= 0])
             relevant = np.array([reached[group == one].sum() for one in groups.tolist()])
             expected = np.array([fit.expected_from_others(one) for one in groups.tolist()])
             factors = (relevant + ONE_MORE) / (expected + ONE_MORE)
-    return Chain(tuple(steps), tuple(shift.tolist()), _at_least_one(factors))
+    return Chain(tuple(steps), (shift,), _at_least_one(factors))
 
 
 def _at_least_one(values: ArrayLike) -> Upper:
@@ -440,7 +432,7 @@ def is_unlike(model: UnjudgedModel, documents: Documents, runs: int) -> NDArray[
     if documents.popularity is None or model.popular is None:
         return np.zeros(runs, dtype=bool)
     count = np.bincount(documents.run, minlength=runs)
-    total = np.bincount(documents.run, documents.popularity[:, -1], minlength=runs)
+    total = np.bincount(documents.run, documents.popularity, minlength=runs)
     return np.asarray(total < model.unlike * count)
 
 
@@ -451,13 +443,13 @@ def expected_chances(
 
     `held_out` says that the runs are contributors without their own groups.
     """
-    chain, values = model.blind, labels.coverage[documents.run][:, np.newaxis]
+    chain, values = model.blind, labels.coverage[documents.run]
     if model.popular is not None and documents.popularity is not None:
         chain, values = model.popular, documents.popularity
     reached, steps = np.ones((len(documents.run), len(labels.levels))), list(chain.steps)
     if steps and not held_out:
         steps[0] = steps[0].times(model.growth)
-        values = values - np.array(chain.shift)
+        values = values - sum(chain.shift)
     for place, step in enumerate(steps, start=1):
         passed, tried = (labels.judged[:, :, level:].sum(axis=2) for level in (place, place - 1))
         reached[:, place] = reached[:, place - 1] * step.chance(passed, tried, documents, values)

@@ -5,6 +5,7 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,11 +14,14 @@ from kept import Kept
 from cranfield.base.errors import InputError, ProblemsFound
 from cranfield.evaluate.align import align
 from cranfield.evaluate.measure import parse_measure
+from cranfield.reuse import card as cards
 from cranfield.reuse.assess import Knowledge, assess_runs, measure_depths
-from cranfield.reuse.card import Card, card_of, card_text, entry_of, read_card
+from cranfield.reuse.card import Card, Fusion, card_of, card_text, entry_of, read_card
 from cranfield.reuse.expected_loss import ModelCache
 from cranfield.reuse.hold_out import hold_out_own
+from cranfield.runs.columns import keys_of, keys_of_pairs
 
+PAIRS = [2323593366732204068, 5117411738604912841, 8370241321557323676]
 MEASURES = [parse_measure(name) for name in ("nDCG@10", "P@5", "AP")]
 
 
@@ -35,7 +39,21 @@ def card(collection) -> Card:
         found = assess(collection.alignment, measure, Knowledge(provenance.depth, provenance))
         depth = measure_depths(measure, provenance.depth)
         entries.append(entry_of(measure, depth, model=found.model, losses=own.spread(measure)))
-    return card_of(collection.alignment, pool_depth=provenance.depth, groups=len(provenance.groups), entries=entries)
+    fusion = Fusion.of(collection.alignment, provenance)
+    return card_of(
+        collection.alignment,
+        pool_depth=provenance.depth,
+        groups=len(provenance.groups),
+        entries=entries,
+        fusion=fusion,
+    )
+
+
+@pytest.fixture(scope="module")
+def blind_card(card) -> Card:
+    """The card as it is where the contributors retrieve too many documents for their fusion scores to be kept."""
+    entries = [replace(one, model=replace(one.model, popular=None, unlike=0.0)) for one in card.entries]
+    return replace(card, entries=tuple(entries), fusion=None)
 
 
 def assess(alignment, measure, knowledge):
@@ -50,19 +68,45 @@ def test_a_card_comes_back_as_it_was_written(card):
     assert json.loads(text)["groups"] == 6
 
 
-def test_a_verdict_from_the_card_alone_is_that_from_the_runs(collection, card):
+def test_a_verdict_from_the_card_alone_is_that_from_the_runs(collection, card, blind_card):
     provenance = collection.prefixes.by("group")
     outsiders = [collection.runs[run] for run in collection.outsiders]
-    alone = align(collection.qrels, outsiders)
+    alone = align(collection.qrels, outsiders, keep_rows=True)
     card.refuse_others(alone)
-    blind = replace(collection.alignment, pair_keys=None)  # a card does not know how popular documents are
-    for measure in MEASURES:
-        here = assess(blind, measure, Knowledge(provenance.depth, provenance))
-        there = assess(alone, measure, Knowledge(card.depths(alone.topic_ids), card=card))
-        assert here.loss is not None
-        assert there.loss is not None
-        np.testing.assert_allclose(there.loss.mean, here.loss.mean[collection.outsiders], atol=1e-12)
-        assert there.verdicts == tuple(here.verdicts[run] for run in collection.outsiders)
+    for one, known, error in (
+        (card, collection.alignment, 0.02),  # scores are kept in steps of 3%
+        (blind_card, replace(collection.alignment, pair_keys=None), 1e-12),
+    ):
+        for measure in MEASURES:
+            here = assess(known, measure, Knowledge(provenance.depth, provenance))
+            there = assess(alone, measure, Knowledge(one.depths(alone.topic_ids), card=read_card(card_text(one))))
+            assert here.loss is not None
+            assert there.loss is not None
+            np.testing.assert_allclose(there.loss.mean, here.loss.mean[collection.outsiders], rtol=error)
+            assert [one.level for one in there.verdicts] == [here.verdicts[run].level for run in collection.outsiders]
+
+
+def test_the_most_popular_documents_are_kept_up_to_a_limit_and_the_others_have_the_mean(
+    collection, card, monkeypatch
+):
+    provenance = collection.prefixes.by("group")
+    pairs, steps = card.fusion.columns()
+    assert card.fusion.others == 0
+    monkeypatch.setattr(cards, "MOST_PAIRS", 100)
+    few = Fusion.of(collection.alignment, provenance)
+    kept = np.isin(pairs, few.columns()[0])
+    assert kept.sum() == 100
+    assert steps[kept].min() >= steps[~kept].max()
+    assert few.others == pytest.approx(steps[~kept].mean(), abs=0.5)
+    popularity = few.popularity(collection.alignment)
+    unlisted = np.isin(collection.alignment.pair_keys, pairs[~kept])
+    np.testing.assert_allclose(popularity[unlisted], np.log(1e-3) + few.others / 32)
+
+
+def test_keys_of_pairs_stand_in_cards_and_never_change():
+    documents = keys_of(pa.array(["AP880212-0006", "K1", "a document with a long name, and more than that"]))
+    found = keys_of_pairs(["101", "T01"], np.array([2, 1]), documents)
+    assert found.tolist() == PAIRS
 
 
 def test_without_card_and_provenance_a_run_with_holes_is_untestable(collection, kept: Kept):
@@ -79,7 +123,7 @@ def test_a_measure_that_the_card_does_not_list_takes_the_model_of_the_next_depth
     for name, k in (("P@2", 3), ("nDCG@5", 5), ("RR", 10), ("P@20", 10)):
         measure = parse_measure(name)
         entry = whole.entry(measure, measure_depths(measure, np.full(30, 10)))
-        assert entry.model == replace(dict(models)[k], popular=None, unlike=0.0), name
+        assert entry.model == dict(models)[k], name
     found = assess(collection.alignment, parse_measure("nDCG@5"), Knowledge(np.full(30, 10), card=whole))
     assert found.loss is not None
     assert not found.untestable
@@ -114,7 +158,7 @@ def test_pool_depths_that_differ_by_topic_are_kept(collection):
 
 
 WRONG = {
-    "version": lambda card: card.update(version=3),
+    "version": lambda card: card.update(version=4),
     "kind": lambda card: card.update(kind="qrels"),
     "missing": lambda card: card.pop("groups"),
     "unknown": lambda card: card.update(colour="red"),
@@ -126,6 +170,8 @@ WRONG = {
     "rate": lambda card: card["entries"][1]["kappa"]["blind"]["steps"][0].update(rate="x"),
     "grades": lambda card: card.update(levels=[0, 1]),
     "reason": lambda card: card["entries"][0].update(kappa=None),
+    "fusion": lambda card: card["fusion"].update(scores="AAAA"),
+    "base64": lambda card: card["fusion"].update(pairs="?"),
 }
 
 

@@ -418,14 +418,14 @@ def test_without_popularity_the_upper_ends_are_those_of_the_model_and_of_the_pla
 
 def popular_model() -> UnjudgedModel:
     """Half of the usual documents are relevant, more of popular ones; without popularity a tenth is."""
-    step = Step(0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, ((0.0, 0.0), (1.0, -3.0)))
-    chain = Chain((step,), (0.0, 0.0), Upper(1.5, 22, is_maximum=False), scale=2.0)
+    step = Step(0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, ((1.0, -3.0),))
+    chain = Chain((step,), (0.0,), Upper(1.5, 22, is_maximum=False), scale=2.0)
     plain = {"plain": 0.5, "plain_factor": SAME, "unlike": -5.0}
     return replace(flat_model(0.1), popular=chain, **plain)
 
 
 def test_popular_documents_are_relevant_more_often():
-    documents = replace(documents_at(0, 0), popularity=np.array([[0.0, -3.0], [0.0, -2.0]]))
+    documents = replace(documents_at(0, 0), popularity=np.array([-3.0, -2.0]))
     estimate = expected_chances(popular_model(), labels_of([[[5, 5]]]), documents)
     np.testing.assert_allclose(estimate.chances[:, 1], chances(np.array([0.0, 1.0])))
     assert estimate.scale.tolist() == [2.0]
@@ -436,9 +436,7 @@ def test_popular_documents_are_relevant_more_often():
 
 
 def test_the_upper_end_of_a_run_unlike_the_contributors_does_not_rest_on_popularity():
-    documents = Documents(
-        *(np.array(column) for column in ([0, 1], [0, 0], [0, 0])), np.array([[0.0, -6.0], [0.0, -4.0]])
-    )
+    documents = Documents(*(np.array(column) for column in ([0, 1], [0, 0], [0, 0])), np.array([-6.0, -4.0]))
     labels = labels_of([[[5, 5]], [[5, 5]]])
     assert is_unlike(popular_model(), documents, 2).tolist() == [True, False]
     by_model, plain, _ = upper_chances(popular_model(), labels, documents)
@@ -448,15 +446,12 @@ def test_the_upper_end_of_a_run_unlike_the_contributors_does_not_rest_on_popular
     assert by_model.scale.tolist() == [1.0, 2.0]
 
 
-def test_popularity_counts_the_other_groups_that_retrieve_a_document_and_fuses_their_lists():
+def test_popularity_fuses_the_lists_of_the_other_groups():
     alignment, provenance = by_hand()
     popularity = popularity_of(alignment, provenance, np.array([4]))
     # one: a b c d, two: e c f a, new (no contributor): x a y b
-    fused = {"a": (1, 1 / 64), "b": (0, 0), "c": (1, 1 / 62), "d": (0, 0)}
-    expected = [(np.log1p(groups), np.log(score + 1e-3)) for groups, score in fused.values()]
-    np.testing.assert_allclose(popularity[:4], expected)
-    of_new = [(0, 0), (2, 1 / 61 + 1 / 64), (0, 0), (1, 1 / 62)]
-    np.testing.assert_allclose(popularity[8:], [(np.log1p(groups), np.log(score + 1e-3)) for groups, score in of_new])
+    np.testing.assert_allclose(popularity[:4], np.log(np.array([1 / 64, 0, 1 / 62, 0]) + 1e-3))
+    np.testing.assert_allclose(popularity[8:], np.log(np.array([0, 1 / 61 + 1 / 64, 0, 1 / 62]) + 1e-3))
     shallow = popularity_of(alignment, provenance, np.array([1]))
     np.testing.assert_allclose(shallow[[0, 4, 8]], popularity[[0, 4, 8]])
     assert not shallow[[1, 2, 3, 5, 6, 7]].any()

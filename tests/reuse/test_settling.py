@@ -104,16 +104,16 @@ def test_a_chance_is_that_of_the_run_that_ranks_the_document_within_the_depth():
     """x is popular (slope 1, mean 0) at rank 1 of A; B has it below the depth, where popularity is not counted."""
     same, step = (
         Upper(1.0, 22, is_maximum=False),
-        Step(0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, ((0.0, 0.0), (1.0, 0.0))),
+        Step(0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, ((1.0, 0.0),)),
     )
     blind = Chain((replace(step, intercept=-2.0, terms=()),), (0.0,), same)
-    popular = Chain((step,), (0.0, 0.0), same)
+    popular = Chain((step,), (0.0,), same)
     model = UnjudgedModel((0, 1), 0.5, (), (), same, blind, popular, -9.0, 0.0, same, 1.0, 22, 100, 30)
     judged = {"1": {"a": 1, "b": 0}}
     first, second = {"1": ["x", "a"]}, {"1": ["b", "a", "y", "x"]}
     one = contest(judged, first, second, "CG", depth=4, highest=1)
     assert one.documents.names(one.unjudged.document) == ["x", "y"]
-    popularity = np.array([[1.0, -1.0], [0.0, 0.0], [0.0, 0.0]])  # x of A, then x and y of B
+    popularity = np.array([-1.0, 0.0, 0.0])  # x of A, then x and y of B
     found = learned_chances(one, model, np.array([2]), popularity)
     assert found.expected.tolist() == pytest.approx([1 / (1 + np.exp(1)), 1 / (1 + np.exp(2))])
 

@@ -126,7 +126,12 @@ def card_for(trust: fields.Trusted) -> card.Card:
             if not assess.why_untaught(model, trust.thresholds):
                 models.append((k, model))
     return card.card_of(
-        field.read.aligned, pool_depth=depth, groups=len(groups.groups), entries=entries, models=models
+        field.read.aligned,
+        pool_depth=depth,
+        groups=len(groups.groups),
+        entries=entries,
+        models=models,
+        fusion=card.Fusion.of(field.read.aligned, groups),
     )
 
 
