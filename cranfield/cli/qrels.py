@@ -144,7 +144,8 @@ def diff(
 @app.command()
 def licence(
     text: Annotated[
-        str | None, Argument(help="A name, like CC-BY-4.0, or a sentence; '' removes it. [default: show the licence]")
+        str | None,
+        Argument(help="A name, like CC-BY-4.0, or a sentence; none removes it. [default: show it]"),
     ] = None,
     collection: Collection = COLLECTION,
 ) -> None:

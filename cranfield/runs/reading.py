@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from cranfield.base.errors import ProblemsFound, quoted
 from cranfield.base.files import Source
-from cranfield.base.registry import Format, Registry, deferred
+from cranfield.base.registry import Format, Registry
 from cranfield.base.tables import LINE_FAULTS, Columns, Fault, Findings, Schema, read_list
 from cranfield.runs.columns import (
     TEXT,
@@ -32,9 +32,6 @@ from cranfield.runs.columns import (
     used_only,
 )
 from cranfield.runs.run import NO_RANK, Rows, Run
-
-with deferred:
-    pass
 
 
 class RunFormat(Format, Protocol):

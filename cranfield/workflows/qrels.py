@@ -376,9 +376,9 @@ class Qrels:
         return diff(self.store, before, after, **options)
 
     def licence(self, text: str | None = None) -> str:
-        """The terms under which the collection may be used; `text` sets them, an empty one takes them back."""
+        """The terms under which the collection may be used; `text` sets them, `none` removes them."""
         if text is not None:
-            licence = collections.one_line(text)
+            licence = "" if text == "none" else collections.one_line(text)
             with self.store.write():
                 self.store.set(collections.LICENCE_SETTING, licence)
         return collections.licence_of(self.store)

@@ -193,6 +193,8 @@ def as_it_was(value: object) -> object:
     if not isinstance(value, dict):
         return value
     gone = ("version", "models", "kappa", "families") if "entries" in value or "kappa" in value else ()
+    # A score that looks below the pool had an interval without width; it has none now.
+    value = {**value, **{name: "number" for name in ("low", "high") if value.get(name) == "null|number"}}
     return {name: as_it_was(one) for name, one in value.items() if name not in (*gone, *LATER)}
 
 

@@ -58,7 +58,7 @@ def test_all_pairs_with_corrected_significance(folder: Path, kept: Kept):
 def test_the_table_groups_runs_by_letters(folder: Path):
     out = call("compare", "good.run", "seed2.run", "poor.run", "--qrels", "qrels.txt", "-m", "RR", folder=folder).out
     cells = [line.split() for line in out.splitlines()]
-    groups = {row[0]: row[2] for row in cells if len(row) == 4 and row[0] in ("good", "seed2", "poor")}
+    groups = {row[0]: row[2] for row in reversed(cells) if row and row[0] in ("good", "seed2", "poor")}
     assert groups == {"good": "a", "seed2": "a", "poor": "b"}
 
 

@@ -166,7 +166,7 @@ def test_what_is_expected_stays_within_what_is_possible(folder: Path):
     for row in table(
         call("reuse", *RUNS, *POOL, "-m", "P@3", "-m", "nDCG@3", "-m", "AP", "-f", "csv", folder=folder).out
     ):
-        if row["loss"]:
+        if row["loss"] and row["low"]:
             score, low, high = (float(row[name]) for name in ("score", "low", "high"))
             for loss in (float(row["loss"]), float(row["loss_upper"])):
                 assert low - 1e-9 <= score + loss <= high + 1e-9, row

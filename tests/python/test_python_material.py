@@ -170,7 +170,7 @@ def test_a_queue_is_kept_for_the_assessors(kitchen: Path, tmp_path: Path):
         frame = collection.settle("mortar-dense", "stove-rocchio", measures="nDCG@5", queue="decide")
         store = collection.results.collection("a test")
         queued = store.rows("SELECT topic, document FROM queue_entries ORDER BY topic, document")
-    assert sorted(frame[["topic", "document"]].itertuples(index=False, name=None)) == queued
+    assert set(frame[["topic", "document"]].itertuples(index=False, name=None)) <= set(queued)
 
 
 def test_unjudged_documents_of_the_pool_are_in_the_qrels_where_asked_for(kitchen: Path, tmp_path: Path):

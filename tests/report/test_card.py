@@ -73,7 +73,7 @@ def test_a_licence_is_kept_shown_and_repeated(tmp_path: Path):
     call("report", "--card", tmp_path / "card.json", "-C", path)
     assert read(tmp_path / "card.json")["licence"] == "ask <us> first"
     assert "<p>Licence: ask &lt;us&gt; first.</p>" in (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert call("qrels", "licence", "", "-C", path).out == ""
+    assert call("qrels", "licence", "none", "-C", path).out == ""
     call("report", "--card", tmp_path / "card.json", "-C", path)
     assert read(tmp_path / "card.json")["licence"] is None
     assert "No licence is stated." in (tmp_path / "report.html").read_text(encoding="utf-8")
