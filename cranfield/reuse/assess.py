@@ -341,11 +341,7 @@ def assess_runs(
         scaling, drawing = rng.spawn(2)
         model, by_family, untestable = _fit(alignment, measure, knowledge, coverage.depth, table, scaling, cache)
         models = [dict(by_family).get(family, model) for family in knowledge.families] or [model] * runs
-        popularity = None
-        if model is not None and cache is not None:
-            popularity = cache.popularity(coverage.depth)
-        elif model is not None and knowledge.card is not None and knowledge.card.fusion is not None:
-            popularity = knowledge.card.fusion.popularity(alignment)
+        popularity = None if model is None else _popularity(alignment, knowledge, coverage.depth, cache)
         loss = _loss_by_model(alignment, measure, models, coverage.depth, drawing, popularity)
     values = measure.values(alignment.lists).reshape(alignment.shape)
     score = aggregated_rows(values, alignment.scored, measure.aggregate)
@@ -356,8 +352,7 @@ def assess_runs(
     pooled_unjudged = _open_by_pooled(alignment, measure, coverage.depth)
     by_depth, same = takes_pool_depth(measure), np.random.default_rng(SEED)
     completed = completion.of(measure, score, rng=same) if by_depth and completion is not None else None
-    to_rank = coverage.depth_in_words if by_depth else ""
-    is_whole = closure != "at-k" or measure.kind.whole_list
+    to_rank, is_whole = coverage.depth_in_words if by_depth else "", closure != "at-k" or measure.kind.whole_list
     of_pool = _of_pool(knowledge, alignment.lists, to_rank=to_rank, whole=is_whole)
     evidence = tuple(
         replace(
@@ -400,6 +395,14 @@ def assess_runs(
         ranks=rank_interval(np.fmin(low, score), np.fmax(high, score)),
         likely_ranks=rank_interval(score, score + upper),
     )
+
+
+def _popularity(alignment: Alignment, knowledge: Knowledge, depth: Counts, cache: ModelCache | None) -> Values | None:
+    """The popularity of the documents of all runs, by the rankings of the contributing runs or by a card."""
+    if cache is not None:
+        return cache.popularity(depth)
+    card = knowledge.card
+    return None if card is None or card.fusion is None else card.fusion.popularity(alignment)
 
 
 def _fit(
