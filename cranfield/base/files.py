@@ -13,6 +13,7 @@ import io
 import lzma
 import os
 import shutil
+import stat
 import sys
 import weakref
 import zlib
@@ -37,6 +38,15 @@ HEAD = 1 << 16
 
 LONGEST_LINE = 1 << 26
 """The longest line that is taken for a line (64 MB): a guard against files that are not text at all."""
+
+MOST_BLANK = 1 << 24
+"""How many bytes of white space may stand in a row (16 MB): no file has so many blank lines."""
+
+GROWN, GROWTH = 1 << 27, 100
+"""A compressed file may grow to 128 MB, and beyond that to 100 times its size: runs and texts reach 5 to 30 times."""
+
+LARGEST_PIPE = 1 << 34
+"""How much is taken from a pipe (16 GB), or half of what is free where it is kept, if that is less."""
 
 LINES_AT_ONCE = 1 << 23
 """How many bytes are parsed at once: enough work for all threads, little beside the columns of a large run."""
@@ -115,6 +125,7 @@ class Source:
         blocks = blocks if self.watch is None else _watched(blocks, self.watch)
         blocks = _members(blocks, begin) if begin else blocks
         blocks = blocks if is_utf8 else _transcoded(blocks, self)
+        blocks = self._bounded(blocks, most_grown(os.fstat(raw.fileno()).st_size) if begin else None)
         return cast(BinaryIO, io.BufferedReader(_Stream(raw, self.name, blocks), buffer_size=_BLOCK))
 
     def open_as_it_lies(self) -> BinaryIO | None:
@@ -160,6 +171,17 @@ class Source:
                 while len(line) > LONGEST_LINE and not line.endswith(b"\n"):
                     line = read()
 
+    def text(self) -> str:
+        """All of a short file, such as settings or a card; each line with a line feed."""
+        lines, size = list[str](), 0
+        for number, line in self.lines():
+            size += len(line) + 1
+            if size > LONGEST_LINE:
+                message = f"more than {LONGEST_LINE >> 20} MB, where a short file is expected"
+                raise SourceError(self.name, message, number)
+            lines.append(f"{line}\n")
+        return "".join(lines)
+
     def blocks(self) -> Iterator[bytes]:
         """The decompressed file in blocks of whole lines, without a byte order mark; the last may lack a line feed.
 
@@ -191,7 +213,7 @@ class Source:
         return digest.hexdigest()
 
     @property
-    def _spooled(self) -> Path:
+    def spooled(self) -> Path:
         """A copy on disk of what comes through a pipe, so that it can be read more than once.
 
         No `cached_property`: before Python 3.12 that has one lock for all sources, and two pipes that one process
@@ -199,9 +221,18 @@ class Source:
         """
         if "_copy" not in self.__dict__:
             with _translated(self.name), tempfile.NamedTemporaryFile(prefix="cranfield-", delete=False) as copy:
-                weakref.finalize(self, Path(copy.name).unlink, missing_ok=True)
-                with nullcontext(sys.stdin.buffer) if self.is_stdin else self.path.open("rb") as stream:
-                    shutil.copyfileobj(stream, copy, _BLOCK)
+                forget = weakref.finalize(self, Path(copy.name).unlink, missing_ok=True)
+                try:
+                    most = min(LARGEST_PIPE, shutil.disk_usage(copy.name).free // 2)
+                    with nullcontext(sys.stdin.buffer) if self.is_stdin else self.path.open("rb") as stream:
+                        while block := stream.read(_BLOCK):
+                            copy.write(block)
+                            if copy.tell() > most:
+                                size = f"more than {most >> 20:,} MB"
+                                raise SourceError(self.name, f"{size} came through the pipe; save it to a file first")
+                except BaseException:
+                    forget()
+                    raise
             self.__dict__["_copy"] = Path(copy.name)
         copied: Path = self.__dict__["_copy"]
         return copied
@@ -210,12 +241,41 @@ class Source:
         try:
             if self.is_folder:
                 raise SourceError(self.name, "this is a folder; a file is expected")
-            return (self._spooled if self.is_piped else self.path).open("rb", buffering=buffering)
+            if str(self.path) not in ("-", "/dev/stdin") and _is_device(self.path.stat().st_mode):
+                raise SourceError(self.name, "this is a device; a file or a pipe is expected")
+            return (self.spooled if self.is_piped else self.path).open("rb", buffering=buffering)
         except FileNotFoundError:
             raise SourceError(self.name, "no such file") from None
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise SourceError(self.name, f"cannot be opened: {reason}") from None
+
+    def _bounded(self, blocks: Iterator[bytes], most: int | None) -> Iterator[bytes]:
+        """The blocks of a file, as long as it neither grows beyond `most` bytes nor is blank for too long."""
+        size = blank = 0
+        for block in blocks:
+            size += len(block)
+            blank = blank + len(block) if block.isspace() else len(block) - len(block.rstrip())
+            if most is not None and size > most:
+                raise SourceError(self.name, self.grown_beyond(most))
+            if blank > MOST_BLANK:
+                raise SourceError(self.name, f"more than {MOST_BLANK >> 20} MB of blank lines; is this file damaged?")
+            yield block
+
+    @staticmethod
+    def grown_beyond(most: int) -> str:
+        """What is said of a file that is much larger inside than outside."""
+        how = "if that is right, decompress it first"
+        return f"it decompresses to more than {most >> 20:,} MB, over {GROWTH} times its size; {how}"
+
+
+def most_grown(size: int) -> int:
+    """How many bytes a compressed file of this size may hold."""
+    return max(GROWN, GROWTH * size)
+
+
+def _is_device(mode: int) -> bool:
+    return stat.S_ISCHR(mode) or stat.S_ISBLK(mode)
 
 
 def codec_name(encoding: str) -> str:

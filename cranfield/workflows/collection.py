@@ -41,7 +41,7 @@ def init_collection(
     path: Path, *, name: str, scale: GradeScale = BINARY, guidelines: Path | None = None, licence: str = ""
 ) -> None:
     """Make a new collection with its scale and, where given, a Markdown file of guidelines and a licence."""
-    text, terms = read_text(guidelines) if guidelines else "", one_line(licence)
+    text, terms = Source(guidelines).text() if guidelines else "", one_line(licence)
 
     def furnish(store: Store) -> None:
         for key, value in (("name", name), ("made_by", f"cranfield {__version__}"), ("made", now())):
@@ -65,15 +65,10 @@ def back_up_dated(store: Store, folder: Path, *, keep: int) -> Path:
     return copy
 
 
-def read_text(path: Path) -> str:
-    """A text file from outside, decoded."""
-    return "\n".join(line for _, line in Source(path).lines()) + "\n"
-
-
 def read_toml(path: Path) -> dict[str, Any]:
     """The content of a TOML file."""
     try:
-        return tomllib.loads(read_text(path))
+        return tomllib.loads(Source(path).text())
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: not TOML: {error}") from None
     except RecursionError:
@@ -171,7 +166,7 @@ class Changed:
 
 def change_guidelines(store: Store, path: Path) -> Changed:
     """Put new guidelines in force."""
-    text = read_text(path)
+    text = Source(path).text()
     if not text.strip():
         raise InputError(f"{path} contains no text")
     with store.write():

@@ -179,7 +179,7 @@ def test_standard_input_can_be_read_more_than_once(monkeypatch):
     for _ in range(2):
         with source.open() as stream:
             assert stream.read() == TEXT.encode()
-    copy = source._spooled
+    copy = source.spooled
     assert copy.exists()
     del source, stream
     assert not copy.exists()
@@ -208,3 +208,54 @@ def test_who_watches_is_told_how_much_of_the_file_was_read(written, pack):
 
 def test_sources_for_the_same_path_are_equal_whoever_watches():
     assert Source(Path("a"), watch=print) == Source(Path("a"))
+
+
+# Bounds: what never ends, or is much larger inside than outside, ends at a stated limit.
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom", "/dev/full"])
+def test_a_device_is_refused(device, kept: Kept):
+    with kept.raises(SourceError):
+        Source(Path(device)).head()
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+def test_blank_lines_without_end_in_a_small_file_end_at_a_limit(written, packer, kept: Kept):
+    path = written(PACKERS[packer](b"one\n" + b"\n" * (4 * source_module.MOST_BLANK)), "blank")
+    with kept.raises(SourceError):
+        sum(1 for _ in Source(path).blocks())
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+def test_a_small_file_that_decompresses_to_a_huge_one_ends_at_a_limit(written, packer, kept: Kept, monkeypatch):
+    monkeypatch.setattr(source_module, "GROWN", 1 << 22)
+    path = written(PACKERS[packer](b"one two\n" * (1 << 20)), "grown")
+    assert path.stat().st_size * source_module.GROWTH < 1 << 23
+    with kept.raises(SourceError):
+        sum(1 for _ in Source(path).blocks())
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+def test_a_file_that_compresses_as_runs_do_may_be_of_any_size(written, packer, monkeypatch):
+    monkeypatch.setattr(source_module, "GROWN", 1 << 10)
+    run = "".join(
+        f"{row // 1000} Q0 d{row * 7919 % 99991} {row % 1000} {1 / (1 + row)} tag\n" for row in range(20_000)
+    )
+    assert content(written(PACKERS[packer](run.encode()))) == run.encode()
+
+
+def test_a_pipe_without_end_ends_at_a_limit_and_leaves_no_copy(tmp_path, monkeypatch, kept: Kept):
+    monkeypatch.setattr(source_module, "LARGEST_PIPE", 1 << 22)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with Path("/dev/zero").open("rb") as endless:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(endless))
+        with kept.raises(SourceError):
+            Source(Path("-")).head()
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_a_short_file_that_is_long_is_refused(written, monkeypatch, kept: Kept):
+    monkeypatch.setattr(source_module, "LONGEST_LINE", 100)
+    assert Source(written(b"a = 1\r\nb = 2", "short.toml")).text() == "a = 1\nb = 2\n"
+    with kept.raises(SourceError):
+        Source(written(b"a = 1\n" * 20, "long.toml")).text()

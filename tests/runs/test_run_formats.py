@@ -8,6 +8,7 @@ import math
 import sys
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -479,3 +480,12 @@ def test_a_folder_or_a_missing_file_is_an_error_that_names_it(tmp_path, kept: Ke
     for path in (tmp_path, tmp_path / "absent"):
         with kept.raises(SourceError):
             read_rows(Source(path))
+
+
+def test_a_parquet_file_of_a_billion_equal_rows_is_refused_before_it_is_read(tmp_path, kept: Kept):
+    path, rows = tmp_path / "equal.parquet", 1 << 24
+    ids = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, dtype=np.int8)), pa.array(["x"]))
+    scores = pa.array(np.zeros(rows))
+    pyarrow.parquet.write_table(pa.table({"topic": ids, "document": ids, "score": scores}), path)
+    with kept.raises(SourceError):
+        read_rows(Source(path))

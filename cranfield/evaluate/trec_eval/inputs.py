@@ -7,10 +7,6 @@ blank line in qrels is not.
 
 from __future__ import annotations
 
-import shutil
-import sys
-import tempfile
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -56,23 +52,17 @@ class TrecInput:
 
 def read_input(options: TrecOptions) -> TrecInput:
     """Read and align both files; a file that trec_eval refuses raises `Refused`."""
-    with ExitStack() as stack:
-        qrels_file = _readable(options.files[0], noun="qrels")
-        if options.files[1] == "-" and options.version == "10":
-            copy = stack.enter_context(tempfile.NamedTemporaryFile(prefix="cranfield-"))
-            shutil.copyfileobj(sys.stdin.buffer, copy)
-            copy.flush()
-            run_file = Path(copy.name)
-        else:
-            run_file = _readable(options.files[1], noun="results")
-        read = _read_strictly(qrels_file, run_file, options.version)
-        if read is None:
-            found = _read_leniently(qrels_file.read_bytes(), run_file.read_bytes(), options)
-        else:
-            qrels, run = read
-            aligned = align(qrels, [run], reference=options.version)
-            topics, relevant = tuple(topic.encode() for topic in aligned.topic_ids), int((qrels.grades > 0).sum())
-            found = TrecInput(topics, aligned.lists, aligned.present[0], run.tag.encode(), relevant)
+    qrels_file, standard_input = _readable(options.files[0], noun="qrels"), Source(Path("-"))
+    is_piped = options.files[1] == "-" and options.version == "10"
+    run_file = standard_input.spooled if is_piped else _readable(options.files[1], noun="results")
+    read = _read_strictly(qrels_file, run_file, options.version)
+    if read is None:
+        found = _read_leniently(qrels_file.read_bytes(), run_file.read_bytes(), options)
+    else:
+        qrels, run = read
+        aligned = align(qrels, [run], reference=options.version)
+        topics, relevant = tuple(topic.encode() for topic in aligned.topic_ids), int((qrels.grades > 0).sum())
+        found = TrecInput(topics, aligned.lists, aligned.present[0], run.tag.encode(), relevant)
     # Lists are cut at the greatest depth, then what is not judged is taken out: in this order.
     lists = found.lists if options.depth is None else found.lists.cut(max(options.depth, 0))
     return replace(found, lists=lists.condensed if options.judged_only else lists)

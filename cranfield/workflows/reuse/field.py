@@ -80,7 +80,7 @@ def field_of(
     aligned = read.aligned
     known_card = None
     if options.card is not None:
-        text = "".join(line + "\n" for _, line in Source(options.card).lines())
+        text = Source(options.card).text()
         known_card = card.read_card(text, file=str(options.card))
         known_card.refuse_others(aligned)
     if stored is not None:
