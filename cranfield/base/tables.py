@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from html import escape
 from itertools import islice
 from math import isfinite
 from typing import Any, Literal, NamedTuple
@@ -18,6 +17,8 @@ from cranfield.base.registry import deferred
 from cranfield.base.text import counted, visible_line
 
 with deferred:
+    import html as entities
+
     import pandas as pd
 
 
@@ -25,9 +26,6 @@ Value = str | int | float | bool | None | tuple[int, ...]
 
 NUMBERS = ("number", "p")
 """The kinds of column that hold numbers: they stand to the right, and a gap among them is NaN in a frame."""
-
-DATA_FORMATS = ("csv", "json", "jsonl")
-"""The formats that carry one table with full precision, for programs; the others are for people."""
 
 ROWS_IN_HTML = 60
 
@@ -267,7 +265,7 @@ def printed(value: Value, column: Column) -> str:
 
 def html_text(text: str) -> str:
     """Foreign text as one harmless line of HTML."""
-    return escape(visible_line(text))
+    return entities.escape(visible_line(text))
 
 
 def html(tables: Iterable[Table], *, heading: str = "", notes: Iterable[str] = ()) -> str:

@@ -19,22 +19,24 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast
 import typer
 from typer import Option
 
-from cranfield.base import files
 from cranfield.base.errors import CranfieldError, Problem, ProblemsFound, UnknownName, UsageError
 from cranfield.base.registry import deferred
-from cranfield.base.tables import DATA_FORMATS, Result, Surface, Table, plain_text
 from cranfield.base.text import counted, visible, visible_line
 from cranfield.report.rendering import renderers
-from cranfield.workflows.inputs import Inputs, PoolOptions, open_store
 
 with deferred:
     from rich import console as rich_console
     from rich import text as rich_text
 
+    from cranfield.base import files, tables
     from cranfield.workflows import display
+    from cranfield.workflows import inputs as workflow
 
 if TYPE_CHECKING:
     from cranfield.store import Store
+
+DATA_FORMATS = ("csv", "json", "jsonl")
+"""The formats that carry one table with full precision, for programs; the others are for people."""
 
 PROBLEMS_SHOWN = 200
 WARNINGS_SHOWN = 10
@@ -157,12 +159,12 @@ def put(text: str) -> None:
     sys.stdout.flush()
 
 
-def show(result: Result, format: str = "table", *, whole: bool = False) -> None:
+def show(result: tables.Result, format: str = "table", *, whole: bool = False) -> None:
     """Print a result: its notes, its tables for people or the one table of data, and its remarks.
 
     With `whole` its tables are cut short on a screen alone: whatever is pasted elsewhere has all of it.
     """
-    surface: Surface = "document"
+    surface: tables.Surface = "document"
     if format in DATA_FORMATS or (whole and format != "table"):
         surface = "data"
     elif format == "table":
@@ -174,7 +176,7 @@ def show(result: Result, format: str = "table", *, whole: bool = False) -> None:
     say(*shown.remarks)
 
 
-def put_table(table: Table, format: str = "table", *, wide: bool = False, follows: bool = False) -> None:
+def put_table(table: tables.Table, format: str = "table", *, wide: bool = False, follows: bool = False) -> None:
     """Write a table to standard output.
 
     A `wide` one, of many numbers, is turned on its side or cut into several on a terminal that is too narrow. One
@@ -188,7 +190,7 @@ def put_table(table: Table, format: str = "table", *, wide: bool = False, follow
     forced = any(os.environ.get(name) for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"))
     is_utf = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
     for part in display.fitted(table, get_terminal_size().columns) if wide and is_terminal else [table]:
-        text = plain_text(part) if is_utf and not (is_terminal or forced) else None
+        text = tables.plain_text(part) if is_utf and not (is_terminal or forced) else None
         if text is not None:  # rich would write the same, and take longer for that than most commands
             sys.stdout.write(text)
             continue
@@ -199,7 +201,7 @@ def put_table(table: Table, format: str = "table", *, wide: bool = False, follow
     sys.stdout.flush()
 
 
-def fits(table: Table) -> bool:
+def fits(table: tables.Table) -> bool:
     """Whether standard output is wide enough for a table: always, where it is no terminal."""
     return not sys.stdout.isatty() or display.width_of(table) <= get_terminal_size().columns
 
@@ -275,7 +277,7 @@ def collection(path: Path) -> Iterator[Store]:
             say("another process is writing to this collection; waiting for it to finish …")
             has_said = True
 
-    with open_store(path, waiting) as store:
+    with workflow.open_store(path, waiting) as store:
         if store.kept_as:
             say(f"{path} was written by an older version and has been upgraded; the original is {store.kept_as}")
         yield store
@@ -303,13 +305,13 @@ def opened(
     pool: str = "",
     warn: Callable[[str], None] | None = None,
     skip_bad: bool = False,
-) -> Iterator[Inputs]:
+) -> Iterator[workflow.Inputs]:
     """Open the collection of a command, or files, with the options that describe the pool.
 
     With `warn` (that is `say`) calls without qrels or runs are refused, and warnings about the qrels are printed.
     """
     card = Path(pool) if pool and Path(pool).is_file() else None
-    options = PoolOptions(groups=groups, depth=pool_depth, card=card, pool="" if card else pool)
+    options = workflow.PoolOptions(groups=groups, depth=pool_depth, card=card, pool="" if card else pool)
     # A collection that happens to lie in the folder must not change what files say by its pool and its scale.
     are_files = qrels is not None and runs and all(Path(word).is_file() for word in (qrels, *runs))
     is_ignored = path == COLLECTION and path.exists() and are_files and _is_default()
@@ -317,7 +319,7 @@ def opened(
         say(f"note: qrels and runs are files, so {path} is not used; -C {path} adds its pool and scale")
     with nullcontext() if is_ignored else collection_if_any(path) as store:
         settings: Any = {"layers": layers or (), "once": True, "warn": warn, "skip_bad": skip_bad}
-        inputs = Inputs(store, qrels, options, watch(), **settings)
+        inputs = workflow.Inputs(store, qrels, options, watch(), **settings)
         if store is None and options.pool:
             raise UsageError(f"--pool {pool}: no such card, and no collection is open")
         if warn is not None:

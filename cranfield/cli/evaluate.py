@@ -8,7 +8,6 @@ import typer
 from typer import Argument, Option
 
 from cranfield.base.registry import deferred
-from cranfield.base.tables import DATA_FORMATS
 from cranfield.cli import console
 from cranfield.cli.console import COLLECTION, removed
 
@@ -114,7 +113,7 @@ def _check_explain(words: list[str], others: dict[str, Any]) -> None:
 
 def _put_lists(found: "explaining.Explanation", format: str) -> None:
     """Write lists side by side, a little narrower where that makes them fit; else one below the other."""
-    if format in DATA_FORMATS:
+    if format in console.DATA_FORMATS:
         console.put_table(found.table(), format)
         return
     together = (found.beside(found.lists, digits) for digits in explaining.DIGITS)

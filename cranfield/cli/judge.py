@@ -11,7 +11,6 @@ from typer import Argument, Option
 
 from cranfield.base.errors import UsageError, quoted
 from cranfield.base.registry import deferred
-from cranfield.base.tables import DATA_FORMATS
 from cranfield.base.text import counted
 from cranfield.cli import console
 from cranfield.cli.console import COLLECTION, Assessor, Collection, Format, name_of_assessor, removed
@@ -354,7 +353,7 @@ def agreement(
     format: Format = "table",
 ) -> None:
     """Measure inter- and intra-assessor agreement, and its effect on the ranking of runs."""
-    if format in DATA_FORMATS:
+    if format in console.DATA_FORMATS:
         by = by or "overall"
     with opened(collection) as judging:
         result = judging.agreement(by=by, layers=tuple(layer or ["main"]), seed=seed, draws=draws, blocks=blocks)

@@ -9,12 +9,12 @@ from typer import Argument
 
 from cranfield.base.errors import UnknownName
 from cranfield.base.registry import Registry, deferred, described_options
-from cranfield.base.tables import Column, Table, Value, table_of
 from cranfield.cli import console
 from cranfield.cli.console import Format
 from cranfield.report.rendering import renderers
 
 with deferred:
+    from cranfield.base import tables
     from cranfield.compare import comparison, significance
     from cranfield.corpus import reading as corpus_reading
     from cranfield.evaluate import foreign
@@ -77,8 +77,8 @@ def tests(
             parts.append((kind, comparison.TUKEY, [], comparison.tukey))
     if not name:
         rows = [(kind, word, ", ".join(aliases), _summary(part)) for kind, word, aliases, part in parts]
-        named = Column("aliases", "also called"), Column("summary", "description")
-        console.put_table(table_of(["kind", "name", *named], rows), format)
+        named = tables.Column("aliases", "also called"), tables.Column("summary", "description")
+        console.put_table(tables.table_of(["kind", "name", *named], rows), format)
         console.say("for formula and source: cranfield tests NAME")
         return
     for kind, word, aliases, part in parts:
@@ -89,9 +89,9 @@ def tests(
     raise UnknownName("test or correction", name, known)
 
 
-def list_formats() -> Table:
+def list_formats() -> "tables.Table":
     """Every format: of what, name, summary, whether it is read and written."""
-    rows: list[tuple[Value, ...]] = []
+    rows: list[tuple[tables.Value, ...]] = []
     registries: dict[str, Registry[Any]] = {
         "documents": corpus_reading.document_formats,
         "topics": corpus_reading.topic_formats,
@@ -102,16 +102,16 @@ def list_formats() -> Table:
         for name, part in registry.items():
             rows.append((noun, name, part.summary, hasattr(part, "read"), hasattr(part, "write")))
     rows += [("tables", name, _summary(renderer), False, True) for name, renderer in renderers.items()]
-    return table_of(["of", "format", Column("summary", "description"), "read", "written"], rows)
+    return tables.table_of(["of", "format", tables.Column("summary", "description"), "read", "written"], rows)
 
 
-def list_strategies() -> Table:
+def list_strategies() -> "tables.Table":
     """Every strategy and stopping rule, with its options and their defaults."""
-    rows: list[tuple[Value, ...]] = []
+    rows: list[tuple[tables.Value, ...]] = []
     for name, part in [*strategy.strategies.items(), *stopping.stopping_rules.items()]:
         options = ", ".join(f"{option}={default}" for option, default in part.defaults.items())
         rows.append((name, getattr(part, "kind", "stopping rule"), part.help.splitlines()[0].rstrip("."), options))
-    return table_of(["strategy", "kind", Column("summary", "description"), "options"], rows)
+    return tables.table_of(["strategy", "kind", tables.Column("summary", "description"), "options"], rows)
 
 
 def describe_strategy(name: str) -> str:
@@ -133,7 +133,7 @@ def describe_strategy(name: str) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def list_measures() -> Table:
+def list_measures() -> "tables.Table":
     """Every measure, with the names that it has elsewhere."""
     theirs = trec_names.trec_names_of()
     rows = [
@@ -147,8 +147,8 @@ def list_measures() -> Table:
         )
         for name, kind in measuring.measures.items()
     ]
-    return table_of(
-        ["measure", "cutoff", "parameters", "also", "trec_eval", Column("what it is", "description")], rows
+    return tables.table_of(
+        ["measure", "cutoff", "parameters", "also", "trec_eval", tables.Column("what it is", "description")], rows
     )
 
 

@@ -9,9 +9,9 @@ from typer import Argument, Option
 from cranfield.base.registry import deferred
 from cranfield.cli import console
 from cranfield.cli.console import COLLECTION, Collection, Format, Replace, removed
-from cranfield.qrels.release import RULE_WORDS, parse_rule
 
 with deferred:
+    from cranfield.qrels import release as releases
     from cranfield.workflows import qrels
 
 app = typer.Typer(name="qrels", help="One grade per topic and document.", no_args_is_help=True, rich_markup_mode=None)
@@ -26,8 +26,8 @@ RuleWords = Annotated[
     str,
     Option(
         "--rule",
-        help=f"Merge rule, the first word that gives a grade decides: {', '.join(RULE_WORDS)}."
-        " [default: the rule of the collection]",
+        help="Merge rule, the first word that gives a grade decides: adjudicated, primary, majority, latest, highest,"
+        " lowest, median. [default: the rule of the collection]",
     ),
 ]
 AsOf = Annotated[str, Option(help="Judgments recorded up to this time (ISO 8601; a date means its end, UTC).")]
@@ -41,7 +41,7 @@ def _selection(
 ) -> "qrels.Selection":
     if as_of and up_to_event is not None:
         raise typer.BadParameter("use either --as-of or --up-to-event")
-    chosen = parse_rule(rule) if rule else None
+    chosen = releases.parse_rule(rule) if rule else None
     return qrels.Selection(
         layers=tuple(layers or ["main"]), rule=chosen, as_of=as_of, up_to_event=up_to_event, unjudged=unjudged
     )

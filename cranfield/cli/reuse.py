@@ -9,10 +9,8 @@ from typer import Argument, Option
 
 from cranfield.base.errors import UsageError
 from cranfield.base.registry import deferred
-from cranfield.base.tables import DATA_FORMATS
 from cranfield.cli import console
 from cranfield.cli.console import COLLECTION, removed
-from cranfield.workflows.reuse.reuse import Part
 
 with deferred:
     from cranfield.reuse import tables
@@ -39,7 +37,8 @@ Estimates = Annotated[bool, removed("--estimates", "the table of runs has the ex
 WriteCard = Annotated[Path | None, Option(help="Write the card of the pool to this file.")]
 Plot = Annotated[Path | None, Option(help="Write plots of pool bias to this folder (SVG).")]
 OneTable = Annotated[
-    Part | None, Option("--table", help="Only this table, in any format [default for csv, json and jsonl: runs].")
+    Literal["collection", "hold-outs", "groups", "decisions", "pool", "runs", "topics"] | None,
+    Option("--table", help="Only this table, in any format [default for csv, json and jsonl: runs]."),
 ]
 Describe = Annotated[bool, Option("--describe", help="Describe every run in sentences.")]
 
@@ -88,7 +87,7 @@ def reuse(
             thresholds=values,
         )
         console.say(*found.narration())
-        is_data = format in DATA_FORMATS
+        is_data = format in console.DATA_FORMATS
         if not is_data and table is None:
             console.say(*found.about_collection())
         for one in [found.table(table or "runs")] if is_data else found.tables(table):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from cranfield.base.registry import Registry
-from cranfield.base.tables import Table
 
-Renderer = Callable[[Table], str]
+if TYPE_CHECKING:
+    from cranfield.base.tables import Table
+
+Renderer = Callable[["Table"], str]
 """From a table to the text of one format; its docstring's first line is its help."""
 
 renderers: Registry[Renderer] = Registry(

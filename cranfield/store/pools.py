@@ -11,15 +11,18 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
 from cranfield.base.errors import RESTORE, CollectionError, check_known, quoted
 from cranfield.base.records import Pair
-from cranfield.pool.plan import parse_stored
-from cranfield.pool.pool import Contribution, Duplicate, Entry, Pool, Source, Stratum
-from cranfield.runs.columns import named, running_sum
+from cranfield.base.registry import deferred
 from cranfield.store.store import Query, Store, column, marks, records, value
+
+with deferred:  # judging asks of a pool what is to be judged, and needs no arrays for that
+    import numpy as np
+    import pyarrow as pa
+
+    from cranfield.pool import plan as plans
+    from cranfield.pool import pool as pooling
+    from cranfield.runs import columns
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ def pool_topics(store: Store, name: str, *, version: int | None = None) -> list[
     return store.column(query, name, version)
 
 
-def story(store: Store, name: str, topic: str, document: str) -> Entry | None:
+def story(store: Store, name: str, topic: str, document: str) -> pooling.Entry | None:
     """One entry with everything that brought it, or None where it is not in the pool."""
     entry = """SELECT position, step, stratum, probability, version, pool
                FROM pool_entries JOIN pools ON number = pool WHERE name = ? AND topic = ? AND document = ?"""
@@ -100,8 +103,8 @@ def story(store: Store, name: str, topic: str, document: str) -> Entry | None:
         return None
     position, step, stratum, probability, version, pool = row
     ranks = "SELECT run, rank FROM pool_ranks WHERE pool = ? AND topic = ? AND document = ? ORDER BY rank, run"
-    found = tuple(Contribution(*rank) for rank in store.rows(ranks, pool, topic, document))
-    return Entry(topic, document, position, step, stratum, probability, found, version)
+    found = tuple(pooling.Contribution(*rank) for rank in store.rows(ranks, pool, topic, document))
+    return pooling.Entry(topic, document, position, step, stratum, probability, found, version)
 
 
 _POOL = "pool = (SELECT number FROM pools WHERE name = ?)"
@@ -269,7 +272,7 @@ def versions_of_pool(store: Store, name: str) -> list[PoolVersion]:
 def put_version(
     store: Store,
     number: int,
-    pool: Pool,
+    pool: pooling.Pool,
     manifest: PoolVersion,
     *,
     priorities: Mapping[str, int],
@@ -310,7 +313,7 @@ def add_content(store: Store, number: int, table: str, rows: Sequence[tuple[Any,
         store.connection.execute(f"INSERT INTO {table} VALUES {', '.join([row] * len(part))}", values)
 
 
-def rows_of_content(pool: Pool) -> dict[str, list[tuple[Any, ...]]]:
+def rows_of_content(pool: pooling.Pool) -> dict[str, list[tuple[Any, ...]]]:
     """What a pool is in the tables of its content, without its number, in the order of their keys."""
     table, names = pool.stratum_table, [source.name for source in pool.sources]
     rows = zip(
@@ -328,7 +331,7 @@ def rows_of_content(pool: Pool) -> dict[str, list[tuple[Any, ...]]]:
     offsets, runs = pool.contribution_offsets.tolist(), pool.contribution_runs.tolist()
     ranks = pool.contribution_ranks.tolist()
     topics, documents, strata = pool.undrawn
-    undrawn = zip(topics.tolist(), named(pool.document_ids, documents), strata.tolist(), strict=True)
+    undrawn = zip(topics.tolist(), columns.named(pool.document_ids, documents), strata.tolist(), strict=True)
     return {
         "pool_entries": [entry[:-1] for entry in entries],
         "pool_ranks": [
@@ -364,7 +367,7 @@ _ENTRIES = """SELECT topic, document, step, stratum, probability, version FROM p
               WHERE pool = ? ORDER BY topic, position"""
 
 
-def stored_pool(store: Store, name: str, *, contributions: bool = True) -> Pool:
+def stored_pool(store: Store, name: str, *, contributions: bool = True) -> pooling.Pool:
     """A pool with every run and rank that contributed each of its entries.
 
     Without the `contributions` it is quicker to read, and all that choosing the next documents needs.
@@ -378,7 +381,7 @@ def stored_pool(store: Store, name: str, *, contributions: bool = True) -> Pool:
         raise CollectionError(f"{message}: cranfield pool verify gives details; {RESTORE}") from None
 
 
-def _put_together(store: Store, name: str, ranks: list[tuple[str, str, str, int]]) -> Pool:
+def _put_together(store: Store, name: str, ranks: list[tuple[str, str, str, int]]) -> pooling.Pool:
     facts, number = facts_of_pool(store, name), pool_number(store, name)
     topics, entries = pool_topics(store, name), store.rows(_ENTRIES, number)
     undrawn = store.rows("SELECT topic, document, step, stratum FROM pool_undrawn WHERE pool = ?", number)
@@ -396,25 +399,25 @@ def _put_together(store: Store, name: str, ranks: list[tuple[str, str, str, int]
     for topic, step, stratum, population, taken in sizes:
         populations[places[topic], codes[step, stratum]] = population
         drawn[places[topic], codes[step, stratum]] = taken
-    sources = tuple(Source(one.run, one.group_name, one.content_hash) for one in pooled_runs(store, name))
+    sources = tuple(pooling.Source(one.run, one.group_name, one.content_hash) for one in pooled_runs(store, name))
     number_of = {source.name: place for place, source in enumerate(sources)}
     contributed = Counter((row[0], row[1]) for row in ranks)
-    return Pool(
-        plan=parse_stored(facts.plan_in_full),
+    return pooling.Pool(
+        plan=plans.parse_stored(facts.plan_in_full),
         seed=facts.seed,
         order=facts.judging_order,  # type: ignore[arg-type]
         sources=sources,
         topics=tuple(topics),
-        offsets=running_sum(counts),
+        offsets=columns.running_sum(counts),
         document_ids=pa.array(ids, pa.large_string()),
         documents=_codes([document[row[1]] for row in entries]),
         strata=_codes([codes[row[2], row[3]] for row in entries]),
         probabilities=np.array([np.nan if row[4] is None else row[4] for row in entries], dtype=np.float64),
         versions=_codes([row[5] for row in entries]),
-        stratum_table=tuple(Stratum(*stratum) for stratum in table),
+        stratum_table=tuple(pooling.Stratum(*stratum) for stratum in table),
         populations=populations,
         drawn=drawn,
-        contribution_offsets=running_sum([contributed[row[0], row[1]] for row in entries]),
+        contribution_offsets=columns.running_sum([contributed[row[0], row[1]] for row in entries]),
         contribution_runs=_codes([number_of[row[2]] for row in ranks]),
         contribution_ranks=_codes([row[3] for row in ranks]),
         undrawn=(
@@ -423,7 +426,7 @@ def _put_together(store: Store, name: str, ranks: list[tuple[str, str, str, int]
             _codes([codes[row[2], row[3]] for row in undrawn]),
         ),
         duplicates=tuple(
-            Duplicate(*row)
+            pooling.Duplicate(*row)
             for row in store.rows(
                 "SELECT topic, document, representative FROM pool_duplicates WHERE pool = ? ORDER BY topic, document",
                 number,

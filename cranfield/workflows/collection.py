@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +12,14 @@ from cranfield._version import __version__
 from cranfield.base.errors import CollectionError, InputError, Problem, ProblemsFound, UnknownName, UsageError, quoted
 from cranfield.base.files import Source
 from cranfield.base.records import BINARY, Grade, GradeScale
+from cranfield.base.registry import deferred
 from cranfield.base.text import now
 from cranfield.store import Store, create_store, open_store
 from cranfield.store.judging import off_scale, older_than
 from cranfield.store.store import back_up as back_up
+
+with deferred:
+    import tomllib
 
 open_collection = open_store
 

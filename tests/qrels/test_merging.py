@@ -3,6 +3,7 @@
 from collections import Counter
 
 import pytest
+from command import call
 from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
@@ -88,6 +89,11 @@ def test_a_rule_of_unknown_words_or_of_none_is_refused(kept: Kept):
         parse_rule("majority,lastest")
     with kept.raises(UsageError):
         parse_rule("")
+
+
+def test_the_help_names_every_word_of_a_rule():
+    words = " ".join(call("qrels", "export", "--help").out.split())
+    assert f"{', '.join(RULE_WORDS)}." in words
 
 
 def test_an_event_becomes_a_row():

@@ -15,12 +15,12 @@ from cranfield.base.registry import deferred
 from cranfield.judge import queue as rules
 from cranfield.judge.queue import Answers, Count, Entry, Order, Overlap, Role, State
 from cranfield.judge.session import Held
-from cranfield.pool import plan as plans
 from cranfield.store import Store, documents, events, judging, pools
 from cranfield.store.judging import Lease, QueueFacts
 from cranfield.store.pools import PoolFacts
 
 with deferred:
+    from cranfield.pool import plan as plans
     from cranfield.reuse import settle
     from cranfield.workflows.pool import live
 
