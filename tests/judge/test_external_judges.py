@@ -212,6 +212,33 @@ def test_a_line_without_end_is_not_read_for_ever(judging: Store, tmp_path: Path,
     kept(done.problems[0].message)
 
 
+@pytest.mark.parametrize("nonsense", ['"no label\\n"', '"\\n"', '"x" * 999 + "\\n"'])
+def test_a_judge_that_prints_without_end_is_ended(judging: Store, tmp_path: Path, kept: Kept, monkeypatch, nonsense):
+    monkeypatch.setattr("cranfield.workflows.judge.external.LONGEST_OUTPUT", 1 << 16)
+    command = program(tmp_path, f"print(os.getpid(), file=sys.stderr)\nwhile True: sys.stdout.write({nonsense})")
+    done = asked(judging, command, topics=("t3",))
+    (stopped,) = [problem.message for problem in done.problems if problem.code == "judge-stopped"]
+    said, _, pid = stopped.rpartition(" ")
+    kept(said)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid), 0)
+    assert (done.labelled, list(events(judging))) == (0, [])
+
+
+def test_nonsense_does_not_make_a_judge_any_less_silent(judging: Store, tmp_path: Path, kept: Kept):
+    slow = "while True: print('thinking', flush=True); time.sleep(0.1)"
+    request = JudgeRequest(command=program(tmp_path, slow), judge="m@1", topics=("t3",), timeout=1)
+    kept(
+        next(problem.message for problem in judge_with(judging, request).problems if problem.code == "judge-stopped")
+    )
+
+
+def test_complaints_without_end_are_not_kept(judging: Store, tmp_path: Path, kept: Kept):
+    loud = "for _ in range(10_000): sys.stderr.write('x' * 1_000 + '\\n')\nsys.stderr.write('the end')\nsys.exit(3)"
+    (stopped, _) = asked(judging, program(tmp_path, loud), topics=("t3",)).problems
+    kept(stopped.message)
+
+
 def test_the_pace_is_kept_and_waiting_for_it_is_no_silence(judging: Store, tmp_path: Path):
     begun = time.monotonic()
     request = JudgeRequest(

@@ -12,7 +12,6 @@ from asyncio.subprocess import PIPE, Process
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from tempfile import TemporaryFile
 from typing import Literal
 from uuid import uuid4
 
@@ -30,6 +29,9 @@ from cranfield.workflows.judge.imports import MACHINE
 from cranfield.workflows.judge.session import Judging
 
 LONGEST_ANSWER = 1 << 20
+LONGEST_OUTPUT = 1 << 26
+"""How much a judge may print for one batch (64 MB): an answer has a few hundred bytes."""
+
 ENOUGH = 100
 """The fewest documents judged by people too for which the agreement with them is informative."""
 
@@ -156,6 +158,14 @@ def _wanted(store: Store, request: JudgeRequest) -> list[Pair]:
     return [pair for pair in listed if pair in drawn]
 
 
+async def _keep_tail(process: Process, complaints: bytearray) -> None:
+    """Read what a judge says on standard error, and keep the end of it: it may never stop."""
+    assert process.stderr is not None  # the process was started with pipes
+    while block := await process.stderr.read(LONGEST_ANSWER):
+        complaints += block
+        del complaints[:-_TAIL]
+
+
 class _Labelling(Judging):
     """One run of an external judge: batches of questions to processes, labels saved as they come, all problems."""
 
@@ -190,30 +200,32 @@ class _Labelling(Judging):
         """Let a process answer the questions of a batch, then end it with all it has started."""
         questions, trouble = self._questions(batch), ""
         missing, answered = set(questions), set[Pair]()
-        with TemporaryFile() as errors:
-            try:
-                process = await asyncio.create_subprocess_exec(
-                    *command, stdin=PIPE, stdout=PIPE, stderr=errors, limit=LONGEST_ANSWER, start_new_session=True
-                )
-            except OSError as error:
-                raise UsageError(f"{quoted(command[0])} cannot be started: {error.strerror or error}") from None
-            try:
-                await self._converse(process, questions.values(), missing, answered)
-                trouble = f"ended with status {process.returncode}" if process.returncode else ""
-            except TimeoutError:
-                trouble = f"gave no answer for {self._request.timeout:g} seconds"
-            except ValueError:
-                trouble = f"wrote a line of more than {LONGEST_ANSWER >> 20} MB"
-            finally:
-                if process.returncode is None or trouble:
-                    with contextlib.suppress(ProcessLookupError, PermissionError):
-                        os.killpg(process.pid, signal.SIGKILL)
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(process.wait(), 1)
-                # What the judge has started and left behind may hold its streams open; asyncio has no other way.
-                process._transport.close()  # type: ignore[attr-defined]
-            errors.seek(max(errors.seek(0, os.SEEK_END) - _TAIL, 0))
-            said = shortened(errors.read().decode("utf-8", "replace"), _TAIL)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, limit=LONGEST_ANSWER, start_new_session=True
+            )
+        except OSError as error:
+            raise UsageError(f"{quoted(command[0])} cannot be started: {error.strerror or error}") from None
+        complaints = bytearray()
+        listening = asyncio.create_task(_keep_tail(process, complaints))
+        try:
+            await self._converse(process, questions.values(), missing, answered)
+            trouble = f"ended with status {process.returncode}" if process.returncode else ""
+        except TimeoutError:
+            trouble = f"gave no answer for {self._request.timeout:g} seconds"
+        except ValueError:
+            trouble = f"wrote a line of more than {LONGEST_ANSWER >> 20} MB"
+        except OverflowError:
+            trouble = f"wrote more than {LONGEST_OUTPUT >> 20} MB"
+        finally:
+            if process.returncode is None or trouble:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(asyncio.gather(process.wait(), listening), 1)
+            # What the judge has started and left behind may hold its streams open; asyncio has no other way.
+            process._transport.close()  # type: ignore[attr-defined]
+        said = shortened(complaints.decode("utf-8", "replace"), _TAIL)
         if trouble:
             self._trouble("judge-stopped", f"the judge {trouble}: {said}" if said else f"the judge {trouble}")
         if missing:
@@ -232,7 +244,8 @@ class _Labelling(Judging):
     ) -> None:
         """Write the questions, each in its turn, while answers are read; a TimeoutError after too long a silence.
 
-        Silence is counted from the latest question or answer: waiting for the turn of a question is none.
+        Silence is counted from the latest question or label: waiting for the turn of a question is none, and what is
+        no label does not end it. More output than any labels need is an `OverflowError`.
         """
         stdin, stdout, request, loop = process.stdin, process.stdout, self._request, asyncio.get_running_loop()
         assert stdin is not None  # the process was started with pipes
@@ -256,9 +269,15 @@ class _Labelling(Judging):
         async with asyncio.timeout(request.timeout) as silence:
             writing = asyncio.create_task(write(silence))
             try:
+                printed = 0
                 while line := await stdout.readline():
-                    extend(silence, loop.time())
+                    printed += len(line)
+                    if printed > LONGEST_OUTPUT:
+                        raise OverflowError
+                    labelled = len(answered)
                     self._take(line.decode("utf-8", "replace"), missing, answered)
+                    if len(answered) > labelled:
+                        extend(silence, loop.time())
                 await process.wait()
             finally:
                 writing.cancel()
