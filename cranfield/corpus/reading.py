@@ -342,9 +342,20 @@ PLAIN, MARKDOWN, PAGES = (".txt", ".text"), (".md", ".markdown"), (".html", ".ht
 TEXTS = PLAIN + MARKDOWN + PAGES
 
 
+def links_out_of(folder: Path) -> list[Path]:
+    """The symbolic links in a folder that lead out of it, in the order of their paths."""
+    inside = folder.resolve()
+    links = (path for path in folder.rglob("*") if path.is_symlink())
+    return sorted(path for path in links if not path.resolve().is_relative_to(inside))
+
+
 def files_in(folder: Path) -> list[Path]:
-    """The files of a folder that are documents, hidden ones left out, in the order of their paths."""
-    parts = {path: path.relative_to(folder).parts for path in folder.rglob("*")}
+    """The files of a folder that are documents, in the order of their paths; neither hidden ones nor links out of it.
+
+    Links to folders are never followed: within the folder, what they lead to is there already.
+    """
+    left_out = set(links_out_of(folder))
+    parts = {path: path.relative_to(folder).parts for path in folder.rglob("*") if path not in left_out}
     found = [
         path
         for path, names in parts.items()

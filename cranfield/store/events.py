@@ -332,15 +332,15 @@ def finds(store: Store, topic: str = "") -> list[Found]:
 
 # What can be wrong with the tables of judging, beyond what their constraints keep out.
 
-_LONGEST_LEASE = 400 * 86_400.0
-"""Packets reserve documents for days, but nobody for years."""
+LONGEST_LEASE = 400 * 86_400.0
+"""Packets reserve documents for days, but nobody for years: a later lease was given by a wrong clock."""
 
 
 def faults(store: Store, *, moment: float) -> Iterator[str]:
     """What cannot be: in what counts now, in events, leases, queues and assignments."""
     yield from projection_faults(store)
     for query, sentence in _FAULTS:
-        for row in store.rows(query, *([moment + _LONGEST_LEASE] if "?1" in query else [])):
+        for row in store.rows(query, *([moment + LONGEST_LEASE] if "?1" in query else [])):
             yield sentence.format(*row)
 
 

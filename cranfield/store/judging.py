@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from cranfield.base.errors import CollectionError, CranfieldError, InputError, UnknownName, quoted
 from cranfield.base.records import Pair
 from cranfield.judge.queue import NOTHING, Answers, Assigned, Overlap, Probes, SampledHit
-from cranfield.store.events import NOT_UNDONE
+from cranfield.store.events import LONGEST_LEASE, NOT_UNDONE
 from cranfield.store.store import Query, Store, column, first, grouped, nothing, records, value
 
 Plan = TypeVar("Plan", Overlap, Probes)
@@ -170,12 +170,16 @@ def put_lease(store: Store, lease: Lease) -> None:
 
 
 def live_leases(store: Store, layer: str, *, topic: str = "", document: str = "", moment: float) -> list[Lease]:
-    """The leases of a layer, of one of its topics or of one document, that have not run out."""
+    """The leases of a layer, of one of its topics or of one document, that have not run out.
+
+    One that would hold for years was given by a clock far ahead, and keeps nobody from the document.
+    """
     names = {"topic": topic, "document": document}
     only = "".join(f" AND {name} = ?" for name, value in names.items() if value)
     query = f"""SELECT layer, topic, document, assessor, session, expires FROM leases
-                WHERE layer = ?{only} AND expires > ?"""
-    return [Lease(*row) for row in store.rows(query, layer, *filter(None, names.values()), moment)]
+                WHERE layer = ?{only} AND expires > ? AND expires < ?"""
+    values = (layer, *filter(None, names.values()), moment, moment + LONGEST_LEASE)
+    return [Lease(*row) for row in store.rows(query, *values)]
 
 
 def release_leases(store: Store, session: str, *, pair: Pair | None = None) -> None:
@@ -184,8 +188,8 @@ def release_leases(store: Store, session: str, *, pair: Pair | None = None) -> N
     store.connection.execute(f"DELETE FROM leases WHERE session = ?{only}", [session, *values])
 
 
-forget_expired = Query[None]("DELETE FROM leases WHERE expires <= ?", nothing)
-"""Remove the leases that had run out at a moment."""
+forget_expired = Query[None](f"DELETE FROM leases WHERE expires NOT BETWEEN ?1 AND ?1 + {LONGEST_LEASE}", nothing)
+"""Remove the leases that had run out at a moment, and those of a clock far ahead."""
 
 
 # Assignments: who judges which topics, and what is planned for all of them.

@@ -30,6 +30,21 @@ def test_each_file_is_a_document_called_by_its_path(tmp_path, brief):
     ]
 
 
+def test_links_out_of_the_folder_are_not_followed_and_named(tmp_path, kept: Kept):
+    outside, folder = tmp_path / "outside", tmp_path / "folder"
+    outside.mkdir()
+    folder.mkdir()
+    (outside / "secret.txt").write_text("secret")
+    (folder / "a.txt").write_text("open")
+    (folder / "again.txt").symlink_to("a.txt")
+    (folder / "secret.txt").symlink_to(outside / "secret.txt")
+    (folder / "more").symlink_to(outside)
+    (folder / "round").symlink_to(folder)
+    *links, first, again = read_documents(folder)
+    assert (first, again) == (Document("a.txt", "open", "open"), Document("again.txt", "open", "open"))
+    kept([f"{link} ({link.severity}; {link.remedy})" for link in links])
+
+
 def test_files_that_cannot_be_read_are_problems_that_name_them(tmp_path, brief):
     (tmp_path / "a.txt").write_bytes(b"fine\ncaf\xe9")
     (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"x" * 1000)[:-10])

@@ -234,6 +234,15 @@ def test_a_lease_that_has_run_out_comes_back(sit: Sit, clock):
     assert named(other.next_item()) == ("t3", "d20")
 
 
+def test_a_lease_from_a_clock_far_ahead_locks_nobody_out(sit: Sit, judging: Store, clock):
+    ahead = sit("ana", topics=["t3"], lease_seconds=60)
+    clock.seconds += 3 * 365 * 86_400
+    assert named(ahead.next_item()) == ("t3", "d20")
+    clock.seconds -= 3 * 365 * 86_400
+    assert live_leases(judging, "main", moment=clock()) == []
+    assert judged_to_the_end(sit("ben", topics=["t3"])) == ALL[18:]
+
+
 def test_an_answer_after_the_lease_is_kept_as_a_second_one_and_said_so(sit: Sit, judging: Store, clock):
     ana, ben = sit("ana", topics=["t3"], lease_seconds=60), sit("ben", topics=["t3"])
     slow = next_of(ana)

@@ -23,6 +23,7 @@ LONGEST_TITLE = 200
 ALONE = (
     "convert the file to UTF-8; or load the others with --keep-going and this file separately with --encoding latin-1"
 )
+LINK_OUT = "a symbolic link that leads out of the folder was not followed"
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
 _UNFIT = re.compile(r"[\s%\x00-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
 
@@ -44,6 +45,9 @@ class FolderDocuments:
         """One document per file, in the order of the paths. Hidden files and other kinds are passed over."""
         if not source.is_folder:
             raise SourceError(source.name, "this is not a folder")
+        for path in reading.links_out_of(source.path):
+            remedy = f"to load it too, name what it leads to: {path.resolve()}"
+            yield Problem("link-out", LINK_OUT, "warning", file=str(path), remedy=remedy)
         for path in reading.files_in(source.path):
             try:
                 for record in document_in(Source(path, source.encoding), id_of(path.relative_to(source.path))):
