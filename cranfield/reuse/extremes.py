@@ -9,10 +9,7 @@ and 1 / r for each relevant document below.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import product
-from math import comb
 
 import numpy as np
 
@@ -21,37 +18,26 @@ from cranfield.evaluate.measures.gain import discounted_cumulated_gain, discount
 from cranfield.reuse.completions import (
     Completions,
     Ends,
-    Filling,
     Mask,
     as_matrix,
     count_above,
-    falling_ends,
+    enumerated_ends,
     first_ranks,
     of_cells,
+    ordered_ends,
 )
-
-MOST_STATES = 20_000
-"""How many states one walk for Q may have: 10 unjudged documents with three relevant grades, 15 with two."""
 
 _MOST_STEPS = 60
 
-Finish = Callable[[Values, Values], Values]
-"""From the sum of terms and the number of relevant documents to the value."""
 
-
-def logit(total: Values, relevant: Values) -> Values:
-    """Yet another average precision, which rises with the sum and falls with R."""
-    return np.asarray(np.log((1.0 + total) / (1.0 + relevant - total)))
-
-
-def average_ends(open_lists: Completions, *, finish: Finish) -> Ends:
-    """The ends of average precision, and of what rises with its sum of terms and falls with R."""
+def average_ends(open_lists: Completions) -> Ends:
+    """Give the ends of average precision."""
     known = open_lists.lists.relevant(open_lists.rel).within(open_lists.cutoff)
     share = 1.0 / known.rank
     total = known.total(share + share * (known.ordinal - 1))
     relevant = open_lists.lists.relevant_count(open_lists.rel).astype(float)
     # The score as it stands, not the same sum again: it is right to the measure's own last digit.
-    lower = np.where(open_lists.outside > 0, finish(total, relevant + open_lists.outside), open_lists.values)
+    lower = np.where(open_lists.outside > 0, ratio(total, relevant + open_lists.outside), open_lists.values)
     upper = open_lists.values.copy()
     width = int(open_lists.inside.rank.max(initial=0))
     deep = known.total(np.where(known.rank > width, share, 0.0))
@@ -66,13 +52,13 @@ def average_ends(open_lists: Completions, *, finish: Finish) -> Ends:
         # At each unjudged document: what the sum has grown by when it and all above (below) are relevant.
         grown = _growth(above + ordinal - 1, is_relevant, deep[cells])
         added = np.cumsum(np.where(is_unjudged, grown, 0.0), axis=1)
-        tried = np.where(is_unjudged, finish(own + added, count + ordinal), -np.inf)
+        tried = np.where(is_unjudged, ratio(own + added, count + ordinal), -np.inf)
         upper[cells] = np.maximum(upper[cells], tried.max(axis=1, initial=-np.inf))
         grown = _growth(above, is_relevant | is_unjudged, deep[cells])
         added = np.cumsum(np.where(is_unjudged, grown, 0.0)[:, ::-1], axis=1)[:, ::-1]
         from_below = unjudged.count[:, np.newaxis] - ordinal + 1
         most = from_below + (relevant + open_lists.outside)[cells][:, np.newaxis]
-        tried = np.where(is_unjudged, finish(own + added, most), np.inf)
+        tried = np.where(is_unjudged, ratio(own + added, most), np.inf)
         lower[cells] = np.minimum(lower[cells], tried.min(axis=1, initial=np.inf))
     return Ends(lower, upper)
 
@@ -198,149 +184,68 @@ class _GainRatio:
 
 # The Q-measure: graded, with an ideal that moves, and no order of grades that is always best.
 
-State = tuple[int, ...]
-Choose = Callable[[Values, Values], Values]
-
 
 def q_ends(open_lists: Completions) -> Ends:
-    """Give the ends of the Q-measure; wider ones where a list has too many unjudged documents to walk through."""
-    beta, grade = float(open_lists.measure.parameters["beta"]), open_lists.rel
+    """Give the ends of the Q-measure: with one relevant grade by order, with several exact for few completions.
 
-    def value_of_one_grade(filling: Filling) -> Values:
-        best = np.minimum(filling.rank, filling.count[:, np.newaxis])
-        terms = filling.ordinal * (1.0 + beta * grade) / (filling.rank + beta * grade * best)
-        total = np.where(filling.relevant, terms, 0.0).sum(axis=1)
-        return ratio(total, _divisor(open_lists, filling.count))
-
-    if grade == open_lists.highest:
-        return falling_ends(open_lists, value_of_one_grade)
-    lower, upper = open_lists.values.copy(), open_lists.values.copy()
+    For more they are wider: what no labelling exceeds or falls below, with numbers and grades chosen separately.
+    """
+    if open_lists.rel == open_lists.highest:
+        return ordered_ends(open_lists)
+    ends = enumerated_ends(open_lists)
     counts = open_lists.inside.count[open_lists.cells]
-    grades = open_lists.highest - open_lists.rel + 1
     for count in np.unique(counts).tolist():
         cells = open_lists.cells[counts == count]
-        group = _QGroup(open_lists, cells)
-        if comb(count + 2 * grades + 1, 2 * grades + 1) <= MOST_STATES:
-            lower[cells] = group.best(np.minimum, group.outside)
-            upper[cells] = group.best(np.maximum, np.zeros_like(group.outside))
-        else:
-            lower[cells], upper[cells] = group.loose_lower(), group.loose_upper()
-    return Ends(lower, upper)
+        lower, upper = _outer_ends_of_q(open_lists, cells, count)
+        ends.lower[cells] = np.maximum(ends.lower[cells], lower)
+        ends.upper[cells] = np.minimum(ends.upper[cells], upper)
+    return ends
 
 
-def _divisor(open_lists: Completions, relevant: Counts) -> Counts:
-    return relevant if open_lists.cutoff is None else np.minimum(relevant, open_lists.cutoff)
+def _outer_ends_of_q(open_lists: Completions, cells: Counts, count: int) -> tuple[Values, Values]:
+    """Give values that no labelling is below or above, for cells with `count` unjudged documents each.
 
-
-class _QGroup:
-    """Cells with equally many unjudged documents: these and the relevant ones as matrices, one row for each cell.
-
-    `weight` is 1 + b grade for each relevant grade, the highest first. `_sum_at` is C + b cg of the documents known,
-    at each of these; `_sum_above` the same above each unjudged one; `_unjudged_above` counts those above each known.
+    Lowest: each with the lowest weight, the m that add least, all far below. Highest: the highest weight at the m
+    highest, against the least ideal. A weight is 1 + b grade.
     """
+    known, _ = of_cells(open_lists.lists.relevant(open_lists.rel).within(open_lists.cutoff), cells)
+    unjudged, _ = of_cells(open_lists.inside, cells)
+    beta, grades = float(open_lists.measure.parameters["beta"]), np.arange(open_lists.highest, open_lists.rel - 1, -1)
+    greatest, least = 1.0 + beta * grades[0], 1.0 + beta * grades[-1]
+    relevant = np.cumsum(open_lists.grade_counts[open_lists.lists.topics[cells]][:, grades], axis=1)
+    outside, is_known = open_lists.outside[cells], as_matrix(known, np.ones(len(known))) > 0
+    rank, unjudged_rank = as_matrix(known, known.rank, fill=1.0), as_matrix(unjudged, unjudged.rank)
+    # C + b cg of the documents known, at each of these and above each unjudged one.
+    sum_at = np.cumsum(as_matrix(known, 1.0 + beta * known.grade), axis=1)
+    above = as_matrix(unjudged, count_above(known, unjudged)).astype(np.int64)
+    sum_above = np.take_along_axis(np.pad(sum_at, ((0, 0), (1, 0))), above, axis=1)
+    unjudged_above = as_matrix(known, count_above(unjudged, known)).astype(np.int64)
 
-    def __init__(self, open_lists: Completions, cells: Counts) -> None:
-        known, _ = of_cells(open_lists.lists.relevant(open_lists.rel).within(open_lists.cutoff), cells)
-        unjudged, _ = of_cells(open_lists.inside, cells)
-        grades = np.arange(open_lists.highest, open_lists.rel - 1, -1)
-        counts = open_lists.grade_counts[open_lists.lists.topics[cells]]
-        self._open_lists, self._beta = open_lists, float(open_lists.measure.parameters["beta"])
-        self.weight = 1.0 + self._beta * grades
-        self._steps = np.append(np.ones(len(grades) - 1), float(open_lists.rel))
-        self._relevant = np.cumsum(counts[:, grades], axis=1)
-        self.outside = open_lists.outside[cells]
-        self.count = int(unjudged.count.max(initial=0))
-        self._is_real = as_matrix(known, np.ones(len(known))) > 0
-        self._rank = as_matrix(known, known.rank, fill=1.0)
-        self._unjudged_rank = as_matrix(unjudged, unjudged.rank)
-        self._sum_at = np.cumsum(as_matrix(known, 1.0 + self._beta * known.grade), axis=1)
-        self._unjudged_above = as_matrix(known, count_above(unjudged, known)).astype(np.int64)
-        padded = np.concatenate([np.zeros((len(cells), 1)), self._sum_at], axis=1)
-        above = as_matrix(unjudged, count_above(known, unjudged)).astype(np.int64)
-        self._sum_above = np.take_along_axis(padded, above, axis=1)
-
-    def best(self, choose: Choose, outside: Counts) -> Values:
-        """Give the lowest or highest value over all labels, with so many more relevant outside."""
-        ranges = [range(self.count + 1)] * len(self.weight)
-        found = [self._walk(counts, choose, outside) for counts in product(*ranges) if sum(counts) <= self.count]
-        best = found[0]
-        for value in found[1:]:
-            best = choose(best, value)
-        return best
-
-    def _walk(self, counts: State, choose: Choose, outside: Counts) -> Values:
-        """Give the lowest or highest value where so many get each relevant grade, the highest grade first."""
-        reached = np.cumsum(counts) + outside[:, np.newaxis]
-        unjudged_cost = self._cost(self._unjudged_rank, reached)
-        fixed, below = self._known_terms(self._cost(self._rank, reached))
-        values: dict[State, Values] = {(0,) * len(counts): fixed}
-        rest = self.count - sum(counts)
-
-        def offer(state: State, value: Values) -> None:
-            following[state] = choose(following[state], value) if state in following else value
-
-        for place in range(self.count):
-            following: dict[State, Values] = {}
-            for state, value in values.items():
-                if place - sum(state) < rest:
-                    offer(state, value)
-                for grade in range(len(counts)):
-                    if state[grade] < counts[grade]:
-                        to = (*state[:grade], state[grade] + 1, *state[grade + 1 :])
-                        own = (self._sum_above[:, place] + self._worth(to)) / unjudged_cost[:, place]
-                        offer(to, value + own)
-            values = {state: value + self._worth(state) * below[:, place + 1] for state, value in following.items()}
-        (total,) = values.values()
-        return self._share(total, outside + sum(counts))
-
-    def loose_upper(self) -> Values:
-        """Give a value that none exceeds: the highest weight at the m highest, against the least ideal."""
-        tried = []
-        for chosen in range(self.count + 1):
-            reached = np.zeros((len(self.outside), len(self.weight)))
-            reached[:, -1] = chosen
-            cost, unjudged_cost = self._cost(self._rank, reached), self._cost(self._unjudged_rank, reached)
-            above = self._sum_at + self.weight[0] * np.minimum(self._unjudged_above, chosen)
-            own = (self._sum_above + self.weight[0] * np.arange(1, self.count + 1)) / unjudged_cost
-            total = np.where(self._is_real, above / cost, 0.0).sum(axis=1) + own[:, :chosen].sum(axis=1)
-            tried.append(self._share(total, np.full(len(total), chosen)))
-        highest: Values = np.max(tried, axis=0)
-        return np.minimum(highest, 1.0)
-
-    def loose_lower(self) -> Values:
-        """Give a value that none is below: each with the lowest weight, the m that add least, all far below."""
-        tried, weight = [], self.weight[-1]
-        for chosen in range(self.count + 1):
-            reached = np.repeat(self.outside[:, np.newaxis] + chosen, len(self.weight), axis=1)
-            cost = self._cost(self._unjudged_rank, reached)
-            fixed, below = self._known_terms(self._cost(self._rank, reached))
-            under = np.cumsum(below[:, :0:-1], axis=1)[:, ::-1]
-            alone = np.sort((self._sum_above + weight) / cost + weight * under, axis=1)[:, :chosen].sum(axis=1)
-            together = weight * (np.arange(chosen) / cost[:, self.count - chosen :]).sum(axis=1)
-            tried.append(self._share(fixed + alone + together, self.outside + chosen))
-        lowest: Values = np.min(tried, axis=0)
-        return lowest
-
-    def _known_terms(self, cost: Values) -> tuple[Values, Values]:
-        """Give what the documents known add by themselves, and between two unjudged ones what one more above adds."""
-        share = np.where(self._is_real, 1.0 / cost, 0.0)
-        between = [
-            np.where(self._unjudged_above == number, share, 0.0).sum(axis=1) for number in range(self.count + 1)
-        ]
-        return (share * self._sum_at).sum(axis=1), np.stack(between, axis=1)
-
-    def _cost(self, rank: Values, reached: Values | Counts) -> Values:
-        """Give r + b cg*(r) where so many documents more have at least each grade."""
+    def cost(rank: Values, more: Counts | int, grade: int) -> Values:
+        """Give r + b cg*(r) where so many documents more have this grade."""
         best = np.zeros(rank.shape)
-        for level, step in enumerate(self._steps):
-            best += step * np.minimum(rank, (self._relevant[:, level] + reached[:, level])[:, np.newaxis])
-        return rank + self._beta * best
+        for level, step in enumerate([*np.ones(len(grades) - 1), float(open_lists.rel)]):
+            reached = relevant[:, level] + (more if grades[level] <= grade else 0)
+            best += step * np.minimum(rank, reached[:, np.newaxis])
+        return rank + beta * best
 
-    def _worth(self, state: State) -> float:
-        return float(np.dot(state, self.weight))
+    def share(total: Values, more: Counts | int) -> Values:
+        found = relevant[:, -1] + more
+        return ratio(total, found if open_lists.cutoff is None else np.minimum(found, open_lists.cutoff))
 
-    def _share(self, total: Values, more: Counts) -> Values:
-        return ratio(total, _divisor(self._open_lists, self._relevant[:, -1] + more))
+    lower, upper = [], []
+    for chosen in range(count + 1):
+        share_of = np.where(is_known, 1.0 / cost(rank, outside + chosen, open_lists.highest), 0.0)
+        between = [np.where(unjudged_above == number, share_of, 0.0).sum(axis=1) for number in range(1, count + 1)]
+        under = np.cumsum(np.array(between).reshape(count, len(cells))[::-1], axis=0)[::-1].T
+        own_cost = cost(unjudged_rank, outside + chosen, open_lists.highest)
+        alone = np.sort((sum_above + least) / own_cost + least * under, axis=1)[:, :chosen].sum(axis=1)
+        together = least * (np.arange(chosen) / own_cost[:, count - chosen :]).sum(axis=1)
+        lower.append(share((share_of * sum_at).sum(axis=1) + alone + together, outside + chosen))
+        terms = (sum_at + greatest * np.minimum(unjudged_above, chosen)) / cost(rank, chosen, open_lists.rel)
+        own = (sum_above + greatest * np.arange(1, count + 1)) / cost(unjudged_rank, chosen, open_lists.rel)
+        upper.append(share(np.where(is_known, terms, 0.0).sum(axis=1) + own[:, :chosen].sum(axis=1), chosen))
+    return np.min(lower, axis=0), np.max(upper, axis=0)
 
 
 # R-precision, in which every relevant document more makes the measure look deeper.

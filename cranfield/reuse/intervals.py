@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import THREADS, Alignment, AnyRun
-from cranfield.evaluate.lists import Counts, Found, Lists, Values, ratio
+from cranfield.evaluate.lists import Counts, Found, Lists, Values
 from cranfield.evaluate.measure import AnyMeasure, Measure, aggregated_rows
 from cranfield.evaluate.measures.gain import powers
 from cranfield.reuse import completions, extremes
@@ -49,11 +49,8 @@ _ENGINES: Mapping[str, Callable[[Completions], Ends]] = {
     "monotone": completions.monotone_ends,
     "reciprocal": completions.reciprocal_ends,
     "persistence": completions.persistence_ends,
-    "binary_g": completions.binary_g_ends,
-    "interpolated": completions.interpolated_ends,
-    "preference": completions.preference_ends,
-    "average": partial(extremes.average_ends, finish=ratio),
-    "logit": partial(extremes.average_ends, finish=extremes.logit),
+    "ordered": completions.ordered_ends,
+    "average": extremes.average_ends,
     "normalized_gain": extremes.normalized_gain_ends,
     "q": extremes.q_ends,
     "r_precision": extremes.r_precision_ends,

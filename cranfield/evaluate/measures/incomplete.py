@@ -27,7 +27,7 @@ from cranfield.runs.columns import Codes
 _EPSILON = 0.00001
 
 
-@measure("Bpref", "BPref", unjudged="skipped", interval="preference")
+@measure("Bpref", "BPref", unjudged="skipped", interval="ordered")
 def binary_preference(lists: Lists, *, rel: int = 1) -> Values:
     """Binary preference: how often relevant documents are ranked above documents judged not relevant.
 

@@ -199,7 +199,7 @@ def r_precision(lists: Lists, *, times: Annotated[float, Range(0)] = 1.0, rel: i
     return ratio(found.where(found.rank <= depth[found.cell]).count, depth)
 
 
-@measure("IPrec", interval="interpolated")
+@measure("IPrec", interval="ordered")
 def interpolated_precision(lists: Lists, *, cutoff: float, rel: int = 1, rounding: Rounding = "exact") -> Values:
     """Interpolated precision: the highest precision at any rank whose recall has reached the level.
 
@@ -213,7 +213,7 @@ def interpolated_precision(lists: Lists, *, cutoff: float, rel: int = 1, roundin
     return found.highest(found.ordinal / found.rank, needed)
 
 
-@measure("IPrecAvg", "ElevenPoint", interval="interpolated")
+@measure("IPrecAvg", "ElevenPoint", interval="ordered")
 def interpolated_average(lists: Lists, *, rel: int = 1, rounding: Rounding = "exact") -> Values:
     """Eleven-point average: the mean of the interpolated precision at recall 0, 0.1, … 1.
 
@@ -265,7 +265,7 @@ def documents_needed(level: float, relevant: Counts, rounding: Rounding) -> Coun
     return np.asarray(needed, dtype=np.int64)
 
 
-@measure("BinG", interval="binary_g")
+@measure("BinG", interval="ordered")
 def binary_g(lists: Lists, *, rel: int = 1) -> Values:
     """Binary G: the mean over all relevant documents of 1 / log2(2 + non-relevant documents ranked above).
 
@@ -275,7 +275,7 @@ def binary_g(lists: Lists, *, rel: int = 1) -> Values:
     return ratio(found.total(1.0 / log2_of_ranks(found.rank - found.ordinal + 1)), lists.relevant_count(rel))
 
 
-@measure("YAAP", bounds=None, interval="logit")
+@measure("YAAP", bounds=None, interval="ordered")
 def yet_another_average_precision(lists: Lists, *, rel: int = 1) -> Values:
     """Yet another average precision: a logit-like transformation of AP, better suited to averaging over topics.
 
