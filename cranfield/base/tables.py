@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
@@ -318,6 +319,22 @@ def column_texts(table: Table, place: int) -> list[str]:
     """What stands in a column, its title first, as it is seen."""
     column = table.columns[place]
     return [visible_line(text) for text in (column.title, *(printed(row[place], column) for row in table.rows))]
+
+
+# Cells that a spreadsheet would take for a formula, and run: `=cmd|…` in a note, `@SUM(…)` as a name.
+
+_FORMULA = re.compile(r"'*+[=+\-@\t\r].", re.DOTALL)
+_NUMBER = re.compile(r"[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?%?")
+
+
+def harmless_cell(text: str) -> str:
+    """Text as a spreadsheet shows it: behind an apostrophe where it would be a formula; numbers are none."""
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def cell_as_meant(text: str) -> str:
+    """The text that `harmless_cell` was made of."""
+    return text[1:] if text.startswith("'") and harmless_cell(text[1:]) == text else text
 
 
 # A table read from a file: a schema in; columns, and everything that is wrong with its lines, out.

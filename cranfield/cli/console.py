@@ -29,6 +29,7 @@ with deferred:
     from rich import text as rich_text
 
     from cranfield.base import files, tables
+    from cranfield.report.renderers import csv
     from cranfield.workflows import display
     from cranfield.workflows import inputs as workflow
 
@@ -183,7 +184,7 @@ def put_table(table: tables.Table, format: str = "table", *, wide: bool = False,
     that `follows` another is kept apart from it by a blank line, without which Markdown would join them.
     """
     if format != "table":
-        renderer = renderers.get(format)
+        renderer = partial(csv.csv_text, raw=True) if format == "csv" and is_raw() else renderers.get(format)
         put("\n" * (follows and renderer is renderers.get("markdown")) + renderer(table))
         return
     is_terminal = sys.stdout.isatty()
@@ -334,15 +335,26 @@ def opened(
         yield inputs
 
 
+def is_raw() -> bool:
+    """Whether cells of CSV are wanted exactly as they are, though a spreadsheet would take them for formulas."""
+    context = _context()
+    return context is not None and bool(context.find_root().params.get("raw"))
+
+
 def _is_default() -> bool:
     """Whether the collection was named by nobody, neither on the command line nor in the environment."""
+    context = _context()
+    source = None if context is None else context.get_parameter_source("collection")
+    return source is not None and source.name == "DEFAULT"
+
+
+def _context() -> Any:
+    """The command that is being run, as click knows it."""
     try:
         from typer._click.globals import get_current_context  # newer versions of typer carry their own click
     except ImportError:
         from click import get_current_context  # type: ignore[no-redef]
-    context = get_current_context(silent=True)
-    source = None if context is None else context.get_parameter_source("collection")
-    return source is not None and source.name == "DEFAULT"
+    return get_current_context(silent=True)
 
 
 def watch() -> Callable[[], AbstractContextManager[files.Progress]]:

@@ -84,6 +84,10 @@ def _main(
         bool, Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
     ] = False,
     verbose: Annotated[bool, Option("--verbose", help="Log to standard error.")] = False,
+    raw: Annotated[
+        bool,
+        Option("--raw", help="Write cells of CSV as they are, also those that a spreadsheet takes for formulas."),
+    ] = False,
 ) -> None:
     if verbose:
         form = "%(relativeCreated)8d ms  %(name)s: %(message)s"
@@ -134,9 +138,9 @@ def run() -> None:
 def status_of(arguments: list[str]) -> int:
     """Run the program with these words, and give the status it ends with."""
     head = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    words = arguments
-    if "--verbose" in head:  # it may stand anywhere on the line, not only before the command
-        words = ["--verbose", *(word for word in head if word != "--verbose"), *arguments[len(head) :]]
+    # Some options may stand anywhere on the line, not only before the command.
+    first = [word for word in head if word in ("--verbose", "--raw")]
+    words = [*first, *(word for word in head if word not in first), *arguments[len(head) :]]
     try:
         if "" in arguments:
             raise UsageError("a word of the command is empty; is a shell variable unset?")

@@ -62,6 +62,7 @@ def report(
         made.write_card(card)
         console.say(f"wrote collection card {card}")
     if tables is not None:
-        console.say(f"wrote {counted(made.write_tables(tables, format=format), 'table')} to {tables}")
+        count = made.write_tables(tables, format=format, raw=console.is_raw())
+        console.say(f"wrote {counted(count, 'table')} to {tables}")
     if figures is not None:
         console.say(f"wrote {counted(made.write_figures(figures, kind=figure_format), 'figure')} to {figures}")

@@ -15,7 +15,7 @@ import pyarrow as pa
 from cranfield.base.errors import Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.files import Source
 from cranfield.base.registry import Format, Registry
-from cranfield.base.tables import LINE_FAULTS, Fault, Findings, Schema, read_table
+from cranfield.base.tables import LINE_FAULTS, Fault, Findings, Schema, cell_as_meant, read_table
 from cranfield.base.text import counted
 from cranfield.qrels.qrels import Grades, Qrels, pair_keys, qrels_of, sorted_qrels
 from cranfield.runs.columns import (
@@ -318,7 +318,9 @@ def read_judgments(source: Source, *, format: str | None = None) -> tuple[list[F
             elif len(topic.split()) != 1 or len(document.split()) != 1:
                 table.findings.add("blank-in-id", [line], example=f"{topic} {document}")
             else:
-                judgments.append(FileJudgment(line, topic, document, int(grade), *beside))
+                # What we write for spreadsheets stands behind an apostrophe where it looks like a formula.
+                words = map(cell_as_meant, beside) if kind.delimiter == "," else beside
+                judgments.append(FileJudgment(line, topic, document, int(grade), *words))
         problems = table.findings.problems()
     else:
         rows = kind.read(source)

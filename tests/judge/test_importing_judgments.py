@@ -58,6 +58,13 @@ def test_whoever_is_named_in_a_file_may_sit_down_later(judging: Store, tmp_path:
     assert assessors(judging) == {"ada": "person", "bob": "person", "imported": "import", "m@1": "machine"}
 
 
+def test_a_note_that_was_made_harmless_for_spreadsheets_is_read_as_it_was_meant(judging: Store, tmp_path: Path):
+    file = tmp_path / "judged.csv"
+    file.write_text("topic,document,grade,assessor,note\nt3,d20,1,'-ana,'=1+1\nt3,d21,1,o'hara,it's\n")
+    import_judgments(judging, file)
+    assert [(one.assessor, one.note) for one in events(judging)] == [("-ana", "=1+1"), ("o'hara", "it's")]
+
+
 def test_importing_twice_changes_nothing(judging: Store, tmp_path: Path):
     import_judgments(judging, write(tmp_path, TABLE))
     before = list(events(judging))

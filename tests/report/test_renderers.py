@@ -4,10 +4,24 @@ import csv
 import io
 import json
 
+from command import call
+from hypothesis import given
+from hypothesis import strategies as st
 from kept import Kept
 
 from cranfield.base.errors import UnknownName
-from cranfield.base.tables import Column, Table, facts_table, plain_text, printed, table_of, with_best
+from cranfield.base.tables import (
+    Column,
+    Table,
+    cell_as_meant,
+    facts_table,
+    harmless_cell,
+    plain_text,
+    printed,
+    table_of,
+    with_best,
+)
+from cranfield.report.renderers.csv import csv_text, render_csv
 from cranfield.report.rendering import renderers
 from cranfield.workflows.display import fitted
 
@@ -23,6 +37,35 @@ def test_csv_carries_full_precision_and_nothing_for_people():
     text = renderers.get("csv")(TABLE)
     assert text == 'run,AP,rows,pooled\nbm25|a_b,0.123456789,1000,true\nx & y,,2,false\n"\x1b[1mé\n",1.0,0,\n'
     assert [row["AP"] for row in csv.DictReader(io.StringIO(text))] == ["0.123456789", "", "1.0"]
+
+
+FORMULAS = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "'=1", "''@x", "-run"]
+TEXTS = ["a=1", "-", "-1", "+1.5", "-0.5e-3", "'quoted'", "", "'", "it's", "-12%"]
+
+
+def test_text_that_a_spreadsheet_would_run_stands_behind_an_apostrophe():
+    rows = [(text, -1, -0.5, None) for text in [*FORMULAS, *TEXTS]]
+    table = table_of([Column("text"), "whole", "score", Column("none")], rows)
+    cells = list(csv.reader(io.StringIO(render_csv(table), newline="")))[1:]
+    assert [cell for cell, *_ in cells] == [*(f"'{text}" for text in FORMULAS), *TEXTS]
+    assert {tuple(others) for _, *others in cells} == {("-1", "-0.5", "")}
+    exact = list(csv.reader(io.StringIO(csv_text(table, raw=True), newline="")))[1:]
+    assert [cell for cell, *_ in exact] == [*FORMULAS, *TEXTS]
+
+
+@given(st.text("'=+-@\t\r1.ax"))
+def test_what_was_made_harmless_can_be_read_as_it_was_meant(text):
+    assert cell_as_meant(harmless_cell(text)) == text
+
+
+def test_raw_may_stand_anywhere_on_the_line(tmp_path):
+    (tmp_path / "run").write_text("1 Q0 d1 1 2.5 =1+1\n")
+    (tmp_path / "qrels").write_text("1 0 d1 1\n")
+    words = ["evaluate", "--qrels", "qrels", "run", "-m", "AP", "-f", "csv", "--no-verdict"]
+    assert call(*words, folder=tmp_path).out.splitlines()[1].startswith("'=1+1,")
+    for place in (0, 3, len(words)):
+        exact = call(*words[:place], "--raw", *words[place:], folder=tmp_path).out
+        assert exact.splitlines()[1].startswith("=1+1,")
 
 
 def test_json_and_json_lines_carry_the_same_records():

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import csv
-import io
+from types import SimpleNamespace
 
-from cranfield.base.tables import Table, Value
+from cranfield.base.tables import Table, Value, harmless_cell
 from cranfield.report.rendering import renderers
 
 
 @renderers.register("csv")
 def render_csv(table: Table) -> str:
     """Comma-separated values with a header line; numbers in full precision."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
+    return csv_text(table)
+
+
+def csv_text(table: Table, *, raw: bool = False) -> str:
+    """The same; text that a spreadsheet would take for a formula stands behind an apostrophe, unless it is `raw`."""
+    lines: list[str] = []
+    # A carriage return within a cell is quoted only where lines end with one too.
+    writer = csv.writer(SimpleNamespace(write=lines.append), lineterminator="\r\n")
     writer.writerow(column.name for column in table.columns)
-    writer.writerows([_plain(value) for value in row] for row in table.rows)
-    return stream.getvalue()
+    writer.writerows([_plain(value, raw=raw) for value in row] for row in table.rows)
+    return "".join(f"{line[:-2]}\n" for line in lines)
 
 
-def _plain(value: Value) -> Value:
+def _plain(value: Value, *, raw: bool) -> Value:
+    if isinstance(value, str):
+        return value if raw else harmless_cell(value)
     if isinstance(value, tuple):
         return " ".join(str(number) for number in value)
     return str(value).lower() if isinstance(value, bool) else value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -17,7 +18,7 @@ from cranfield.corpus import reading as corpus_reading
 from cranfield.qrels import reading as qrels_reading
 from cranfield.report import figures
 from cranfield.report.page import Drawing, Page, render_html, render_page_markdown, tables_of
-from cranfield.report.renderers.csv import render_csv
+from cranfield.report.renderers.csv import csv_text, render_csv
 from cranfield.report.rendering import renderers
 from cranfield.reuse import card as reuse_cards
 from cranfield.reuse.collection import CollectionReport
@@ -48,9 +49,10 @@ class Report:
         """Write the card."""
         _write(path, card_json(self.card or {}))
 
-    def write_tables(self, folder: Path, *, format: str) -> int:
-        """Write each table of the page into a folder, and return their number."""
-        render, suffix = renderers.get(format), {"latex": "tex", "markdown": "md"}.get(format, format)
+    def write_tables(self, folder: Path, *, format: str, raw: bool = False) -> int:
+        """Write each table of the page into a folder, and return their number; `raw` is for CSV."""
+        render = partial(csv_text, raw=True) if raw and format == "csv" else renderers.get(format)
+        suffix = {"latex": "tex", "markdown": "md"}.get(format, format)
         folder.mkdir(parents=True, exist_ok=True)
         tables = tables_of(self.page)
         for name, table in tables.items():
