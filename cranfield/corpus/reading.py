@@ -8,10 +8,10 @@ A format has no state, so a class with static methods is one: the class itself i
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Protocol, TextIO
+from typing import Any, Literal, Protocol
 from unicodedata import category
 
 from cranfield.base.errors import InputError, Problem, SourceError, quoted
@@ -21,11 +21,8 @@ from cranfield.base.registry import Registry
 from cranfield.base.tables import Schema
 
 
-class DocumentFormat(Protocol):
-    """A file format of documents. `summary` is its line in the help; `suffixes` are the usual file endings.
-
-    Where documents can be written in it too, it has `write(documents, stream)`.
-    """
+class Format(Protocol):
+    """A file format of documents or topics. `summary` is its line in the help; `suffixes` the usual file endings."""
 
     @property
     def summary(self) -> str: ...
@@ -41,18 +38,10 @@ class DocumentFormat(Protocol):
         ...
 
 
-class TopicFormat(DocumentFormat, Protocol):
-    """A file format of topics."""
-
-    def write(self, topics: Iterable[Topic], stream: TextIO) -> None:
-        """Write all topics so that reading them gives them back."""
-        ...
-
-
-document_formats: Registry[DocumentFormat] = Registry(
+document_formats: Registry[Format] = Registry(
     "document format", package="cranfield.corpus.formats", group="cranfield.document_formats"
 )
-topic_formats: Registry[TopicFormat] = Registry(
+topic_formats: Registry[Format] = Registry(
     "topic format", package="cranfield.corpus.formats", group="cranfield.topic_formats"
 )
 

@@ -121,8 +121,7 @@ class TopicBuilder:
 
     `candidates` gives those of a topic, `begin` its pool before the first step. Candidates are made anew for each
     part of a plan between two budgets: they are quick to make, and large. `chosen` counts the documents of a step in
-    all topics, `has_left` has the steps before which some topic had a document that was not in the pool, and `fewest`
-    is the size of the smallest topic before a step.
+    all topics, and `has_left` has the steps before which some topic had a document that was not in the pool.
     """
 
     def __init__(
@@ -137,7 +136,6 @@ class TopicBuilder:
         self.levels: dict[str, int | None] = dict.fromkeys(topics)
         self.chosen: dict[int, int] = {}
         self.has_left: set[int] = set()
-        self.fewest: dict[int, int] = {}
 
     def built(self, steps: Numbered) -> Iterator[tuple[TopicPool, Candidates]]:
         """Go through all steps and give the pool of every topic, with its candidates."""
@@ -159,24 +157,9 @@ class TopicBuilder:
         """Which steps chose nothing anywhere though something was left, and which went beyond their amount."""
         for number, step in plan.selections:
             if self.chosen.get(number) == 0 and number in self.has_left:
-                fewest = self.fewest[number]
-                earlier = [one.strategy.kind for place, one in plan.selections if place < number]
-                why, remedy = "no remaining document is within its reach", "drop it, or let it reach deeper"
-                if step.amount.kind == "budget":
-                    why = "the steps before it use up the budget"
-                    remedy = "raise the budget, or make the steps before it smaller"
-                elif step.amount.kind == "until" and fewest >= step.amount.number:
-                    why = f"the steps before it give every topic at least {fewest:,} documents"
-                    remedy = "raise the number, or make the steps before it smaller"
-                elif step.scope.by == "topic":
-                    why, remedy = "rank 1 alone has more documents in every topic", "raise the number"
-                elif step.strategy.kind == "sampling" and "sampling" in earlier:
-                    why = (
-                        "all its documents were in the population of an earlier sample,"
-                        " and a document is sampled once"
-                    )
-                    remedy = "sample once, or give the samples disjoint ranks="
-                yield Problem("step-without-effect", f"'{step}' would select nothing: {why}", remedy=remedy)
+                message = f"'{step}' would select nothing that is not there by then"
+                remedy = "drop it, raise its number, let it reach deeper, or make the steps before it smaller"
+                yield Problem("step-without-effect", message, remedy=remedy)
             if topics := [topic for topic in self.topics if number in self.pools[topic].beyond]:
                 some = ", ".join(topics[:_TOPICS_SHOWN]) + (" …" if len(topics) > _TOPICS_SHOWN else "")
                 where = f"in {counted(len(topics), 'topic')} ({some})"
@@ -195,7 +178,6 @@ class TopicBuilder:
                 before = pool.count
                 pool.apply(candidates, step, number, level=self.levels[topic])
                 self.chosen[number] = self.chosen.get(number, 0) + pool.count - before
-                self.fewest[number] = min(self.fewest.get(number, before), before)
                 if before < len(candidates):
                     self.has_left.add(number)
             yield pool, candidates

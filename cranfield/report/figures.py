@@ -7,9 +7,8 @@ give the same bytes: no dates, no random ids.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Union, cast
@@ -67,9 +66,6 @@ _AXIS_HIGH = 34
 
 _FOOTER_GAP = 0.06
 """How many inches are between a figure and its footer."""
-
-_LACKING = re.compile(r"Glyph (\d+) .*missing from")
-"""What matplotlib says of a letter that its font does not have."""
 
 
 def strips(
@@ -179,8 +175,8 @@ def kind_of(path: Path) -> str:
     return kind
 
 
-def save(figure: Figure, path: Path, *, footer: str = "") -> str:
-    """Write a figure as the kind its file name says, complete or not at all; give the letters it lacks.
+def save(figure: Figure, path: Path, *, footer: str = "") -> None:
+    """Write a figure as the kind its file name says, complete or not at all.
 
     The footer stands small below it, and in what the file says of itself. A letter that the font does not have is a
     box in a PNG or PDF; an SVG keeps it, for the fonts of whoever looks at it.
@@ -190,7 +186,8 @@ def save(figure: Figure, path: Path, *, footer: str = "") -> str:
     metadata: dict[str, str | None] = {left_out: None}
     import matplotlib as mpl
 
-    with whole_file(path, replace=True) as unfinished, mpl.rc_context(_STYLE), _letters_lacking() as lacking:
+    with whole_file(path, replace=True) as unfinished, mpl.rc_context(_STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")
         below = None
         if footer:  # just below all that the figure shows, from its left edge on
             metadata[description] = footer
@@ -200,24 +197,6 @@ def save(figure: Figure, path: Path, *, footer: str = "") -> str:
         figure.savefig(unfinished, format=kind[1:], bbox_inches="tight", metadata=metadata)
         if below is not None:
             below.remove()
-    return "" if kind == ".svg" else "".join(dict.fromkeys(lacking))
-
-
-@contextmanager
-def _letters_lacking() -> Iterator[list[str]]:
-    """Gather the letters that matplotlib warns of as not being in its font; other warnings pass."""
-    import warnings
-
-    lacking: list[str] = []
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        yield lacking
-    for one in told:
-        found = _LACKING.match(str(one.message))
-        if found:
-            lacking.append(chr(int(found[1])))
-        else:
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
 def as_svg(figure: Figure) -> str:
@@ -227,7 +206,8 @@ def as_svg(figure: Figure) -> str:
     import matplotlib as mpl
 
     written = io.StringIO()
-    with mpl.rc_context(_STYLE), _letters_lacking():
+    with mpl.rc_context(_STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")
         figure.savefig(written, format="svg", bbox_inches="tight", transparent=True, metadata={"Date": None})
     return written.getvalue()
 

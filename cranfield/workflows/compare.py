@@ -28,7 +28,6 @@ from cranfield.workflows.reuse.field import Trusted, trusted
 with deferred:
     from cranfield.report import figures
     from cranfield.workflows import settle
-    from cranfield.workflows.evaluate import figures as evaluate_figures
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -406,4 +405,5 @@ def plot_comparison(found: Comparison, path: Path) -> str:
     else:
         drawn = figures.strips(compared.measure, dict(zip(entries.labels, entries.values, strict=True)))
         what = f"{compared.measure} of each run on each topic"
-    return what + evaluate_figures.save_drawing(drawn, path, scores)
+    figures.save(figures.figure_of(drawn), path, footer=made_with(scores))
+    return what

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
+from writing import documents_as_json
 
 from cranfield.base.records import Document, Topic
-from cranfield.corpus.reading import document_formats, read_documents
+from cranfield.corpus.reading import read_documents
 
 
 @pytest.mark.parametrize(
@@ -132,6 +133,6 @@ metadata = st.dictionaries(texts, texts.filter(bool), max_size=3)
 def test_writing_and_reading_gives_the_same_documents(tmp_path_factory, documents):
     path = tmp_path_factory.mktemp("jsonl") / "made.jsonl"
     stream = io.StringIO()
-    document_formats.get("jsonl").write(documents, stream)
+    documents_as_json(documents, stream)
     path.write_text(stream.getvalue(), encoding="utf-8", newline="")
     assert [record for record in read_documents(path) if isinstance(record, Document)] == documents

@@ -5,10 +5,11 @@ import io
 from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
+from writing import documents_as_trec
 
 from cranfield.base.records import Document
 from cranfield.corpus.markup import tidied
-from cranfield.corpus.reading import document_formats, read_documents
+from cranfield.corpus.reading import read_documents
 
 
 def test_a_document_has_number_title_text_and_the_rest_as_metadata(documents_in):
@@ -186,7 +187,7 @@ metadata = st.dictionaries(words, texts.filter(bool), max_size=3)
 def test_writing_and_reading_gives_the_same_documents(tmp_path_factory, documents):
     path = tmp_path_factory.mktemp("trec") / "made.trec"
     stream = io.StringIO()
-    document_formats.get("trec").write(documents, stream)
+    documents_as_trec(documents, stream)
     path.write_text(stream.getvalue(), encoding="utf-8")
     assert [record for record in read_documents(path, format="trec") if isinstance(record, Document)] == documents
 

@@ -5,6 +5,7 @@ import io
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from writing import TOPIC_WRITERS
 
 from cranfield.base.records import Topic
 from cranfield.corpus.markup import tidied
@@ -174,15 +175,16 @@ topics = st.lists(st.builds(Topic, words, titles, notes, notes, metadata), min_s
 def test_writing_and_reading_gives_the_same_topics(tmp_path_factory, name, topics):
     path = tmp_path_factory.mktemp("topics") / "made"
     stream = io.StringIO()
-    topic_formats.get(name).write(topics, stream)
+    TOPIC_WRITERS[name](topics, stream)
     path.write_text(stream.getvalue(), encoding="utf-8")
     assert list(read_topics(path, format=name)) == topics
 
 
 def test_every_format_writes_topics_that_it_reads(tmp_path):
     written = [Topic("1", "a title"), Topic("02", 'with "quotes", commas'), Topic("x", ".W as text")]
-    for name, form in topic_formats.items():
+    assert set(TOPIC_WRITERS) == set(topic_formats.names())
+    for name, write in TOPIC_WRITERS.items():
         path = tmp_path / name
         with path.open("w", encoding="utf-8") as stream:
-            form.write(written, stream)
+            write(written, stream)
         assert list(read_topics(path, format=name)) == written, name

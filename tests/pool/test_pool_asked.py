@@ -17,26 +17,19 @@ NO_EFFECT = {
         "'stratified strata=1-2:100,3-9:20' exceeds the runs: the longest ranking has 5 documents",
     ],
     "stratified order=rrf strata=50-60:50": [
-        "'stratified strata=50-60:50 order=rrf' would select nothing: no remaining document is within its reach",
+        "'stratified strata=50-60:50 order=rrf' would select nothing that is not there by then",
     ],
     "depth 1 by=topic": [
-        "'depth 1 by=topic' would select nothing: rank 1 alone has more documents in every topic",
+        "'depth 1 by=topic' would select nothing that is not there by then",
     ],
     "depth 3 topics=TX:2,1:4": [
         "'depth topics=TX:2,1:4 3' sets a depth for the topic 'TX', which no selected run has"
     ],
-    "depth 3; rrf until 3": [
-        "'rrf until 3' would select nothing: the steps before it give every topic at least 3 documents"
-    ],
-    "depth 1; sample until 2": [
-        "'sample until 2' would select nothing: the steps before it give every topic at least 2 documents"
-    ],
-    "depth 1; take budget 5": ["'take budget 5' would select nothing: the steps before it use up the budget"],
+    "depth 3; rrf until 3": ["'rrf until 3' would select nothing that is not there by then"],
+    "depth 1; sample until 2": ["'sample until 2' would select nothing that is not there by then"],
+    "depth 1; take budget 5": ["'take budget 5' would select nothing that is not there by then"],
     "sample 2; sample 2": [
-        (
-            "'sample 2' would select nothing: all its documents were in the population of an earlier"
-            " sample, and a document is sampled once"
-        ),
+        ("'sample 2' would select nothing that is not there by then"),
     ],
     "depth 12 by=group": [
         "'depth 12 by=group' exceeds the runs: the longest possible ranking of a group has 10 documents"

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
-from typing import Any, ClassVar, TextIO
+from typing import Any, ClassVar
 
 from cranfield.base.errors import Problem, SourceError, quoted
 from cranfield.base.files import LONGEST_LINE, Source
-from cranfield.base.records import Document, Topic
 from cranfield.base.tables import Schema
 from cranfield.corpus import reading
 
@@ -58,13 +57,6 @@ class JsonLinesDocuments:
                     parts, metadata = ({clean(name): clean(text) for name, text in one.items()} for one in record)
             yield from reading.checked(cls.schema, parts, metadata, line)
 
-    @staticmethod
-    def write(documents: Iterable[Document], stream: TextIO) -> None:
-        """Write one object per line in BEIR's spelling."""
-        for document in documents:
-            record = {"_id": document.id, "title": document.title, "text": document.text}
-            _write(record, document.metadata, stream)
-
 
 @reading.topic_formats.register("jsonl", "json", "ndjson")
 class JsonLinesTopics(JsonLinesDocuments):
@@ -72,21 +64,6 @@ class JsonLinesTopics(JsonLinesDocuments):
 
     summary = "JSON lines, one object per topic (BEIR, Anserini, Pyserini, ir_datasets spellings)"
     schema = reading.TOPIC
-
-    @staticmethod
-    def write(topics: Iterable[Topic], stream: TextIO) -> None:  # type: ignore[override]
-        """Write one object per line."""
-        for topic in topics:
-            record = {"_id": topic.id, "title": topic.title}
-            record |= {"description": topic.description} if topic.description else {}
-            record |= {"narrative": topic.narrative} if topic.narrative else {}
-            _write(record, topic.metadata, stream)
-
-
-def _write(record: dict[str, Any], metadata: Mapping[str, str], stream: TextIO) -> None:
-    if metadata:
-        record["metadata"] = dict(metadata)
-    stream.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
 def _values(source: Source) -> Iterator[tuple[int, Any, bool]]:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator
-from typing import Any, ClassVar, TextIO
+from typing import Any, ClassVar
 
 from cranfield.base.errors import Problem
 from cranfield.base.files import LONGEST_LINE, Source
-from cranfield.base.records import Topic
 from cranfield.base.tables import Schema, csv_rows
 from cranfield.base.text import counted
 from cranfield.corpus import reading
@@ -82,12 +81,6 @@ class TabTopics(TabDocuments):
     schema = reading.TOPIC
     forms: ClassVar[Forms] = {2: COLUMNS[2]}
 
-    @staticmethod
-    def write(topics: Iterable[Topic], stream: TextIO) -> None:
-        """Write id and title: what MS MARCO calls a query."""
-        for topic in topics:
-            stream.write(f"{topic.id}\t{reading.one_line(topic.title)}\n")
-
 
 @reading.document_formats.register("csv")
 class CommaDocuments(TabDocuments):
@@ -105,13 +98,6 @@ class CommaTopics(CommaDocuments):
     summary = "comma separated with quoting, one topic per row: id,text, or a header"
     schema = reading.TOPIC
     forms: ClassVar[Forms] = {2: COLUMNS[2]}
-
-    @staticmethod
-    def write(topics: Iterable[Topic], stream: TextIO) -> None:
-        """Write id, title, description and narrative under a header."""
-        rows = csv.writer(stream, lineterminator="\n")
-        rows.writerow(["id", "title", "description", "narrative"])
-        rows.writerows([topic.id, topic.title, topic.description, topic.narrative] for topic in topics)
 
 
 def _rows(source: Source, separator: str) -> Iterator[tuple[int, list[str] | Problem]]:

@@ -15,13 +15,12 @@ mark, with a warning, and the text goes on. Citation lists (`.X`) are skipped.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TextIO
+from typing import Any, ClassVar
 
 from cranfield.base.errors import Problem, quoted
 from cranfield.base.files import LONGEST_LINE, Source
-from cranfield.base.records import Topic
 from cranfield.base.tables import Schema
 from cranfield.corpus import reading
 
@@ -40,7 +39,6 @@ METADATA = {
 
 _FIRST = re.compile(rb"\s*\.I[ \t]+\S")
 _FIELD = re.compile(r"\.([A-HJ-Z])[ \t]*\n?\Z")
-_MARK = re.compile(r"^\.(?=[A-Z])", re.MULTILINE)
 _ID = re.compile(r"\.I(?:[ \t]|\n|\Z)")
 
 
@@ -119,18 +117,6 @@ class SmartTopics(SmartDocuments):
     summary = "SMART: queries under .I and .W (Cranfield, CACM, CISI, MED)"
     suffixes = (".qry",)
     schema = reading.TOPIC
-
-    @staticmethod
-    def write(topics: Iterable[Topic], stream: TextIO) -> None:
-        """Write `.I` and the title as `.W`; with a description, the title is `.T` and the description `.W`.
-
-        The format has no place for a narrative. A line that would start a field is moved in by a blank.
-        """
-        for topic in topics:
-            title, text = (topic.title, topic.description) if topic.description else ("", topic.title)
-            stream.write(f".I {topic.id}\n")
-            stream.write(f".T\n{_MARK.sub(' .', title)}\n" if title else "")
-            stream.write(f".W\n{_MARK.sub(' .', text)}\n")
 
 
 def _records(source: Source) -> Iterator[_Record | Problem]:

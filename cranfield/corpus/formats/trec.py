@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TextIO
 
 from cranfield.base.errors import Problem
 from cranfield.base.files import Source
-from cranfield.base.records import Document, Topic
+from cranfield.base.records import Topic
 from cranfield.corpus import reading
 from cranfield.corpus.markup import (
     DROPPED,
@@ -87,16 +87,6 @@ class TrecDocuments:
             parts = {"id": id, "title": title, "text": found.pop("", "")}
             yield from reading.checked(reading.DOCUMENT, parts, found | metadata, record.line)
 
-    @staticmethod
-    def write(documents: Iterable[Document], stream: TextIO) -> None:
-        """Write `<DOC>` with DOCNO, TITLE, the metadata and TEXT."""
-        for document in documents:
-            stream.write(f"<DOC>\n<DOCNO>{escaped(document.id)}</DOCNO>\n")
-            if document.title:
-                stream.write(f"<TITLE>{escaped(document.title)}</TITLE>\n")
-            stream.writelines(_meta(name, value) for name, value in document.metadata.items())
-            stream.write(f"<TEXT>\n{escaped(document.text)}\n</TEXT>\n</DOC>\n")
-
 
 @reading.topic_formats.register("trec", "xml", "sgml")
 class TrecTopics:
@@ -131,18 +121,20 @@ class TrecTopics:
             about = {TOPIC_LABELS.get(name, name): value.strip() for name, value in found.items() if name}
             yield from reading.checked(reading.TOPIC, parts, about | metadata, record.line)
 
-    @staticmethod
-    def write(topics: Iterable[Topic], stream: TextIO) -> None:
-        """Write topics as TREC does: fields without end tags, with their labels."""
-        for topic in topics:
-            title = f"Topic: {topic.title}" if _LABEL["title"].match(topic.title) else topic.title
-            stream.write(f"<top>\n\n<num> Number: {escaped(topic.id)}\n<title> {escaped(title)}\n\n")
-            if topic.description:
-                stream.write(f"<desc> Description:\n{escaped(topic.description)}\n\n")
-            if topic.narrative:
-                stream.write(f"<narr> Narrative:\n{escaped(topic.narrative)}\n\n")
-            stream.writelines(_meta(name, value) for name, value in topic.metadata.items())
-            stream.write("</top>\n\n")
+
+def write_topics(topics: Iterable[Topic], stream: TextIO) -> None:
+    """Write topics as TREC does: fields without end tags, with their labels; metadata as `<META NAME="…">`."""
+    for topic in topics:
+        title = f"Topic: {topic.title}" if _LABEL["title"].match(topic.title) else topic.title
+        stream.write(f"<top>\n\n<num> Number: {escaped(topic.id)}\n<title> {escaped(title)}\n\n")
+        if topic.description:
+            stream.write(f"<desc> Description:\n{escaped(topic.description)}\n\n")
+        if topic.narrative:
+            stream.write(f"<narr> Narrative:\n{escaped(topic.narrative)}\n\n")
+        for name, value in topic.metadata.items():
+            quotable = escaped(name).replace('"', "&quot;")
+            stream.write(f'<META NAME="{quotable}">{escaped(value)}</META>\n')
+        stream.write("</top>\n\n")
 
 
 class _Record(NamedTuple):
@@ -195,8 +187,3 @@ def _sorted_out(
 def _first(found: dict[str, str], names: tuple[str, ...]) -> str:
     """Take the first of `names` that is there out of `found`; what is left there is metadata."""
     return next((found.pop(name) for name in names if name in found), "")
-
-
-def _meta(name: str, value: str) -> str:
-    quotable = escaped(name).replace('"', "&quot;")
-    return f'<META NAME="{quotable}">{escaped(value)}</META>\n'

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from cranfield.base.errors import UsageError
 from cranfield.base.registry import deferred
-from cranfield.base.text import shortened
 from cranfield.evaluate import measure as measuring
 from cranfield.evaluate.measures import precision
 from cranfield.evaluate.scores import Scores
@@ -34,16 +33,17 @@ _BARS = {
 RECALL_LEVELS = "iprec_at_recall"
 """The eleven measures behind a precision–recall curve, in trec_eval's word."""
 
-_LACKING_SHOWN = 12
-
 
 def plot_evaluation(found: Evaluation, path: Path) -> str:
     """Draw the first measure as strips, or precision–recall curves of the eleven levels; give what was drawn."""
     scores = found.scores
     levels = [one.cutoff for one in scores.measures if isinstance(one, measuring.Measure) and one.name == "IPrec"]
     if levels == list(precision.ELEVEN) and len(scores.measures) == len(levels):
-        return "precision-recall curves" + save_drawing(draw_curves(scores), path, scores)
-    return f"{scores.measures[0]} of each run by topic" + save_drawing(draw_strips(scores), path, scores)
+        drawn, what = draw_curves(scores), "precision-recall curves"
+    else:
+        drawn, what = draw_strips(scores), f"{scores.measures[0]} of each run by topic"
+    figures.save(figures.figure_of(drawn), path, footer=made_with(scores))
+    return what
 
 
 def draw_strips(scores: Scores, *, runs: Sequence[int] | None = None, on: figures.On = None) -> Axes:
@@ -64,12 +64,3 @@ def draw_curves(scores: Scores, *, on: figures.On = None) -> Axes:
     """Draw precision–recall curves from scores of the eleven levels."""
     curves = {name: scores.summary[:, place] for place, name in enumerate(scores.run_names)}
     return figures.precision_recall(curves, on=on)
-
-
-def save_drawing(drawn: Axes, path: Path, scores: Scores) -> str:
-    """Write a figure with what stands behind it at its foot; give what is to be said of that, mostly nothing."""
-    lacking = figures.save(figures.figure_of(drawn), path, footer=made_with(scores))
-    if not lacking:
-        return ""
-    letters = shortened(lacking, _LACKING_SHOWN)
-    return f" (the font lacks {letters}, shown as boxes; SVG has them)"

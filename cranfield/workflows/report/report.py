@@ -14,7 +14,7 @@ from cranfield._version import __version__
 from cranfield.base.errors import CranfieldError, UsageError
 from cranfield.base.files import Progress, silent, whole_file
 from cranfield.base.tables import Value, table_of
-from cranfield.corpus import reading as corpus_reading
+from cranfield.corpus.formats import trec
 from cranfield.qrels import reading as qrels_reading
 from cranfield.report import figures
 from cranfield.report.page import Drawing, Page, render_html, render_page_markdown, tables_of
@@ -253,7 +253,7 @@ def write_bundle(store: Store, release: str, folder: Path, *, progress: Progress
     with store.snapshot():
         material = Material(store, ReportRequest(qrels=release, public=True), progress)
         topics, qrels = StringIO(), BytesIO()
-        corpus_reading.topic_formats.get("trec").write(documents.topics(store), topics)
+        trec.write_topics(documents.topics(store), topics)
         qrels_reading.write_qrels(qrels_workflow.released_qrels(store, release), qrels)
         content: dict[str, str | bytes] = {
             "topics.trec": topics.getvalue(),
