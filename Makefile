@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check lint types architecture docs wheel bench soak clean
+.PHONY: demo test check lint types architecture docs wheel lowest bench soak clean
 
 demo: $(VENV)/.user
 	rm -rf build/demo
@@ -31,6 +31,10 @@ docs: $(VENV)/.dev
 
 wheel: $(VENV)/.dev
 	$(BIN)/python tests/wheel_smoke.py
+
+# The lowest versions that are declared, in an environment of their own: the journeys have to pass there too.
+lowest:
+	$(PYTHON) tests/lowest_versions.py
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks

@@ -16,6 +16,7 @@ letter unless with a name, ends without a full stop, and quotes what was seen wi
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -28,6 +29,9 @@ LINES_KEPT = 10
 
 RESTORE = "put the last good backup back with: cranfield restore BACKUP"
 """What to do with a damaged collection."""
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""What the system says of a disk, or of a share of it, that is full."""
 
 NAMES_LISTED = 20
 """How many known names are listed beside a good guess."""
@@ -139,6 +143,13 @@ def quoted(value: object, *, limit: int = 80) -> str:
     text = str(value)
     shown = text if len(text) <= limit else f"{text[: limit - 1]}…"
     return repr(shown)
+
+
+def reason_of(error: OSError) -> str:
+    """Why a file cannot be read or written, in words; a full disk is called so."""
+    if error.errno in FULL:
+        return "the disk is full; free some space and try again"
+    return error.strerror or str(error)
 
 
 def not_utf8(error: UnicodeEncodeError) -> InputError:

@@ -24,7 +24,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from cranfield.base.errors import SourceError, UsageError, quoted
+from cranfield.base.errors import FULL, CranfieldError, SourceError, UsageError, quoted, reason_of
 from cranfield.base.registry import deferred
 
 with deferred:
@@ -247,7 +247,7 @@ class Source:
         except FileNotFoundError:
             raise SourceError(self.name, "no such file") from None
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
+            reason = reason_of(error) if isinstance(error, OSError) else error
             raise SourceError(self.name, f"cannot be opened: {reason}") from None
 
     def _bounded(self, blocks: Iterator[bytes], most: int | None) -> Iterator[bytes]:
@@ -298,7 +298,7 @@ def _translated(name: str) -> Iterator[None]:
         raise SourceError(name, "the compressed data is truncated") from None
     except Exception as error:
         if isinstance(error, OSError) and error.strerror:
-            raise SourceError(name, f"cannot be read: {error.strerror}") from None
+            raise SourceError(name, f"cannot be read: {reason_of(error)}") from None
         if isinstance(error, _BROKEN) or type(error).__name__ == "ZstdError":
             message = f"the compressed data is damaged or followed by other data ({error})"
             raise SourceError(name, message) from None
@@ -420,7 +420,8 @@ def whole_file(path: Path, *, replace: bool = False) -> Iterator[Path]:
             # Some file systems have no hard links; there a rename is the best there is.
             unfinished.rename(path)
     except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
+        kind = CranfieldError if error.errno in FULL else UsageError
+        raise kind(f"{path} cannot be written: {reason_of(error)}") from None
     finally:
         unfinished.unlink(missing_ok=True)
 

@@ -124,8 +124,9 @@ def name_of_assessor(name: str) -> str:
     else:
         settings = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     file = settings / "cranfield" / "assessor"
-    if file.is_file() and (known := file.read_text(encoding="utf-8").strip()):
-        return known
+    with suppress(OSError, UnicodeDecodeError):  # a name that cannot be read is none
+        if file.is_file() and (known := file.read_text(encoding="utf-8").strip()):
+            return known
     if not sys.stdin.isatty():
         raise UsageError(f"no assessor: pass -a NAME or set ${ASSESSOR_VARIABLE}")
     name = str(typer.prompt("Your name, as recorded with your judgments", err=True)).strip()

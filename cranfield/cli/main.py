@@ -17,7 +17,7 @@ import typer
 from typer import Option
 
 from cranfield._version import __version__
-from cranfield.base.errors import CranfieldError, UsageError, not_utf8
+from cranfield.base.errors import CranfieldError, UsageError, not_utf8, reason_of
 from cranfield.base.registry import deferred
 from cranfield.cli import console
 
@@ -151,7 +151,10 @@ def status_of(arguments: list[str]) -> int:
         return console.fail(not_utf8(error))
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        console.say(f"cranfield: {place}{error.strerror or error}")
+        console.say(f"cranfield: {place}{reason_of(error)}")
+        return 1
+    except MemoryError:
+        console.say("cranfield: the memory of this machine does not suffice for these inputs")
         return 1
     except SystemExit as leaving:
         # typer ends Ctrl-C this way, and a reader who has gone (cranfield … | head) too.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import pkgutil
+import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import closing, contextmanager
@@ -52,6 +53,7 @@ Shape = TypeVar("Shape")
 
 _AT_ONCE = 500
 _OLDEST = (3, 37)
+_ROOM = 1 << 16
 _WAL_RESET_FIXED = (3, 51, 3)
 _WAL_RESET_BACKPORTS: dict[tuple[int, ...], int] = {(3, 44): 6, (3, 50): 7}
 _NETWORK_FILE_SYSTEMS = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p", "afs", "ceph", "glusterfs"}
@@ -91,6 +93,9 @@ class Store:
         `BEGIN IMMEDIATE` waits instead. The wait is repeated until `patience` ends, and told to `waiting`.
         """
         if not self.writable:
+            # SQLite opens a file all the same where it finds no room for its log.
+            if shutil.disk_usage(self.path).free < _ROOM:
+                raise CollectionError(f"{self.path} cannot be written: the disk is full; free some space, try again")
             raise CollectionError(f"{self.path} is read-only here; copy it to a writable folder")
         started = time.monotonic()
         while True:

@@ -304,8 +304,10 @@ def test_a_title_that_the_text_begins_with_is_shown_once_and_a_long_one_is_cut_i
     assert heading.startswith(f"a.txt  {('word ' * 60)[:79]}…  (")
 
 
-def test_the_usage_of_withdraw_shows_that_a_reason_is_needed(shell: Shell, kept: Kept):
-    kept(shell("runs", "withdraw", "--help").out)
+def test_the_usage_of_withdraw_shows_that_a_reason_is_needed(shell: Shell):
+    assert shell("runs", "withdraw", "--help").out.startswith(
+        "Usage: cranfield runs withdraw --because TEXT [OPTIONS] "
+    )
 
 
 def test_risks_of_the_library_are_told_by_check_and_not_by_every_status(
