@@ -75,7 +75,6 @@ def checked_topics(
             remedy = "leave the topic out, or add a run that has it"
             problems.append(Problem("topic-without-runs", message, topic=topic, remedy=remedy))
     for _, step in plan.selections:
-        # A group's list may be longer than any of its runs: that is looked at below.
         if step.scope.by != "group":
             problems += _too_deep(
                 step, max(step.reach or 0, step.scope.ranks[1] if step.scope.ranks else 0), runs.depth
@@ -87,9 +86,9 @@ def checked_topics(
     return wanted
 
 
-def _too_deep(step: Selection, deepest: int, longest: int, noun: str = "ranking") -> Iterator[Problem]:
+def _too_deep(step: Selection, deepest: int, longest: int) -> Iterator[Problem]:
     if deepest > longest > 0:
-        message = f"'{step}' exceeds the runs: the longest {noun} has {counted(longest, 'document')}"
+        message = f"'{step}' exceeds the runs: the longest ranking has {counted(longest, 'document')}"
         yield Problem("depth-beyond-runs", message, remedy=f"use a depth of at most {longest}")
 
 
@@ -101,16 +100,8 @@ def _idle_words(step: Selection, runs: PooledRuns) -> Iterator[Problem]:
             message = f"'{step}' sets a depth for the topic {quoted(topic)}, which no selected run has"
             yield Problem("topic-without-runs", message, topic=topic, remedy="leave the topic out of topics=")
     deepest = amount.parts[-1][1] if isinstance(amount, Strata) and amount.by_rank else 0
-    if step.scope.by != "group":
+    if step.scope.by != "group":  # the merged list of a group may be longer than any of its runs
         yield from _too_deep(step, deepest, runs.depth)
-        return
-    # The most documents that the runs of one group have for one topic, as if none of them met.
-    teams = runs.teams
-    totals = np.zeros((len(teams), len(runs.topic_ids)), dtype=np.int64)
-    for run in runs.runs:
-        totals[teams.index(run.team), run.ranking.topics] += np.diff(run.ranking.offsets)
-    deepest = max(deepest, step.reach or 0, step.scope.ranks[1] if step.scope.ranks else 0)
-    yield from _too_deep(step, deepest, int(totals.max(initial=0)), "possible ranking of a group")
 
 
 # The pools of all topics while they grow.

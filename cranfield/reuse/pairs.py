@@ -418,7 +418,11 @@ def claim_of(
     """
     if isinstance(pair.measure, Measure) and not pair.measure.quality:
         raise UsageError(f"{pair.measure} does not measure which run is better")
-    found, down_to, deep = pair.difference, _down_to(pair), None
+    found, down_to, deep = pair.difference, "", None
+    if pair.reach is not None and np.max(pair.reach) < pair.alignment.lists.length.max(initial=0):
+        # Unjudged documents were looked at down to one rank, or to another in each topic.
+        is_one = np.min(pair.reach) == np.max(pair.reach)
+        down_to = f" down to rank {np.max(pair.reach)}" if is_one else " down to the pool depth"
     if down_to and isinstance(pair.measure, Measure) and takes_pool_depth(pair.measure):
         deep = replace(pair, closure="list")
         if min(found.ends_of_lead[0], deep.difference.ends_of_lead[0]) > TOLERANCE:
@@ -460,14 +464,3 @@ def claim_of(
         reason += f"; {many if documents else 'no unjudged document can change that'}"
     depth = int(np.max(deep.depth)) if deep is not None and down_to else None  # type: ignore[arg-type]
     return Claim(level, str(pair.measure), winner, loser, lead, ends, found.exact, reason, documents, unjudged, depth)
-
-
-def _down_to(pair: OpenScore) -> str:
-    """Say down to which rank unjudged documents were looked at; nothing where all of them were."""
-    reach = pair.reach
-    if reach is None:
-        return ""
-    deepest, longest = int(np.max(reach)), int(pair.alignment.lists.length.max(initial=0))
-    if deepest >= longest:
-        return ""
-    return f" down to rank {deepest}" if int(np.min(reach)) == deepest else " down to the pool depth"

@@ -352,14 +352,10 @@ class Contest:
         documents = self.pair.documents.names(unjudged.document)
         return [(topics[topic], name) for topic, name in zip(unjudged.topic.tolist(), documents, strict=True)]
 
-    @cached_property
-    def _start(self) -> Judging:
-        return Judging(self.pair, self.chances)
-
     def after(self, answers: Answers) -> tuple[OpenScore, Judging]:
         """The pair after some answers, and its judging."""
         grades = np.array([answers.get(name, self.judged.get(name)) for name in self.names], dtype=np.float64)
-        places, judging = np.flatnonzero(~np.isnan(grades)), deepcopy(self._start)
+        places, judging = np.flatnonzero(~np.isnan(grades)), Judging(self.pair, self.chances)
         judging.judge(places, grades[places].astype(np.int64))
         return self.pair.after(places, grades[places].astype(np.int32)), judging
 

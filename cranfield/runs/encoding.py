@@ -129,7 +129,11 @@ class CodedOrder:
 
 def encode(topics: Codes, offsets: Places, documents: Codes, scores: Scores) -> bytes:
     """The stored form of a ranking in the current encoding."""
-    digits, steps = _as_decimals(scores)
+    # A sample tells where to begin, so that scores with all their digits cost next to nothing.
+    sample, steps = scores[:: max(len(scores) // _SAMPLE, 1)], None
+    for digits in range(_MOST_DIGITS + 1):
+        if _steps(sample, digits) is not None and (steps := _steps(scores, digits)) is not None:
+            break
     return packed(
         {
             "topics": topics.astype("<i4"),
@@ -137,7 +141,7 @@ def encode(topics: Codes, offsets: Places, documents: Codes, scores: Scores) -> 
             "documents": documents.astype("<i4", copy=False),
             "scores": scores if steps is None else scores[:0],
             "steps": np.empty(0, dtype="<i4") if steps is None else steps,
-            "digits": np.array([digits], dtype="i1"),
+            "digits": np.array([0 if steps is None else digits], dtype="i1"),
         }
     )
 
@@ -187,18 +191,6 @@ def _offsets(topics: Codes, counts: Codes, documents: Codes, rows: int) -> Place
     if len(topics) != len(counts) or not offsets[-1] == len(documents) == rows or (counts < 0).any():
         raise ValueError("its columns are inconsistent")
     return offsets
-
-
-def _as_decimals(scores: Scores) -> tuple[int, Codes | None]:
-    """The number of decimals and the steps between the scores, or None where they are not short decimals.
-
-    A sample tells where to begin, so that scores with all their digits cost next to nothing.
-    """
-    sample = scores[:: max(len(scores) // _SAMPLE, 1)]
-    for digits in range(_MOST_DIGITS + 1):
-        if _steps(sample, digits) is not None and (steps := _steps(scores, digits)) is not None:
-            return digits, steps
-    return 0, None
 
 
 def _steps(scores: Scores, digits: int) -> Codes | None:

@@ -31,12 +31,6 @@ NO_EFFECT = {
     "sample 2; sample 2": [
         ("'sample 2' would select nothing that is not there by then"),
     ],
-    "depth 12 by=group": [
-        "'depth 12 by=group' exceeds the runs: the longest possible ranking of a group has 10 documents"
-    ],
-    "take 3 ranks=2-12 by=group": [
-        "'take 3 by=group ranks=2-12' exceeds the runs: the longest possible ranking of a group has 10 documents"
-    ],
     "stratified 2 strata=1-1:100,2-5": [
         "the rates of 'stratified strata=1-1:100,2-5 2' need more than its amount in 1 topic (1)"
     ],

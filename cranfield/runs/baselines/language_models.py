@@ -85,7 +85,16 @@ def rm3(
     models = DocumentModels(matrix, mu)
 
     def score(query: dict[int, int]) -> tuple[Any, Any]:
-        relevant = _relevance_model(models, query, fb_docs, fb_terms) if query else {}
+        relevant: dict[int, float] = {}
+        if query:  # P(w | R) of the most probable words, by column
+            scores, found = models.likelihoods(query)
+            rows = systems.best_rows(scores, found, fb_docs)
+            likelihoods = np.exp(scores[rows] - scores[rows].max())
+            shares = likelihoods / likelihoods.sum() / models.lengths[rows]
+            words = np.asarray(models.matrix.values[rows].T @ shares).ravel()
+            columns = np.argsort(-words, kind="stable")[:fb_terms]
+            columns = columns[words[columns] > 0]
+            relevant = dict(zip(columns.tolist(), (words[columns] / words[columns].sum()).tolist(), strict=True))
         weights = dict.fromkeys(sorted({*query, *relevant}), 0.0)
         for column, times in query.items():
             weights[column] += original * times / sum(query.values())
@@ -94,15 +103,3 @@ def rm3(
         return models.likelihoods({column: weight for column, weight in weights.items() if weight > 0})
 
     return score
-
-
-def _relevance_model(models: DocumentModels, query: dict[int, int], fb_docs: int, fb_terms: int) -> dict[int, float]:
-    """P(w | R) of the most probable words, by column."""
-    scores, found = models.likelihoods(query)
-    rows = systems.best_rows(scores, found, fb_docs)
-    likelihoods = np.exp(scores[rows] - scores[rows].max())
-    shares = likelihoods / likelihoods.sum() / models.lengths[rows]
-    words = np.asarray(models.matrix.values[rows].T @ shares).ravel()
-    columns = np.argsort(-words, kind="stable")[:fb_terms]
-    columns = columns[words[columns] > 0]
-    return dict(zip(columns.tolist(), (words[columns] / words[columns].sum()).tolist(), strict=True))

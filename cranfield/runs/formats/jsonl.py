@@ -98,11 +98,6 @@ def _at_once(source: Source, roles: dict[str, str], first: dict[str, Any]) -> Ro
 
 def _one_by_one(source: Source, usual: Mapping[str, str]) -> Rows:
     """Read each line by itself; `usual` is what the first object calls the fields, and empty where there is none."""
-
-    def values_in(record: dict[str, Any]) -> dict[str, object]:
-        names = {**reading.RUN.roles(record), **{part: name for part, name in usual.items() if name in record}}
-        return {part: record[name] for part, name in names.items()}
-
     findings = Findings(reading.RUN)
     table = reading.run_table(source, reading.SPELLINGS, findings)
     for number, line in source.byte_lines():
@@ -113,7 +108,8 @@ def _one_by_one(source: Source, usual: Mapping[str, str]) -> Rows:
         elif not usual or (record := object_in(line)) is None:
             findings.add("bad-row", [number], example=line.decode("utf-8").strip())
         else:
-            reading.add_values(table, number, values_in(record))
+            names = {**reading.RUN.roles(record), **{part: name for part, name in usual.items() if name in record}}
+            reading.add_values(table, number, {part: record[name] for part, name in names.items()})
     if "score" not in usual and not any(table.values["score"]):
         del table.values["score"]
     return reading.rows_in(table)
