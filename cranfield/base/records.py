@@ -62,10 +62,18 @@ class Grade:
 
 @dataclass(frozen=True)
 class GradeScale:
-    """The grades an assessor chooses from, lowest first, and the lowest that counts as relevant."""
+    """The grades an assessor chooses from, lowest first, and the lowest that counts as relevant.
+
+    The lowest grade is not always 0: some scales run from 1 to 3. `own_gains` are the gains of those grades that are
+    not worth their own number. A grade that the scale skips is worth what the step below it is, where its own number
+    is more than the step above is worth: nobody can give it, but bounds ask what every grade could bring.
+    """
 
     grades: tuple[Grade, ...]
     relevant_from: int
+    lowest: int = field(init=False, repr=False, compare=False)
+    highest: int = field(init=False, repr=False, compare=False)
+    own_gains: tuple[tuple[int, float], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         numbers = [step.grade for step in self.grades]
@@ -87,32 +95,16 @@ class GradeScale:
         problems = [sentence for sentence, is_broken in rules.items() if is_broken]
         if problems:
             raise ProblemsFound("invalid grade scale", [Problem("bad-scale", text) for text in problems])
-
-    @property
-    def lowest(self) -> int:
-        """The lowest grade; not always 0, since some scales run from 1 to 3."""
-        return self.grades[0].grade
-
-    @property
-    def highest(self) -> int:
-        """The highest grade."""
-        return self.grades[-1].grade
-
-    @property
-    def own_gains(self) -> tuple[tuple[int, float], ...]:
-        """The gains of those grades that are not worth their own number.
-
-        A grade that the scale skips is worth what the step below it is, where its own number is more than the step
-        above is worth: nobody can give it, but bounds ask what every grade could bring.
-        """
         named, below = [], 0.0
-        steps = {step.grade: step.gain for step in self.grades}
-        for grade in range(min(0, self.lowest), self.highest + 1):
+        gains = {step.grade: step.gain for step in self.grades}
+        for grade in range(numbers[-1] + 1):
             above = next(step.gain for step in self.grades if step.grade >= grade)
-            below = steps.get(grade, below)
-            if below != grade and (grade in steps or grade > above):
+            below = gains.get(grade, below)
+            if below != grade and (grade in gains or grade > above):
                 named.append((grade, below))
-        return tuple(named)
+        known = {"lowest": numbers[0], "highest": numbers[-1], "own_gains": tuple(named)}
+        for name, value in known.items():
+            object.__setattr__(self, name, value)
 
     def named(self, grade: int) -> Grade:
         """The step with this number."""

@@ -292,14 +292,19 @@ def html(tables: Iterable[Table], *, heading: str = "", notes: Iterable[str] = (
 # A table as plain text, where there is no terminal that it would have to fit.
 
 
+_OUR_SIGNS = str.maketrans("–…", "-.")
+"""What our own tables have beside ASCII, each as wide as one letter: the dash of intervals, and where text is cut."""
+
+
 def plain_text(table: Table) -> str | None:
     """The text that is drawn on a terminal wide enough, without colours.
 
-    None where not everything is ASCII: how much room other letters take is for whoever draws them to know.
+    None where there are other letters than ASCII and our own signs: how much room they take is for whoever draws them
+    to know.
     """
     columns = [column_texts(table, place) for place in range(len(table.columns))]
     caption, notes = visible_line(table.caption), [visible_line(note) for note in table.notes]
-    if not all(text.isascii() for texts in (*columns, [caption], notes) for text in texts):
+    if not all(text.translate(_OUR_SIGNS).isascii() for texts in (*columns, [caption], notes) for text in texts):
         return None
     lines = [caption] if caption else []
     if table.rows:

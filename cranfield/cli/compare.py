@@ -1,17 +1,18 @@
 """`cranfield compare`: is a difference more than chance?"""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from typer import Argument, Option
 
+from cranfield.base.errors import UsageError, quoted
 from cranfield.base.registry import deferred
 from cranfield.cli import console
 from cranfield.cli.console import COLLECTION, removed
 from cranfield.cli.listing import tests as tests
 
 with deferred:
-    from cranfield.compare import by_measure
     from cranfield.report import figures
     from cranfield.workflows import compare as workflow
 
@@ -104,7 +105,7 @@ def compare(
     """Compare runs: differences, intervals, corrected significance, and whether unjudged documents matter."""
     if plot:
         figures.kind_of(plot)  # refused before anything is computed
-    systems = by_measure.parse_systems(system or [])
+    systems = _systems(system or [])
     described: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "pool": pool, "warn": console.say}
     with console.opened(collection, qrels=qrels, runs=runs, skip_bad=skip_bad, **described) as files:
         result = files.compare(
@@ -127,3 +128,17 @@ def compare(
     console.show(result, format)
     if plot:
         console.say(f"plotted {workflow.plot_comparison(result, plot)} to {plot}")
+
+
+def _systems(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The runs of each system that is written as `NAME=RUN,RUN,…`."""
+    systems: dict[str, tuple[str, ...]] = {}
+    for word in words:
+        name, equals, runs = word.partition("=")
+        members = tuple(run for run in runs.split(",") if run)
+        if not equals or not name or not members:
+            raise UsageError(f"{quoted(word)} is not a system; use NAME=RUN,RUN,…")
+        if name in systems:
+            raise UsageError(f"two systems are called {quoted(name)}; list all runs of a system in one --system")
+        systems[name] = members
+    return systems

@@ -176,20 +176,6 @@ def _check_number(name: str, value: object, highest: float) -> None:
         raise UsageError(f"{name} must be {wanted}, not {value!r}")
 
 
-def parse_systems(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """The runs of each system that is written as `NAME=RUN,RUN,…`."""
-    systems: dict[str, tuple[str, ...]] = {}
-    for word in words:
-        name, equals, runs = word.partition("=")
-        members = tuple(run for run in runs.split(",") if run)
-        if not equals or not name or not members:
-            raise UsageError(f"{quoted(word)} is not a system; use NAME=RUN,RUN,…")
-        if name in systems:
-            raise UsageError(f"two systems are called {quoted(name)}; list all runs of a system in one --system")
-        systems[name] = members
-    return systems
-
-
 # What a topic set can detect: discriminative power, topics needed, the smallest detectable difference.
 
 MOST_TOPICS = 10**9

@@ -11,7 +11,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any
 
-from cranfield.base.errors import RESTORE, CollectionError, check_known, quoted
+from cranfield.base.errors import RESTORE, CollectionError, UnknownName, quoted
 from cranfield.base.records import Pair
 from cranfield.base.registry import deferred
 from cranfield.store.store import Query, Store, column, marks, records, value
@@ -75,7 +75,8 @@ def facts_of_pool(store: Store, name: str = "") -> PoolFacts:
     if not known:
         raise CollectionError("no pool yet; build one with: cranfield pool build 'depth 10'")
     name = name or list(known)[-1]
-    check_known("pool", [name], known)
+    if name not in known:
+        raise UnknownName("pool", name, known)
     return known[name]
 
 

@@ -23,11 +23,10 @@ from cranfield.workflows import reading
 from cranfield.workflows.evaluate.evaluate import MOST_LETTERS, Evaluation, evaluate, made_with, short_hash
 from cranfield.workflows.inputs import Inputs
 from cranfield.workflows.reading import Request
-from cranfield.workflows.reuse.field import Trusted, trusted
+from cranfield.workflows.reuse.field import Trusted, claim_of, open_score, trusted, with_documents
 
 with deferred:
     from cranfield.report import figures
-    from cranfield.workflows import settle
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,15 +111,15 @@ def _claims(
 ) -> Claims:
     """Work out what may be said of the pairs that are shown, and of the clearest."""
     by_name = {str(one.measure): one.measure for one in trust.trusts}
-    read = settle.with_documents(request, store, topics=trust.field.read.aligned.topic_ids)
+    read = with_documents(request, store, topics=trust.field.read.aligned.topic_ids)
     place = {name: run for run, name in enumerate(read[0].run_names)}
     claims: dict[tuple[str, str, str], Claim] = {}
     for done, one in enumerate(compared, start=1):
         for result in claimed_pairs(one) if one.measure in by_name else ():
             measure, first, second = by_name[one.measure], place[result.a], place[result.b]
-            pair = settle.open_score(trust.field, read, measure, first, second, store=store)
+            pair = open_score(trust.field, read, measure, first, second, store=store)
             tested: Any = {"p": float(result.adjusted_p), "corrected": result.adjusted_p != result.p}
-            claim = settle.claim_of(pair, trust.of(measure), first, second, name_documents=False, **tested)
+            claim = claim_of(pair, trust.of(measure), first, second, name_documents=False, **tested)
             if trust.field.knowledge.inferred:
                 claim = replace(claim, reason=f"{claim.reason} (pool inferred)")
             claims[one.measure, result.a, result.b] = claim
@@ -230,7 +229,7 @@ class Comparison(Result):
         """The verdict of a run, or the worst one of the seeds of a system; nothing where there is none."""
         seeds = (one.options.systems or {}).get(entry, (entry,))
         verdicts = self.verdicts or {}
-        worst = worst_of(verdicts[one.title, run] for run in seeds if (one.title, run) in verdicts)
+        worst = worst_of([verdicts[one.title, run] for run in seeds if (one.title, run) in verdicts])
         return "" if worst is None else worst.short
 
     def tables(self, surface: Surface = "terminal") -> Iterator[Table]:

@@ -6,8 +6,8 @@ between calls. Every command imports this module, so heavy modules are deferred 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -422,7 +422,7 @@ class Inputs:
             return self.judged(unjudged=True)
         if store is None:
             return Path(str(word))
-        is_ours = word in (None, NOW, *releases.known(store))
+        is_ours = word in (None, NOW) or word in releases.known(store)
         may_be_file = not self.once or Path(str(word)).exists() or bool({"/", "."} & set(str(word))) or word == "-"
         if not is_ours and may_be_file:
             return Path(str(word))
@@ -477,9 +477,11 @@ class Inputs:
         return cast("Made", self._kept[what][1])
 
 
-def open_store(path: Path, waiting: Callable[[float], None]) -> Store:
+@contextmanager
+def open_store(path: Path, waiting: Callable[[float], None]) -> Iterator[Store]:
     """Open the file of a collection; `waiting` is told for how long another process has kept it locked."""
-    return stores.open_store(path, waiting=waiting)
+    with stores.open_store(path, waiting=waiting) as store:
+        yield store
 
 
 def words_of(words: str | Sequence[str]) -> tuple[str, ...]:

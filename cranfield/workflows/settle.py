@@ -12,8 +12,6 @@ import numpy as np
 from cranfield.base.errors import InputError, quoted
 from cranfield.base.tables import Column, Result, Table, table_of
 from cranfield.base.text import counted, now
-from cranfield.compare.significance import student
-from cranfield.evaluate import align
 from cranfield.evaluate.measure import Measure
 from cranfield.qrels.qrels import qrels_of
 from cranfield.reuse import assess, intervals, labels, pairs, verdict
@@ -25,11 +23,16 @@ from cranfield.store import judging as stored_judging
 from cranfield.store.store import Store
 from cranfield.workflows.inputs import Inputs, refuse_unknown
 from cranfield.workflows.pool.show import ASSUMED_SECONDS, Speed, judging_speed
-from cranfield.workflows.reading import Request, read_in_full, without_pipes
-from cranfield.workflows.reuse.field import Field, Trusted, trusted
-
-Documents = tuple["align.Alignment", "intervals.Identities"]
-"""Aligned runs with the ids of their documents."""
+from cranfield.workflows.reading import Request, without_pipes
+from cranfield.workflows.reuse.field import (
+    Documents,
+    Field,
+    Trusted,
+    claim_of,
+    open_score,
+    trusted,
+    with_documents,
+)
 
 NEIGHBOURS = 10
 """With how many runs next above and next below a run is compared: farther ones are seldom in doubt."""
@@ -273,40 +276,6 @@ def _keep_queue(
             store, name, queued.values(), purpose="settle", layer=layer, contests=decides, now=now()
         )
     return len(queued)
-
-
-def with_documents(asked: Request, store: Store | None, *, topics: align.TopicSet = "qrels") -> Documents:
-    """Align runs with the ids of their documents: a document that two runs share has one label."""
-    qrels, runs = read_in_full(asked, store)
-    aligned = align.align(qrels, runs, topics=topics, reference=asked.like or "10")
-    return aligned, intervals.identities(aligned, runs)
-
-
-def open_score(
-    field: Field, read: Documents, measure: Measure, *runs: int, store: Store | None, **options: Any
-) -> OpenScore:
-    """The score of one run, or the difference between two, while documents within the depth of a field are unjudged.
-
-    An unjudged document may have the highest grade of the collection's scale even where no other has.
-    """
-    depth = intervals.interval_depth(measure, pool_depth=field.knowledge.pool_depth)
-    highest = None if store is None else store.scale().highest
-    return pairs.open_score(*read, measure, *runs, depth=depth, highest=highest, **options)
-
-
-def claim_of(
-    pair: OpenScore, known: Assessment | None, first: int, second: int, *, p: float | None = None, **options: bool
-) -> Claim:
-    """What may be said of a pair by the losses of its runs and p, which is that of a t-test if none is given.
-
-    `first` and `second` are the places of the runs in what is known of them.
-    """
-    loss = None if known is None or known.loss is None else known.loss.upper
-    upper = None if loss is None else (float(loss[first]), float(loss[second]))
-    values, rng = pair.difference.values, np.random.default_rng(assess.SEED)
-    if p is None and len(values) > 1:
-        p = float(student.student(values, np.zeros_like(values), rng=rng).p)
-    return pairs.claim_of(pair, loss95=upper, p_value=p, **options)
 
 
 def accounts(found: Trusted, *, store: Store | None) -> Iterator[str]:

@@ -26,7 +26,7 @@ def by_rich(table: Table, monkeypatch: pytest.MonkeyPatch) -> str:
     out = io.StringIO()
     with monkeypatch.context() as patched:
         patched.setattr("sys.stdout", out)
-        patched.setattr(console, "plain_text", lambda table: None)
+        patched.setattr("cranfield.base.tables.plain_text", lambda table: None)
         for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
             patched.delenv(name, raising=False)
         console.put_table(table)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,10 +13,12 @@ from cranfield.base.errors import CollectionError, InputError
 from cranfield.base.files import Progress, Source, silent
 from cranfield.base.tables import Value
 from cranfield.base.text import counted
+from cranfield.compare.significance import student
+from cranfield.evaluate import align
 from cranfield.evaluate.align import AnyRun
 from cranfield.evaluate.lists import GradeGains
-from cranfield.evaluate.measure import AnyMeasure
-from cranfield.reuse import assess, card, provenance, tables, verdict
+from cranfield.evaluate.measure import AnyMeasure, Measure
+from cranfield.reuse import assess, card, intervals, pairs, provenance, tables, verdict
 from cranfield.reuse.intervals import Closure, Intervals
 from cranfield.runs import reading as runs_reading
 from cranfield.store import judging
@@ -24,7 +26,16 @@ from cranfield.store import runs as stored_runs
 from cranfield.store.store import Store
 from cranfield.workflows.inputs import PoolOptions
 from cranfield.workflows.pool import inputs as pool_inputs
-from cranfield.workflows.reading import ALL, Read, Request, StoredName, read_aligned, scale_of, without_pipes
+from cranfield.workflows.reading import (
+    ALL,
+    Read,
+    Request,
+    StoredName,
+    read_aligned,
+    read_in_full,
+    scale_of,
+    without_pipes,
+)
 
 SETTING = "thresholds"
 TRUST_COLUMNS = (
@@ -223,7 +234,7 @@ class Trusted:
 
     def worst(self, run: int) -> verdict.Verdict | None:
         """The worst verdict of a run under all measures."""
-        return verdict.worst_of(one.verdicts[run] for one in self.trusts)
+        return verdict.worst_of([one.verdicts[run] for one in self.trusts])
 
     def marks(self, one: assess.Assessment) -> dict[int, str]:
         """The marks behind the scores of requested runs, of those that have one."""
@@ -343,6 +354,52 @@ def trusted(
         learn=learn,
     )
     return Trusted(field, assessments, table, bounds)
+
+
+# Two runs, or one, with the ids of their documents: what may be claimed while documents are unjudged.
+
+Documents = tuple["align.Alignment", "intervals.Identities"]
+"""Aligned runs with the ids of their documents."""
+
+
+def with_documents(asked: Request, store: Store | None, *, topics: align.TopicSet = "qrels") -> Documents:
+    """Align runs with the ids of their documents: a document that two runs share has one label."""
+    qrels, runs = read_in_full(asked, store)
+    aligned = align.align(qrels, runs, topics=topics, reference=asked.like or "10")
+    return aligned, intervals.identities(aligned, runs)
+
+
+def open_score(
+    field: Field, read: Documents, measure: Measure, *runs: int, store: Store | None, **options: Any
+) -> pairs.OpenScore:
+    """The score of one run, or the difference between two, while documents within the depth of a field are unjudged.
+
+    An unjudged document may have the highest grade of the collection's scale even where no other has.
+    """
+    depth = intervals.interval_depth(measure, pool_depth=field.knowledge.pool_depth)
+    highest = None if store is None else store.scale().highest
+    return pairs.open_score(*read, measure, *runs, depth=depth, highest=highest, **options)
+
+
+def claim_of(
+    pair: pairs.OpenScore,
+    known: assess.Assessment | None,
+    first: int,
+    second: int,
+    *,
+    p: float | None = None,
+    **options: bool,
+) -> pairs.Claim:
+    """What may be said of a pair by the losses of its runs and p, which is that of a t-test if none is given.
+
+    `first` and `second` are the places of the runs in what is known of them.
+    """
+    loss = None if known is None or known.loss is None else known.loss.upper
+    upper = None if loss is None else (float(loss[first]), float(loss[second]))
+    values, rng = pair.difference.values, np.random.default_rng(assess.SEED)
+    if p is None and len(values) > 1:
+        p = float(student.student(values, np.zeros_like(values), rng=rng).p)
+    return pairs.claim_of(pair, loss95=upper, p_value=p, **options)
 
 
 def thresholds_in_force(
