@@ -2,7 +2,7 @@
 
 Here are the engines that many measures share: all documents alike for measures that go one way, the highest or
 lowest ones for measures that go by order, and every labelling where nothing is known. `extremes` has those of AP,
-nDCG, Q and R-precision.
+nDCG and R-precision.
 """
 
 from __future__ import annotations
@@ -174,18 +174,11 @@ def of_cells(found: Found, cells: Counts) -> tuple[Found, Counts]:
     return Found(owner, found.rank[places], found.grade[places], starts), places
 
 
-def as_matrix(found: Found, values: NDArray[np.generic], *, fill: float = 0.0) -> Values:
+def as_matrix(found: Found, values: NDArray[np.generic]) -> Values:
     """Give one value per document found as a matrix: a row for each cell, its documents from the left."""
-    matrix = np.full((len(found.starts) - 1, int(found.count.max(initial=0))), fill)
+    matrix = np.zeros((len(found.starts) - 1, int(found.count.max(initial=0))))
     matrix[found.cell, found.ordinal - 1] = values
     return matrix
-
-
-def count_above(others: Found, found: Found) -> Counts:
-    """Count for each document found those of the others that stand above it in its cell."""
-    stride = max(int(others.rank.max(initial=0)), int(found.rank.max(initial=0))) + 1
-    places = np.searchsorted(others.cell * stride + others.rank, found.cell * stride + found.rank)
-    return places - others.starts[found.cell]
 
 
 # Labellings that are tried one after the other: the measure itself gives the value of each.
@@ -275,6 +268,11 @@ def ordered_ends(open_lists: Completions) -> Ends:
                         yield cells, unjudged, grades, outside
 
     return _tried_ends(open_lists, labellings())
+
+
+def q_ends(open_lists: Completions) -> Ends:
+    """Give the ends of the Q-measure: by order with one relevant grade. Of several no order is always best."""
+    return ordered_ends(open_lists) if open_lists.rel == open_lists.highest else enumerated_ends(open_lists)
 
 
 def reciprocal_ends(open_lists: Completions) -> Ends:

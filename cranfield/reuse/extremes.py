@@ -1,4 +1,4 @@
-"""The lowest and highest AP, nDCG, Q and R-precision over all labels of unjudged documents.
+"""The lowest and highest AP, nDCG and R-precision over all labels of unjudged documents.
 
 In AP a relevant document at rank r adds 1 / r (1 + relevant documents above it). Given how many unjudged documents
 are relevant, the sum is highest where they are the highest ones and lowest where they are the lowest: what moves up
@@ -20,11 +20,8 @@ from cranfield.reuse.completions import (
     Ends,
     Mask,
     as_matrix,
-    count_above,
-    enumerated_ends,
     first_ranks,
     of_cells,
-    ordered_ends,
 )
 
 _MOST_STEPS = 60
@@ -180,72 +177,6 @@ class _GainRatio:
 
     def _ideal(self, count: Counts) -> Values:
         return self._running[np.minimum(count, len(self._running) - 1)]
-
-
-# The Q-measure: graded, with an ideal that moves, and no order of grades that is always best.
-
-
-def q_ends(open_lists: Completions) -> Ends:
-    """Give the ends of the Q-measure: with one relevant grade by order, with several exact for few completions.
-
-    For more they are wider: what no labelling exceeds or falls below, with numbers and grades chosen separately.
-    """
-    if open_lists.rel == open_lists.highest:
-        return ordered_ends(open_lists)
-    ends = enumerated_ends(open_lists)
-    counts = open_lists.inside.count[open_lists.cells]
-    for count in np.unique(counts).tolist():
-        cells = open_lists.cells[counts == count]
-        lower, upper = _outer_ends_of_q(open_lists, cells, count)
-        ends.lower[cells] = np.maximum(ends.lower[cells], lower)
-        ends.upper[cells] = np.minimum(ends.upper[cells], upper)
-    return ends
-
-
-def _outer_ends_of_q(open_lists: Completions, cells: Counts, count: int) -> tuple[Values, Values]:
-    """Give values that no labelling is below or above, for cells with `count` unjudged documents each.
-
-    Lowest: each with the lowest weight, the m that add least, all far below. Highest: the highest weight at the m
-    highest, against the least ideal. A weight is 1 + b grade.
-    """
-    known, _ = of_cells(open_lists.lists.relevant(open_lists.rel).within(open_lists.cutoff), cells)
-    unjudged, _ = of_cells(open_lists.inside, cells)
-    beta, grades = float(open_lists.measure.parameters["beta"]), np.arange(open_lists.highest, open_lists.rel - 1, -1)
-    greatest, least = 1.0 + beta * grades[0], 1.0 + beta * grades[-1]
-    relevant = np.cumsum(open_lists.grade_counts[open_lists.lists.topics[cells]][:, grades], axis=1)
-    outside, is_known = open_lists.outside[cells], as_matrix(known, np.ones(len(known))) > 0
-    rank, unjudged_rank = as_matrix(known, known.rank, fill=1.0), as_matrix(unjudged, unjudged.rank)
-    # C + b cg of the documents known, at each of these and above each unjudged one.
-    sum_at = np.cumsum(as_matrix(known, 1.0 + beta * known.grade), axis=1)
-    above = as_matrix(unjudged, count_above(known, unjudged)).astype(np.int64)
-    sum_above = np.take_along_axis(np.pad(sum_at, ((0, 0), (1, 0))), above, axis=1)
-    unjudged_above = as_matrix(known, count_above(unjudged, known)).astype(np.int64)
-
-    def cost(rank: Values, more: Counts | int, grade: int) -> Values:
-        """Give r + b cg*(r) where so many documents more have this grade."""
-        best = np.zeros(rank.shape)
-        for level, step in enumerate([*np.ones(len(grades) - 1), float(open_lists.rel)]):
-            reached = relevant[:, level] + (more if grades[level] <= grade else 0)
-            best += step * np.minimum(rank, reached[:, np.newaxis])
-        return rank + beta * best
-
-    def share(total: Values, more: Counts | int) -> Values:
-        found = relevant[:, -1] + more
-        return ratio(total, found if open_lists.cutoff is None else np.minimum(found, open_lists.cutoff))
-
-    lower, upper = [], []
-    for chosen in range(count + 1):
-        share_of = np.where(is_known, 1.0 / cost(rank, outside + chosen, open_lists.highest), 0.0)
-        between = [np.where(unjudged_above == number, share_of, 0.0).sum(axis=1) for number in range(1, count + 1)]
-        under = np.cumsum(np.array(between).reshape(count, len(cells))[::-1], axis=0)[::-1].T
-        own_cost = cost(unjudged_rank, outside + chosen, open_lists.highest)
-        alone = np.sort((sum_above + least) / own_cost + least * under, axis=1)[:, :chosen].sum(axis=1)
-        together = least * (np.arange(chosen) / own_cost[:, count - chosen :]).sum(axis=1)
-        lower.append(share((share_of * sum_at).sum(axis=1) + alone + together, outside + chosen))
-        terms = (sum_at + greatest * np.minimum(unjudged_above, chosen)) / cost(rank, chosen, open_lists.rel)
-        own = (sum_above + greatest * np.arange(1, count + 1)) / cost(unjudged_rank, chosen, open_lists.rel)
-        upper.append(share(np.where(is_known, terms, 0.0).sum(axis=1) + own[:, :chosen].sum(axis=1), chosen))
-    return np.min(lower, axis=0), np.max(upper, axis=0)
 
 
 # R-precision, in which every relevant document more makes the measure look deeper.

@@ -52,7 +52,7 @@ _ENGINES: Mapping[str, Callable[[Completions], Ends]] = {
     "ordered": completions.ordered_ends,
     "average": extremes.average_ends,
     "normalized_gain": extremes.normalized_gain_ends,
-    "q": extremes.q_ends,
+    "q": completions.q_ends,
     "r_precision": extremes.r_precision_ends,
 }
 """How the ends are found, by the name that a measure's own record has."""

@@ -208,7 +208,7 @@ def drawn(text: str, *, missed: tuple[int, ...] = ()) -> Case:
 
 
 def test_lists_with_many_holes_have_the_bounds_of_all_completions_too():
-    """Where prefix sums and several blocks have more to do. With several relevant grades Q has wider bounds."""
+    """Where prefix sums and several blocks have more to do. On a graded scale Q has general bounds then."""
     rng = np.random.default_rng(5)
     always = measured("AP", "AP@5", "nDCG", "nDCG@5", "nDCG(gain=exponential)@5", "Bpref", "Rprec", "Q(rel=3)")
     for highest, holes in ((1, 9), (2, 6), (3, 5)):
@@ -303,7 +303,6 @@ def test_bounds_that_are_not_worked_out_exactly_are_wider_and_true(monkeypatch: 
         lower, upper = tried(cases, wanted, highest=3, depth=None, further=options.get("further", 0))
         assert (got.lower[:, 0] <= lower + 1e-12).all()
         assert (got.upper[:, 0] >= upper - 1e-12).all()
-        assert (got.upper[:3] - got.lower[:3]).mean() < 0.6
 
 
 @pytest.mark.parametrize(
