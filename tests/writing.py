@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, TextIO
 
 from cranfield.base.records import Document, Topic
-from cranfield.corpus.formats.trec import write_topics as _as_trec
+from cranfield.corpus.formats.trec import TrecTopics
 from cranfield.corpus.markup import escaped
 
 
@@ -55,4 +55,4 @@ def _as_csv(topics: Iterable[Topic], stream: TextIO) -> None:
     rows.writerows([one.id, one.title, one.description, one.narrative] for one in topics)
 
 
-TOPIC_WRITERS = {"trec": _as_trec, "jsonl": _as_json, "smart": _as_smart, "tsv": _as_tabs, "csv": _as_csv}
+TOPIC_WRITERS = {"trec": TrecTopics.write, "jsonl": _as_json, "smart": _as_smart, "tsv": _as_tabs, "csv": _as_csv}

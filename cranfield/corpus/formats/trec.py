@@ -121,20 +121,20 @@ class TrecTopics:
             about = {TOPIC_LABELS.get(name, name): value.strip() for name, value in found.items() if name}
             yield from reading.checked(reading.TOPIC, parts, about | metadata, record.line)
 
-
-def write_topics(topics: Iterable[Topic], stream: TextIO) -> None:
-    """Write topics as TREC does: fields without end tags, with their labels; metadata as `<META NAME="…">`."""
-    for topic in topics:
-        title = f"Topic: {topic.title}" if _LABEL["title"].match(topic.title) else topic.title
-        stream.write(f"<top>\n\n<num> Number: {escaped(topic.id)}\n<title> {escaped(title)}\n\n")
-        if topic.description:
-            stream.write(f"<desc> Description:\n{escaped(topic.description)}\n\n")
-        if topic.narrative:
-            stream.write(f"<narr> Narrative:\n{escaped(topic.narrative)}\n\n")
-        for name, value in topic.metadata.items():
-            quotable = escaped(name).replace('"', "&quot;")
-            stream.write(f'<META NAME="{quotable}">{escaped(value)}</META>\n')
-        stream.write("</top>\n\n")
+    @staticmethod
+    def write(topics: Iterable[Topic], stream: TextIO) -> None:
+        """Write topics as TREC does: fields without end tags, with their labels; metadata as `<META NAME="…">`."""
+        for topic in topics:
+            title = f"Topic: {topic.title}" if _LABEL["title"].match(topic.title) else topic.title
+            stream.write(f"<top>\n\n<num> Number: {escaped(topic.id)}\n<title> {escaped(title)}\n\n")
+            if topic.description:
+                stream.write(f"<desc> Description:\n{escaped(topic.description)}\n\n")
+            if topic.narrative:
+                stream.write(f"<narr> Narrative:\n{escaped(topic.narrative)}\n\n")
+            for name, value in topic.metadata.items():
+                quotable = escaped(name).replace('"', "&quot;")
+                stream.write(f'<META NAME="{quotable}">{escaped(value)}</META>\n')
+            stream.write("</top>\n\n")
 
 
 class _Record(NamedTuple):

@@ -253,7 +253,7 @@ def write_bundle(store: Store, release: str, folder: Path, *, progress: Progress
     with store.snapshot():
         material = Material(store, ReportRequest(qrels=release, public=True), progress)
         topics, qrels = StringIO(), BytesIO()
-        trec.write_topics(documents.topics(store), topics)
+        trec.TrecTopics.write(documents.topics(store), topics)
         qrels_reading.write_qrels(qrels_workflow.released_qrels(store, release), qrels)
         content: dict[str, str | bytes] = {
             "topics.trec": topics.getvalue(),
