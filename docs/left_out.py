@@ -446,7 +446,7 @@ def drawn_losses(
     losses = np.zeros((draws, len(reduced.run_names)))
     for draw in range(draws):
         level = (rng.random(len(pairs))[pair][:, np.newaxis] < estimate.chances[:, 1:]).sum(axis=1)
-        gains = measure.values(unjudged.filled(level)) - base
+        gains = measure.values(unjudged.filled(level[np.newaxis])) - base
         losses[draw] = np.bincount(run, gains, minlength=losses.shape[1])
     return np.asarray((estimate.scale * losses / np.maximum(reduced.scored.sum(axis=1), 1))[:, runs])
 
@@ -521,9 +521,9 @@ def complete(collection: Collection, depth: int, deepest: int) -> Iterator[Compl
     pool, whole = Pool.of(collection, depth), align(collection.qrels(deepest), collection.runs)
     completion = Completion(pool.alignment, pool.prefixes.by("group"))
     groups = {one.run: one.group for one in collection.contributors}
-    for measure in own_measures(parse_measures(WHOLE)):
+    measures = own_measures(parse_measures(WHOLE))
+    for measure, found in zip(measures, completion.of(measures, rng=np.random.default_rng(SEED)), strict=True):
         now, truth = (measure.values(one.lists).reshape(one.shape).mean(axis=1) for one in (pool.alignment, whole))
-        found = completion.of(measure, now, rng=np.random.default_rng(SEED))
         group = tuple(groups[name] for name in pool.alignment.run_names)
         yield Completeness(str(measure), depth, group, now, found.value, found.low, found.high, truth)
 

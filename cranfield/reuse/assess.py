@@ -289,13 +289,15 @@ def assess_measures(
     chosen = [measure for measure in own_measures(measures) if measure.takes_verdict]
     depth = partial(interval_depth, pool_depth=knowledge.pool_depth)
     intervals = intervals_of_runs(alignment, chosen, depth=depth, closure=closure, further=further)
-    cache = completion = None
+    cache, completed = None, dict[Measure, Completed]()
     if knowledge.provenance is not None:
-        completion = Completion(alignment, knowledge.provenance, relevant_from=knowledge.relevant_from)
         depths = [measure_depths(measure, knowledge.pool_depth) for measure in chosen]
-        cache = ModelCache(
-            alignment, knowledge.provenance, reach=np.max([np.ones_like(knowledge.pool_depth), *depths], axis=0)
+        reach = np.max([np.ones_like(knowledge.pool_depth), *depths], axis=0)
+        cache, deep = ModelCache(alignment, knowledge.provenance, reach=reach), [*filter(takes_pool_depth, chosen)]
+        completion = Completion(
+            alignment, knowledge.provenance, relevant_from=knowledge.relevant_from, retrieved=cache.retrieved
         )
+        completed = dict(zip(deep, completion.of(deep, rng=np.random.default_rng(SEED)), strict=True))
     assessments = tuple(
         assess_runs(
             alignment,
@@ -306,7 +308,7 @@ def assess_measures(
             rng=np.random.default_rng(SEED),
             thresholds=thresholds,
             cache=cache,
-            completion=completion,
+            completed=completed.get(measure),
             closure=closure,
             learn=learn,
         )
@@ -325,7 +327,7 @@ def assess_runs(
     rng: np.random.Generator,
     thresholds: Thresholds | None = None,
     cache: ModelCache | None = None,
-    completion: Completion | None = None,
+    completed: Completed | None = None,
     closure: Closure = "at-k",
     learn: Learn = "always",
 ) -> Assessment:
@@ -350,8 +352,7 @@ def assess_runs(
     if loss is not None:
         loss = loss.within(low - score, high - score)
     pooled_unjudged = _open_by_pooled(alignment, measure, coverage.depth)
-    by_depth, same = takes_pool_depth(measure), np.random.default_rng(SEED)
-    completed = completion.of(measure, score, rng=same) if by_depth and completion is not None else None
+    by_depth = takes_pool_depth(measure)
     to_rank, is_whole = coverage.depth_in_words if by_depth else "", closure != "at-k" or measure.kind.whole_list
     of_pool = _of_pool(knowledge, alignment.lists, to_rank=to_rank, whole=is_whole)
     evidence = tuple(

@@ -21,7 +21,7 @@ from cranfield.base.errors import InputError, Problem, ProblemsFound, quoted
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import Counts, Values
 from cranfield.evaluate.measure import Measure
-from cranfield.reuse.labels import NOBODY, fusion_by_group
+from cranfield.reuse.labels import NOBODY, Retrieved
 from cranfield.reuse.provenance import Provenance
 from cranfield.reuse.unjudged_model import Chain, Spread, Step, UnjudgedModel, Upper
 from cranfield.runs.columns import KeyTable
@@ -75,15 +75,13 @@ class Fusion:
     @staticmethod
     def of(alignment: Alignment, provenance: Provenance) -> Fusion | None:
         """The scores of what the contributors retrieve and nobody judged; None where the documents are not known."""
-        keys, lists = alignment.pair_keys, alignment.lists
-        if keys is None:
+        lists = alignment.lists
+        if alignment.pair_keys is None:
             return None
-        contributing = np.repeat(provenance.group_of_run >= 0, len(alignment.topic_ids))
-        wanted = np.unique(keys[(lists.grades < 0) & np.repeat(contributing, lists.length)])
-        scores = np.zeros(len(wanted))
-        for score in fusion_by_group(alignment, provenance, wanted):
-            scores += score
-        steps = np.minimum(STEPS * np.log1p(scores / NOBODY), 255.0)
+        found = Retrieved(alignment, provenance, np.full(len(alignment.topic_ids), lists.length.max(initial=0)))
+        unjudged = np.unique(found.pair[lists.grades[found.rows] < 0])
+        wanted = found.keys[unjudged]
+        steps = np.minimum(STEPS * np.log1p(found.fusion[unjudged] / NOBODY), 255.0)
         order = np.argsort(-steps, kind="stable")
         others, kept = order[MOST_PAIRS:], np.sort(order[:MOST_PAIRS])
         parts = wanted[kept].astype("<u8").tobytes(), np.rint(steps[kept]).astype(np.uint8).tobytes()

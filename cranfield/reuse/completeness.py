@@ -12,21 +12,20 @@ the new relevant documents, and overstates the drift of full lists many times.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import Alignment
-from cranfield.evaluate.lists import Counts, Values
+from cranfield.evaluate.lists import Counts, Lists, Values
 from cranfield.evaluate.measure import Measure, aggregated_rows
 from cranfield.reuse.collection import FEWEST_DEPTHS, FLAT, fit_decay, new_by_depth
-from cranfield.reuse.labels import RANK_CONSTANT, logit
-from cranfield.reuse.provenance import Provenance, prefix_of
+from cranfield.reuse.labels import Retrieved, logit
+from cranfield.reuse.provenance import Provenance
 from cranfield.reuse.unjudged_model import TO_ALL, TO_RUN, chances, fit_chances
-from cranfield.runs.columns import KeyTable
 
 DEPTH = 100
 """The rank down to which a score is completed; twice the pool depth where that is more."""
@@ -34,7 +33,9 @@ DEPTH = 100
 FORM = 0.25
 """By how much of itself a drift may be off for each doubling of the depth."""
 
-DRAWS, TRIAL_DRAWS = 16, 8
+TWINS, TRIAL_TWINS = 4, 2
+"""How many times labels are drawn, each time twice."""
+
 NORMAL_80 = 1.2816
 """How many standard deviations from its mean a normal number stays on either side with a probability of 80%."""
 
@@ -68,8 +69,16 @@ class Completed:
 class Completion:
     """The documents that contributors retrieve down to a rank, and what their labels probably are."""
 
-    def __init__(self, alignment: Alignment, provenance: Provenance, *, relevant_from: int = 1) -> None:
+    def __init__(
+        self,
+        alignment: Alignment,
+        provenance: Provenance,
+        *,
+        relevant_from: int = 1,
+        retrieved: Callable[[Counts], Retrieved] | None = None,
+    ) -> None:
         self.alignment, self.provenance, self._relevant_from = alignment, provenance, relevant_from
+        self._retrieved = retrieved or partial(Retrieved, alignment, provenance)
         self.pool_depth = int(provenance.depth.min()) if len(provenance.depth) else 0
         self.depth = max(DEPTH, 2 * int(provenance.depth.max(initial=0)))
 
@@ -91,91 +100,123 @@ class Completion:
         return "" if decay.s < -FLAT else "going deeper did not find fewer relevant documents"
 
     @cached_property
-    def _trial(self) -> _Labelled:
-        return _Labelled(self, self.provenance.depth // 2, self.provenance.depth)
+    def _pairs(self) -> _Pairs:
+        retrieved = self._retrieved(np.full_like(self.provenance.depth, self.depth))
+        return _Pairs(self.alignment, retrieved, self.depth)
 
-    @cached_property
-    def _now(self) -> _Labelled:
-        everything = np.full_like(self.provenance.depth, np.iinfo(np.int64).max)
-        return _Labelled(self, everything, np.full_like(self.provenance.depth, self.depth))
-
-    def of(self, measure: Measure, score: Values, *, rng: np.random.Generator) -> Completed:
-        """The scores of all runs, completed."""
-        nothing = np.full(len(score), np.nan)
-        if self.unknown:
-            return Completed(self.depth, nothing, nothing, nothing, nothing, float("nan"), self.unknown)
-        trial, now = self._trial, self._now
+    def of(self, measures: Sequence[Measure], *, rng: np.random.Generator) -> list[Completed]:
+        """The scores of all runs, completed, by each measure; all measures have the same labels."""
+        alignment, pool_depth = self.alignment, self.provenance.depth
+        nothing = np.full(len(alignment.run_names), np.nan)
+        if self.unknown or not measures:
+            unknown = Completed(self.depth, nothing, nothing, nothing, nothing, float("nan"), self.unknown)
+            return [unknown] * len(measures)
+        trial = _Labelled(self._pairs, pool_depth // 2, pool_depth)
+        now = _Labelled(self._pairs, np.full_like(pool_depth, self.depth), np.full_like(pool_depth, self.depth))
         contributing = self.provenance.group_of_run >= 0
-        truth = trial.score(measure, trial.judged)
-        error = (truth - trial.drawn(measure, TRIAL_DRAWS, rng).mean(axis=0))[contributing]
-        drawn = now.drawn(measure, DRAWS, rng)
+        missed = self._pairs.scores(measures, trial.judged) - trial.drawn(measures, TRIAL_TWINS, rng).mean(axis=0)
+        error = (missed[:, contributing] ** 2).mean(axis=1, keepdims=True)
+        drawn = now.drawn(measures, TWINS, rng)
         # The score is of all qrels, the draws are of what contributors retrieve: their difference is what counts.
-        drift = drawn.mean(axis=0) - now.score(measure, now.judged)
+        drifts = drawn.mean(axis=0) - self._pairs.scores(measures, now.judged)
         more = now.expected / max(trial.expected, 1.0)
-        form = FORM * np.log2(self.depth / self.pool_depth) * drift
-        spread = np.sqrt(drawn.var(axis=0, ddof=1) + more * (error**2).mean() + form**2)
-        low, high = (score + drift + sign * NORMAL_80 * spread for sign in (-1, 1))
-        return Completed(self.depth, score + drift, low, high, drift, float(np.median(drift[contributing])))
+        form = FORM * np.log2(self.depth / self.pool_depth) * drifts
+        spread = NORMAL_80 * np.sqrt(drawn.var(axis=0) + more * error + form**2)
+        value = score_lists(measures, alignment, alignment.lists) + drifts
+        return [
+            Completed(self.depth, of_measure, low, high, drift, float(np.median(drift[contributing])))
+            for of_measure, low, high, drift in zip(value, value - spread, value + spread, drifts, strict=True)
+        ]
+
+
+def score_lists(measures: Sequence[Measure], alignment: Alignment, lists: Lists) -> Values:
+    """The scores of all runs with these lists instead of the alignment's, as measures by runs."""
+    return np.array(
+        [
+            aggregated_rows(measure.values(lists).reshape(alignment.shape), alignment.scored, measure.aggregate)
+            for measure in measures
+        ]
+    )
+
+
+class _Pairs:
+    """The pairs of topic and document that contributors retrieve down to a depth, and who retrieves them.
+
+    `of_row` is the pair at each rank of the lists, -1 for none. Of each pair there are its `topic`, its `grade` (-1
+    where unjudged), the `best` rank that a contributor gives it, and how popular it is.
+    """
+
+    def __init__(self, alignment: Alignment, retrieved: Retrieved, depth: int) -> None:
+        lists, pair = alignment.lists, retrieved.pair
+        best = np.full(len(retrieved.keys), np.iinfo(np.int64).max)
+        np.minimum.at(best, pair, retrieved.rank)
+        kept = np.flatnonzero(best <= depth)
+        number = np.full(len(best) + 1, -1, dtype=np.int32)
+        number[kept] = np.arange(len(kept))
+        self.alignment, self.of_row, self.best = alignment, number[retrieved.of_row], best[kept]
+        self._fusion, self._groups = retrieved.fusion[kept], retrieved.groups[kept]
+        here = number[pair] >= 0
+        rows, self._run, self._weight = retrieved.rows[here], retrieved.run[here], retrieved.weight[here]
+        self._pair = self.of_row[rows]
+        self.topic, self.grade = np.zeros(len(kept), dtype=np.int64), np.full(len(kept), -1, dtype=np.int32)
+        self.topic[self._pair] = np.repeat(lists.topics, np.diff(np.searchsorted(rows, lists.offsets)))
+        self.grade[self._pair] = np.maximum(lists.grades[rows], np.int32(-1))
+
+    def columns(self, grade: NDArray[np.int32]) -> tuple[Values, float]:
+        """What the chance of each pair depends on, if these grades are known, and the share of relevant ones.
+
+        The first column is 1, the others have mean 0 over the judged ones.
+        """
+        runs, topics = (len(names) for names in (self.alignment.run_names, self.alignment.topic_ids))
+        # How good each run is, by the labels of its pooled documents.
+        shown = grade[self._pair]
+        relevant = np.bincount(self._run[shown > 0], minlength=runs)
+        tried = np.bincount(self._run[shown >= 0], minlength=runs)
+        quality = (relevant + TO_ALL * relevant.sum() / max(tried.sum(), 1)) / (tried + TO_ALL)
+        weighted = np.bincount(self._pair, self._weight * quality[self._run], minlength=len(grade))
+        tried, passed = (np.bincount(self.topic[grade >= lowest], minlength=topics) for lowest in (0, 1))
+        rate = float((passed.sum() + 0.5) / (tried.sum() + 1.0))
+        standing = logit((passed + TO_RUN * rate) / (tried + TO_RUN)) - logit(rate)
+        popular = np.log1p(self._groups), np.log(self._fusion), np.log(weighted / self._fusion)
+        known = [standing[self.topic], np.log(self.best), *popular]
+        centred = [one - one[grade >= 0].mean() for one in known]
+        return np.column_stack([np.ones(len(grade)), *centred]), rate
+
+    def at_rank(self, grade: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The grade at each rank of the lists, from those of the pairs."""
+        return np.append(grade, np.int32(-1))[self.of_row]
+
+    def scores(
+        self, measures: Sequence[Measure], grade: NDArray[np.int32], at_rank: NDArray[np.int32] | None = None
+    ) -> Values:
+        """The scores of all runs with these grades of the pairs, -1 where unjudged, as measures by runs."""
+        lists, judged = self.alignment.lists, grade >= 0
+        cells = self.topic[judged] * len(lists.levels) + np.searchsorted(lists.levels, grade[judged])
+        counts = np.bincount(cells, minlength=lists.level_counts.size).reshape(lists.level_counts.shape)
+        at_rank = self.at_rank(grade) if at_rank is None else at_rank
+        labelled = replace(lists, grades=at_rank, level_counts=counts, stratified=None, _relevant={})
+        return score_lists(measures, self.alignment, labelled)
 
 
 class _Labelled:
-    """The pairs of topic and document that contributors retrieve down to `reach`. Labels of those at ranks down to
-    `pooled` are known; both are one number per topic. The others have chances.
+    """Pairs down to the rank `reach`. Labels of those at ranks down to `pooled` are known; both are one number per
+    topic. The others have chances.
     """
 
-    def __init__(self, completion: Completion, pooled: Counts, reach: Counts) -> None:
-        alignment, provenance = completion.alignment, completion.provenance
-        lists, topics = alignment.lists, len(alignment.topic_ids)
-        self.alignment, self.lists, keys = alignment, lists, alignment.pair_keys
-        if keys is None:
-            raise UsageError("completeness needs an alignment that knows its documents")
-        group = provenance.group_of_run
-        cell = np.repeat(np.arange(len(lists)), lists.length)
-        run, rank = cell // topics, np.arange(len(cell)) - lists.offsets[cell] + 1
-        near = prefix_of(lists, reach)[1]
-        known, first = np.unique(keys[near[group[run[near]] >= 0]], return_index=True)
-        self.topic = cell[near[group[run[near]] >= 0][first]] % topics
-        self.pair = KeyTable.of(known).places(keys)
-        here = np.flatnonzero((self.pair >= 0) & (group[run] >= 0))
-        pair, at_run, at_rank = self.pair[here], run[here], rank[here]
-        best = np.full(len(known), np.iinfo(np.int64).max)
-        np.minimum.at(best, pair, at_rank)
-        grade = np.full(len(known), -1, dtype=np.int32)
-        grade[pair] = lists.grades[here]
-        self.judged = np.maximum(grade, np.int32(-1))
-        self.grade = np.where(best <= pooled[self.topic], self.judged, np.int32(-1))
-        self.open = self.grade < 0
-        # How good each run is, by the labels of its pooled documents.
-        shown = self.grade[pair] >= 0
-        relevant = np.bincount(at_run, shown & (self.grade[pair] > 0), minlength=len(group))
-        tried = np.bincount(at_run, shown, minlength=len(group))
-        rate = relevant.sum() / max(tried.sum(), 1)
-        quality = (relevant + TO_ALL * rate) / (tried + TO_ALL)
-        weight = 1.0 / (RANK_CONSTANT + at_rank) / np.bincount(group[group >= 0])[group[at_run]]
-        fusion = np.asarray(np.bincount(pair, weight, minlength=len(known)), dtype=np.float64)
-        weighted = np.asarray(np.bincount(pair, weight * quality[at_run], minlength=len(known)), dtype=np.float64)
-        retrieving = np.zeros((len(known), len(provenance.groups)), dtype=bool)
-        retrieving[pair, group[at_run]] = True
-        groups = retrieving.sum(axis=1)
-        self.columns = self._columns(best, groups, fusion, weighted)
-
-    def _columns(self, best: Counts, groups: Counts, fusion: Values, weighted: Values) -> Values:
-        """What the chance of a document depends on, as columns with mean 0 over the judged ones; the first is 1."""
-        judged, topics = ~self.open, len(self.alignment.topic_ids)
-        tried = np.bincount(self.topic[judged], minlength=topics)
-        passed = np.bincount(self.topic[self.grade > 0], minlength=topics)
-        self.rate = float((passed.sum() + 0.5) / (tried.sum() + 1.0))
-        standing = logit((passed + TO_RUN * self.rate) / (tried + TO_RUN)) - logit(self.rate)
-        known = [standing[self.topic], np.log(best), np.log1p(groups), np.log(fusion), np.log(weighted / fusion)]
-        centred = [one - one[judged].mean() for one in known]
-        return np.column_stack([np.ones(len(best)), *centred])
+    def __init__(self, pairs: _Pairs, pooled: Counts, reach: Counts) -> None:
+        self.pairs = pairs
+        self.judged = np.where(pairs.best <= reach[pairs.topic], pairs.grade, np.int32(-1))
+        self.grade = np.where(pairs.best <= pooled[pairs.topic], pairs.grade, np.int32(-1))
+        self.open = (self.grade < 0) & (pairs.best <= reach[pairs.topic])
+        self._columns, self._rate = pairs.columns(self.grade)
 
     @cached_property
     def _fitted(self) -> tuple[Values, Values, float]:
         """The weights, their covariance, and how much topics differ beyond that, as a variance."""
-        judged, columns = ~self.open, self.columns[~self.open]
-        relevant, topic = (self.grade[judged] > 0).astype(np.int64), self.topic[judged].astype(np.int32)
-        prior = np.array([float(logit(self.rate)), 1.0, 0.0, 0.0, 0.0, 0.0])
+        judged = self.grade >= 0
+        columns, topic = self._columns[judged], self.pairs.topic[judged].astype(np.int32)
+        relevant = (self.grade[judged] > 0).astype(np.int64)
+        prior = np.array([float(logit(self._rate)), 1.0, 0.0, 0.0, 0.0, 0.0])
         fit = fit_chances(columns, relevant, np.ones_like(relevant), topic, prior=prior, spread=np.ones(len(prior)))
         chance = chances(columns @ fit.weights)
         weight = chance * (1.0 - chance)
@@ -190,31 +231,27 @@ class _Labelled:
     @property
     def expected(self) -> float:
         """How many of the unjudged documents are expected to be relevant."""
-        return float(chances(self.columns[self.open] @ self._fitted[0]).sum())
+        return float(chances(self._columns[self.open] @ self._fitted[0]).sum())
 
-    def drawn(self, measure: Measure, draws: int, rng: np.random.Generator) -> Values:
-        """The scores with all labels, draws by runs: weights, topics and labels are drawn anew each time."""
+    def drawn(self, measures: Sequence[Measure], twins: int, rng: np.random.Generator) -> Values:
+        """The scores with all labels, draws by measures by runs; weights, topics and labels are drawn each time.
+
+        Every draw has a twin that deviates from what is expected in the opposite direction: so few draws are enough.
+        """
         weights, covariance, variance = self._fitted
-        columns, topic = self.columns[self.open], self.topic[self.open]
+        pairs, columns, topic = self.pairs, self._columns[self.open], self.pairs.topic[self.open]
         grades, counts = np.unique(self.grade[self.grade > 0], return_counts=True)
-        scores = []
-        for _ in range(draws):
-            total = columns @ rng.multivariate_normal(weights, covariance)
-            total += np.sqrt(variance) * rng.normal(size=len(self.alignment.topic_ids))[topic]
-            relevant = rng.random(len(total)) < chances(total)
-            labels = np.zeros(len(total), dtype=np.int32)
-            labels[relevant] = rng.choice(grades, size=int(relevant.sum()), p=counts / counts.sum())
-            grade = self.grade.copy()
-            grade[self.open] = labels
-            scores.append(self.score(measure, grade))
+        scores, grade, at_rank = [], self.grade.copy(), pairs.at_rank(self.grade)
+        changing = np.flatnonzero(np.append(self.open, False)[pairs.of_row])
+        pair_there, expected = pairs.of_row[changing], columns @ weights
+        for _ in range(twins):
+            off = columns @ rng.multivariate_normal(np.zeros(len(weights)), covariance)
+            off += np.sqrt(variance) * rng.normal(size=len(pairs.alignment.topic_ids))[topic]
+            number = rng.random(len(topic))
+            for relevant in (number < chances(expected + off), 1.0 - number < chances(expected - off)):
+                labels = np.zeros(len(topic), dtype=np.int32)
+                labels[relevant] = rng.choice(grades, size=int(relevant.sum()), p=counts / counts.sum())
+                grade[self.open] = labels
+                at_rank[changing] = grade[pair_there]
+                scores.append(pairs.scores(measures, grade, at_rank))
         return np.array(scores)
-
-    def score(self, measure: Measure, grade: NDArray[np.int32]) -> Values:
-        """The scores of all runs with these grades of the pairs, -1 where unjudged."""
-        lists, levels = self.lists, self.lists.levels
-        judged = grade >= 0
-        cells = self.topic[judged] * len(levels) + np.searchsorted(levels, grade[judged])
-        counts = np.bincount(cells, minlength=lists.level_counts.size).reshape(lists.level_counts.shape)
-        grades = np.append(grade, np.int32(-1))[self.pair]
-        values = measure.values(replace(lists, grades=grades, level_counts=counts, stratified=None, _relevant={}))
-        return aggregated_rows(values.reshape(self.alignment.shape), self.alignment.scored, measure.aggregate)

@@ -31,7 +31,7 @@ from cranfield.evaluate.lists import Counts, Lists, Values
 from cranfield.evaluate.measure import Measure, aggregated
 from cranfield.reuse.hold_out import NONE_HELD_OUT, lists_without
 from cranfield.reuse.intervals import takes_pool_depth
-from cranfield.reuse.labels import Documents, Labels, count_groups_of_rows, count_labels, octave_of, popularity_of
+from cranfield.reuse.labels import Documents, Labels, Retrieved, count_groups_of_rows, count_labels, octave_of
 from cranfield.reuse.provenance import Provenance, prefix_of
 from cranfield.reuse.unjudged_model import (
     Chain,
@@ -50,6 +50,9 @@ As the labels are spread evenly, the mean of 50 topics is then known to about 0.
 """
 
 SCALE_DRAWS = 8
+
+ROWS = 100_000
+"""About how many rows of lists are scored at once."""
 
 USUAL_SCALE = 0.1
 """How far the scale of a measure usually lies from 1, before anything is seen."""
@@ -174,12 +177,12 @@ def _gains(
     numbers = _EvenNumbers(unjudged, len(alignment.topic_ids), rng, draws)
     is_sum = measure.kind.weight is not None and not measure.kind.best and not measure.judged_only
     worth = measure.gains(max((1, *levels))) if is_sum and (measure.rel is None or measure.rel > 0) else None
-    gains = []
+    gains, base = [], measure.values(unjudged.lists)
     for estimate in estimates:
         mean, variance = np.zeros(len(alignment.lists)), np.zeros(len(alignment.lists))
         if len(unjudged.place):
             if worth is None:
-                gain = _drawn(unjudged, measure, estimate.chances, numbers)
+                gain = _drawn(unjudged, measure, estimate.chances, numbers, base)
             else:
                 gain = _exact(unjudged, measure, estimate.chances, worth)
             mean[unjudged.cell_of_list], variance[unjudged.cell_of_list] = gain
@@ -206,13 +209,24 @@ class _Unjudged:
     documents: Documents
 
     def filled(self, level: NDArray[np.intp]) -> Lists:
-        """The lists with each document judged, `level` being the place of its grade among the levels."""
-        levels = self.lists.levels
-        grades = self.lists.grades.copy()
-        grades[self.place] = levels[level]
-        size = len(self.lists) * len(levels)
-        added = np.bincount(self.list_of * len(levels) + level, minlength=size).reshape(-1, len(levels))
-        return replace(self.lists, grades=grades, level_counts=self.lists.level_counts + added, _relevant={})
+        """The lists with each document judged, once for each draw, all lists of a draw after those of the one before.
+
+        `level`, draws by documents, is the place of its grade among the levels.
+        """
+        lists, draws, levels = self.lists, len(level), len(self.lists.levels)
+        draw, rows = np.arange(draws)[:, np.newaxis], len(lists.grades)
+        grades = np.tile(lists.grades, draws)
+        grades[self.place + rows * draw] = lists.levels[level]
+        cells = ((self.list_of + len(lists) * draw) * levels + level).ravel()
+        added = np.bincount(cells, minlength=draws * len(lists) * levels).reshape(-1, levels)
+        return replace(
+            lists,
+            grades=grades,
+            offsets=np.append((lists.offsets[:-1] + rows * draw).ravel(), rows * draws),
+            topics=np.arange(draws * len(lists)),
+            level_counts=np.tile(lists.level_counts, (draws, 1)) + added,
+            _relevant={},
+        )
 
 
 def unjudged_of(
@@ -268,9 +282,9 @@ class _EvenNumbers:
         self._shift = shift.random(shape)
         self._at = (unjudged.ordinal, unjudged.topic_of_list[unjudged.list_of] % max(topics, 1))
 
-    def of_draw(self, draw: int) -> Values:
-        """Give the number of each document in a draw."""
-        return np.asarray((self._order[*self._at, draw] + self._shift[self._at]) / self.draws)
+    def of_draws(self, first: int, last: int) -> Values:
+        """Give the numbers of each document in some draws, as draws by documents."""
+        return np.asarray((self._order[*self._at, first:last] + self._shift[self._at][:, np.newaxis]) / self.draws).T
 
 
 def _exact(unjudged: _Unjudged, measure: Measure, chance: Values, worth: Values) -> _Gain:
@@ -286,14 +300,16 @@ def _exact(unjudged: _Unjudged, measure: Measure, chance: Values, worth: Values)
     )
 
 
-def _drawn(unjudged: _Unjudged, measure: Measure, chance: Values, numbers: _EvenNumbers) -> _Gain:
-    base = measure.values(unjudged.lists)
-    total, squares = np.zeros(len(base)), np.zeros(len(base))
-    for draw in range(numbers.draws):
-        level = (numbers.of_draw(draw)[:, np.newaxis] < chance[:, 1:]).sum(axis=1)
-        gain = measure.values(unjudged.filled(level)) - base
-        total += gain
-        squares += gain**2
+def _drawn(unjudged: _Unjudged, measure: Measure, chance: Values, numbers: _EvenNumbers, base: Values) -> _Gain:
+    """The gain of each list over its value as it is, `base`; as many draws at a time as have about `ROWS` rows."""
+    total, squares = np.zeros((2, len(base)))
+    at_once = ROWS // max(len(unjudged.lists.grades), 1) + 1
+    for first in range(0, numbers.draws, at_once):
+        number = numbers.of_draws(first, first + at_once)
+        level = (number[:, :, np.newaxis] < chance[:, 1:]).sum(axis=2)
+        gain = measure.values(unjudged.filled(level)).reshape(len(level), -1) - base
+        total += gain.sum(axis=0)
+        squares += (gain**2).sum(axis=0)
     mean = total / numbers.draws
     return _Gain(mean, np.maximum(squares / numbers.draws - mean**2, 0.0))
 
@@ -308,7 +324,7 @@ class ModelCache:
         self._reach = provenance.depth if reach is None else reach
         self._counts: dict[bytes, Labels] = {}
         self._models: dict[bytes, UnjudgedModel] = {}
-        self._popular: Values | None = None
+        self._retrieved: Retrieved | None = None
 
     def counts(self, depth: Counts) -> Labels:
         """The labels down to `depth`, one number per topic."""
@@ -325,12 +341,14 @@ class ModelCache:
 
     def popularity(self, depth: Counts) -> Values | None:
         """The popularity of each document among the other groups, down to `depth` or deeper."""
-        if self.alignment.pair_keys is None:
-            return None
-        if self._popular is None or (depth > self._reach).any():
+        return None if self.alignment.pair_keys is None else self.retrieved(depth).popularity
+
+    def retrieved(self, depth: Counts) -> Retrieved:
+        """What runs retrieve down to `depth` or deeper."""
+        if self._retrieved is None or (depth > self._reach).any():
             self._reach = np.maximum(depth, self._reach)
-            self._popular = popularity_of(self.alignment, self.provenance, self._reach)
-        return self._popular
+            self._retrieved = Retrieved(self.alignment, self.provenance, self._reach)
+        return self._retrieved
 
     def model(self, depth: Counts) -> UnjudgedModel:
         """Give what all contributors teach about unjudged documents down to `depth`."""
@@ -360,41 +378,37 @@ def scale_model(
 
     The ratio is drawn towards 1 the more, the more the groups differ: a few groups say little about a new one.
     """
-    alignment = cache.alignment
+    alignment, lists = cache.alignment, cache.alignment.lists
     contributing = np.flatnonzero(cache.provenance.group_of_run >= 0)
-    without = replace(alignment, lists=cache.without)
-    copies = len(without.lists.level_counts) // max(len(depth), 1)
-
-    deep, lists = np.tile(depth, copies), alignment.lists
+    without, popularity = replace(alignment, lists=cache.without), cache.popularity(depth)
+    deep = np.tile(depth, len(without.lists.level_counts) // max(len(depth), 1))
     # What is lost is what the run's own documents down to the depth would add: others that its group contributed move
     # R and the ideal too, but nobody asks about those.
-    held_out = unjudged_of(without, measure, contributing, deep, None, lists)
-    at = lists.offsets[held_out.cell_of_list[held_out.list_of]] + held_out.rank - 1
-    known = held_out.filled(np.searchsorted(lists.levels, lists.grades[at]))
+    unjudged = unjudged_of(without, measure, contributing, deep, popularity, lists)
+    at = lists.offsets[unjudged.cell_of_list[unjudged.list_of]] + unjudged.rank - 1
+    known = unjudged.filled(np.searchsorted(lists.levels, lists.grades[at])[np.newaxis])
     lost = np.zeros(len(lists))
-    lost[held_out.cell_of_list] = measure.values(known) - measure.values(held_out.lists)
+    lost[unjudged.cell_of_list] = measure.values(known) - measure.values(unjudged.lists)
     group, kept = cache.provenance.group_of_run[contributing], alignment.scored[contributing]
 
     def by_group(gained: Values) -> Values:
         of_run = np.where(kept, gained.reshape(alignment.shape)[contributing], 0.0).sum(axis=1)
         return np.bincount(group, of_run).astype(np.float64)
 
-    def scaled(chain: Chain, popularity: Values | None, rng: np.random.Generator) -> Chain:
-        """The chain with its scale."""
-        known = popularity is not None
-        alone = replace(model, blind=replace(chain, scale=1.0), popular=replace(chain, scale=1.0) if known else None)
-        unjudged = unjudged_of(without, measure, contributing, deep, popularity, lists)
-        labels = count_labels(without, deep)
-        estimate = expected_chances(alone, labels, unjudged.documents, held_out=True)
-        (gain,) = _gains(without, measure, model, rng, unjudged, SCALE_DRAWS, [estimate])
-        true, expected = by_group(lost), by_group(gain.mean)
-        if not expected.sum():
-            return chain
-        found, groups = true.sum() / expected.sum(), max(len(true), 2)
+    labels, blind = count_labels(without, deep), replace(unjudged.documents, popularity=None)
+    chains = [model.blind] if model.popular is None else [model.blind, model.popular]
+    estimates = [
+        expected_chances(model, labels, documents, held_out=True)
+        for documents in (blind, unjudged.documents)[: len(chains)]
+    ]
+    gains = _gains(without, measure, model, next(repeated(rng)), unjudged, SCALE_DRAWS, estimates)
+    true, scaled = by_group(lost), list[Chain]()
+    for chain, gain in zip(chains, gains, strict=True):
+        expected = by_group(gain.mean)
+        found, groups = true.sum() / (expected.sum() or np.nan), max(len(true), 2)
         variance = ((true - found * expected) ** 2).sum() / expected.sum() ** 2 * groups / (groups - 1)
         weight = USUAL_SCALE**2 / (USUAL_SCALE**2 + variance)
-        return replace(chain, scale=float(max(1.0 + weight * (found - 1.0), 0.0)))
-
-    same = repeated(rng)
-    popular = None if model.popular is None else scaled(model.popular, cache.popularity(depth), next(same))
-    return replace(model, blind=scaled(model.blind, None, next(same)), popular=popular)
+        scaled.append(
+            replace(chain, scale=float(max(1.0 + weight * (found - 1.0), 0.0))) if expected.sum() else chain
+        )
+    return replace(model, blind=scaled[0], popular=None if model.popular is None else scaled[1])

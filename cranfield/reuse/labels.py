@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -13,7 +12,7 @@ from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import Counts, Values, ratio
 from cranfield.reuse.provenance import Provenance, prefix_of
-from cranfield.runs.columns import Keys, KeyTable
+from cranfield.runs.columns import KeyTable
 
 MOST_FLAGS = 50_000_000
 """Up to so many pairs of a row and a group are counted with a flag for each; sorting them takes longer."""
@@ -157,40 +156,41 @@ NOBODY = 1e-3
 """What is added to a fusion score, so that a document that nobody else retrieves has a logarithm."""
 
 
-def popularity_of(alignment: Alignment, provenance: Provenance, depth: Counts) -> Values:
-    """How popular each document down to `depth` is among the groups other than its run's own, by place.
+class Retrieved:
+    """The pairs of topic and document that runs retrieve down to `depth`, one number per topic, and who does.
 
-    The logarithm of the sum over groups of the mean of 1 / (60 + rank) over the group's runs, at whatever rank.
-    Places below `depth` have 0.
+    `keys` are those of the pairs, rising, and `of_row` is the pair at each row of the lists, -1 for none. `rows` are
+    those of contributors with such a pair, at whatever rank; `pair`, `run`, `rank` and `weight` are theirs. Of each
+    pair `fusion` is the sum over groups of the mean of 1 / (60 + rank) over the group's runs, and `groups` how many
+    retrieve it. `popularity` is that of each row down to `depth` among the groups other than its run's own, 0 below.
     """
-    lists, topics, keys = alignment.lists, len(alignment.topic_ids), alignment.pair_keys
-    if keys is None:
-        raise UsageError("popularity needs an alignment that knows its documents")
-    places = prefix_of(lists, depth)[1]
-    wanted, number = np.unique(keys[places], return_inverse=True)
-    run = np.searchsorted(lists.offsets[:: max(topics, 1)], places, side="right") - 1
-    fusion, own = np.zeros(len(wanted)), np.zeros(len(places))
-    for group, score in enumerate(fusion_by_group(alignment, provenance, wanted)):
-        fusion += score
-        mine = provenance.own_group[run] == group
-        own[mine] = score[number[mine]]
-    popularity = np.zeros(len(lists.grades))
-    popularity[places] = np.log(np.maximum(fusion[number] - own, 0.0) + NOBODY)
-    return popularity
+
+    def __init__(self, alignment: Alignment, provenance: Provenance, depth: Counts) -> None:
+        lists, keys = alignment.lists, alignment.pair_keys
+        if keys is None:
+            raise UsageError("popularity needs an alignment that knows its documents")
+        group, ends = provenance.group_of_run, lists.offsets[:: max(len(alignment.topic_ids), 1)]
+        places = prefix_of(lists, depth)[1]
+        self.keys = np.unique(keys[places])
+        self.of_row = KeyTable.of(self.keys).places(keys)
+        self.rows = np.flatnonzero((self.of_row >= 0) & np.repeat(group >= 0, np.diff(ends)))
+        self.pair, of_run = self.of_row[self.rows], np.searchsorted(self.rows, ends)
+        self.run = np.repeat(np.arange(len(group)), np.diff(of_run))
+        self.rank = self.rows + 1 - np.repeat(lists.offsets[:-1], np.diff(np.searchsorted(self.rows, lists.offsets)))
+        self.weight = 1.0 / (RANK_CONSTANT + self.rank) / np.bincount(group[group >= 0])[group[self.run]]
+        self.fusion, self.groups = np.zeros(len(self.keys)), np.zeros(len(self.keys), dtype=np.int64)
+        own, pair_there, places_of_run = np.zeros(len(places)), self.of_row[places], np.searchsorted(places, ends)
+        for number in range(len(provenance.groups)):
+            mine = _rows_of(np.flatnonzero(group == number), of_run)
+            score = np.bincount(self.pair[mine], self.weight[mine], minlength=len(self.keys))
+            self.fusion += score
+            self.groups += score > 0
+            here = _rows_of(np.flatnonzero(provenance.own_group == number), places_of_run)
+            own[here] = score[pair_there[here]]
+        self.popularity = np.zeros(len(keys))
+        self.popularity[places] = np.log(np.maximum(self.fusion[pair_there] - own, 0.0) + NOBODY)
 
 
-def fusion_by_group(alignment: Alignment, provenance: Provenance, wanted: Keys) -> Iterator[Values]:
-    """What each group adds to the fusion scores of pairs of topic and document, given by their keys."""
-    lists, topics, table = alignment.lists, len(alignment.topic_ids), KeyTable.of(wanted)
-    keys = wanted[:0] if alignment.pair_keys is None else alignment.pair_keys
-    for group in range(len(provenance.groups)):
-        members = np.flatnonzero(provenance.group_of_run == group)
-        score = np.zeros(len(wanted))
-        for member in members.tolist():
-            first, last = lists.offsets[member * topics], lists.offsets[(member + 1) * topics]
-            cells = slice(member * topics, (member + 1) * topics)
-            rank = np.arange(first, last) - np.repeat(lists.offsets[cells], lists.length[cells]) + 1
-            at = table.places(keys[first:last])
-            found = at >= 0
-            score[at[found]] += 1.0 / (RANK_CONSTANT + rank[found]) / len(members)
-        yield score
+def _rows_of(runs: Counts, starts: Counts) -> Counts:
+    """The rows of some runs; those of run r are `starts[r]` up to `starts[r + 1]`."""
+    return np.concatenate([np.arange(0), *(np.arange(starts[run], starts[run + 1]) for run in runs.tolist())])

@@ -40,9 +40,9 @@ UNLIKE = 0.05
 
 _SPREAD = (1.0, 1.0, 0.5, 0.25, 1.0)
 _LEAST = 1e-3
-_MOST_STEPS, _LONGEST_STEP, _CLOSE = 40, 2.0, 1e-9
-_CLOSE_ENOUGH = 1e-4
-"""How near the weights without one group are taken to their maximum: they only say how far groups differ."""
+_MOST_STEPS, _LONGEST_STEP, _CLOSE = 40, 2.0, 1e-6
+_SHORT_STEP = 1e-4
+"""Without one group the weights need not be at their very maximum: they only say how far groups differ."""
 
 # How drops are spread over runs: mean, median, largest, and what a new group would hardly exceed.
 
@@ -118,7 +118,7 @@ class Fit:
     """Chances of passing fitted to counts, one row each: `passed` of `tried` documents of a group.
 
     Each weight of the columns may lie from its `prior` by about 1 / √precision. `dispersion` is how many times more
-    the groups differ than chance alone would have it, at least 1.
+    the groups differ than chance alone would have it, at least 1. `bend` is how fast the slope falls at the maximum.
     """
 
     columns: Values
@@ -129,15 +129,20 @@ class Fit:
     precision: Values
     dispersion: float
     weights: Values
+    bend: Values
 
     def expected_from_others(self, group: int) -> float:
         """Give how many documents of a group should pass by a fit to the other groups."""
         mine = self.group == group
-        if not mine.any():
-            return 0.0
-        rest = (self.columns[~mine], self.passed[~mine], self.tried[~mine])
-        weights = _climb(*rest, self.prior, self.precision, 1.0 / self.dispersion, self.weights, close=_CLOSE_ENOUGH)
-        return float((self.tried[mine] * chances(self.columns[mine] @ weights)).sum())
+        columns, passed, tried = self.columns[mine], self.passed[mine], self.tried[mine]
+        # At the maximum the slope without the group is minus its own: the first step needs no other rows.
+        slope, bend = _slope_and_bend(columns, passed, tried, self.weights)
+        step = np.linalg.solve(self.bend - bend / self.dispersion, -slope / self.dispersion)
+        weights = self.weights + step
+        if float(np.abs(step).max()) > _SHORT_STEP:
+            rest = (self.columns[~mine], self.passed[~mine], self.tried[~mine])
+            weights, _ = _climb(*rest, self.prior, self.precision, 1.0 / self.dispersion, weights, _SHORT_STEP)
+        return float((tried * chances(columns @ weights)).sum())
 
 
 def fit_chances(
@@ -148,7 +153,7 @@ def fit_chances(
     The dispersion is Pearson's chi-square of whole groups over their number less one.
     """
     precision = 1.0 / spread**2
-    first = _climb(columns, passed, tried, prior, precision, 1.0, prior)
+    first, _ = _climb(columns, passed, tried, prior, precision, 1.0, prior)
     dispersion = 1.0
     if len(group):
         chance = chances(columns @ first)
@@ -157,8 +162,8 @@ def fit_chances(
         varies = variance > 0
         squares = float((off[varies] ** 2 / variance[varies]).sum())
         dispersion = max(1.0, squares / max(int(varies.sum()) - 1, 1))
-    weights = _climb(columns, passed, tried, prior, precision, 1.0 / dispersion, first)
-    return Fit(columns, passed, tried, group, prior, precision, dispersion, weights)
+    weights, bend = _climb(columns, passed, tried, prior, precision, 1.0 / dispersion, first)
+    return Fit(columns, passed, tried, group, prior, precision, dispersion, weights, bend)
 
 
 def _climb(
@@ -169,20 +174,28 @@ def _climb(
     precision: Values,
     weight: float,
     start: Values,
-    *,
-    close: float = _CLOSE,
-) -> Values:
-    """Climb by Newton's method to the maximum of weight · log likelihood - Σ precision (w - prior)² / 2."""
+    short: float = _CLOSE,
+) -> tuple[Values, Values]:
+    """Climb by Newton's method to the maximum of weight · log likelihood - Σ precision (w - prior)² / 2.
+
+    Also gives how fast the slope falls there. A `short` step is the last: what it leaves is about its square.
+    """
     weights = start.copy()
     for _ in range(_MOST_STEPS):
-        chance = chances(columns @ weights)
-        slope = weight * (columns.T @ (passed - tried * chance)) - precision * (weights - prior)
-        bend = weight * (columns.T * (tried * chance * (1.0 - chance))) @ columns + np.diag(precision)
-        step = np.clip(np.linalg.solve(bend, slope), -_LONGEST_STEP, _LONGEST_STEP)
+        slope, bend = _slope_and_bend(columns, passed, tried, weights)
+        bend = weight * bend + np.diag(precision)
+        step = np.linalg.solve(bend, weight * slope - precision * (weights - prior))
+        step = np.clip(step, -_LONGEST_STEP, _LONGEST_STEP)
         weights = weights + step
-        if float(np.abs(step).max()) < close:
+        if float(np.abs(step).max()) < short:
             break
-    return weights
+    return weights, bend
+
+
+def _slope_and_bend(columns: Values, passed: Counts, tried: Counts, weights: Values) -> tuple[Values, Values]:
+    """The slope of the log likelihood, and how fast it falls."""
+    chance = chances(columns @ weights)
+    return columns.T @ (passed - tried * chance), (columns.T * (tried * chance * (1.0 - chance))) @ columns
 
 
 def chances(values: ArrayLike) -> Values:

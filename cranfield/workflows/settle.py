@@ -189,7 +189,7 @@ def _contest(
             run, place = np.nonzero(unjudged.ranks)
             cell = run * len(everyone.topic_ids) + topics[unjudged.topic[place]]
             rows = everyone.lists.offsets[cell] + unjudged.ranks[run, place] - 1
-            popularity = labels.popularity_of(everyone, provenance, depth)[rows]
+            popularity = labels.Retrieved(everyone, provenance, depth).popularity[rows]
         expected = settling.learned_chances(pair, known.model, depth[topics], popularity)
     return settling.Contest(pair, expected or settling.flat_chances(pair), goal, chosen)
 

@@ -47,7 +47,7 @@ def deeper(collection, depth):
 def test_completed_scores_are_near_the_truth(collection, completion, name):
     measure = parse_measure(name)
     now, truth = scores(collection.alignment, measure), scores(deeper(collection, completion.depth), measure)
-    found = completion.of(measure, now, rng=np.random.default_rng(1))
+    (found,) = completion.of([measure], rng=np.random.default_rng(1))
     assert completion.depth == 100
     assert np.abs(found.value - truth).mean() < max(np.abs(now - truth).mean(), 0.015)
     assert ((found.low <= truth) & (truth <= found.high)).mean() >= 0.7
@@ -56,16 +56,17 @@ def test_completed_scores_are_near_the_truth(collection, completion, name):
 
 
 def test_what_is_drawn_for_a_document_is_the_same_in_all_runs_and_counts_in_r(collection, completion):
-    labelled = _Labelled(completion, np.full(40, 10), np.full(40, 100))
-    here = labelled.pair >= 0
-    assert (labelled.grade[labelled.pair[here]] >= 0).sum() == (collection.alignment.lists.grades >= 0).sum()
-    np.testing.assert_allclose(
-        labelled.score(parse_measure("AP"), labelled.grade), scores(collection.alignment, parse_measure("AP"))
-    )
+    pairs = completion._pairs
+    labelled = _Labelled(pairs, np.full(40, 10), np.full(40, 100))
+    here = pairs.of_row >= 0
+    assert (labelled.grade[pairs.of_row[here]] >= 0).sum() == (collection.alignment.lists.grades >= 0).sum()
+    measures = [parse_measure(name) for name in ("AP", "P@100", "NumRel")]
+    now = [scores(collection.alignment, measure) for measure in measures]
+    np.testing.assert_allclose(pairs.scores(measures[:2], labelled.grade), now[:2])
     everything = np.where(labelled.open, np.int32(1), labelled.grade)
-    precision = labelled.score(parse_measure("P@100"), everything)
-    assert (precision > scores(collection.alignment, parse_measure("P@100"))).all()
-    assert (labelled.score(parse_measure("NumRel"), everything) > (labelled.grade > 0).sum() / 40).all()
+    _, precision, relevant = pairs.scores(measures, everything)
+    assert (precision > now[1]).all()
+    assert (relevant == (everything > 0).sum()).all()
 
 
 def test_topics_may_be_pooled_to_different_depths(collection):
@@ -80,17 +81,19 @@ def test_topics_may_be_pooled_to_different_depths(collection):
     alignment = align(qrels, collection.runs, keep_rows=True)
     prefixes = prefixes_of(alignment, qrels, collection.runs, collection.prefixes.contributors, depth=depth)
     completion, measure = Completion(alignment, prefixes.by("group")), parse_measure("AP")
-    now, truth = scores(alignment, measure), scores(deeper(collection, 100), measure)
-    found = completion.of(measure, now, rng=np.random.default_rng(1))
+    truth = scores(deeper(collection, 100), measure)
+    (found,) = completion.of([measure], rng=np.random.default_rng(1))
     assert not found.unknown
     assert ((found.low <= truth) & (truth <= found.high)).mean() >= 0.7
 
 
-def test_the_same_draws_give_the_same_scores(completion, collection):
-    measure = parse_measure("AP")
-    now = scores(collection.alignment, measure)
-    first, again = (completion.of(measure, now, rng=np.random.default_rng(5)) for _ in range(2))
-    np.testing.assert_array_equal(first.value, again.value)
+def test_the_same_draws_give_the_same_scores_whatever_other_measures_there_are(completion):
+    measures = [parse_measure(name) for name in ("AP", "nDCG", "Bpref")]
+    first, again = (completion.of(measures, rng=np.random.default_rng(5)) for _ in range(2))
+    alone = [completion.of([measure], rng=np.random.default_rng(5))[0] for measure in measures]
+    for one, other, by_itself in zip(first, again, alone, strict=True):
+        np.testing.assert_array_equal(one.value, other.value)
+        np.testing.assert_array_equal(one.value, by_itself.value)
 
 
 def test_where_nothing_can_be_told_the_reason_is_given(made, collection, kept: Kept):
@@ -104,9 +107,7 @@ def test_where_nothing_can_be_told_the_reason_is_given(made, collection, kept: K
         (replace(collection.alignment, pair_keys=None), known),
         (collection.alignment, replace(known, removed=removed)),
     ):
-        found = Completion(alignment, provenance).of(
-            parse_measure("AP"), np.zeros(len(alignment.run_names)), rng=np.random.default_rng(1)
-        )
+        (found,) = Completion(alignment, provenance).of([parse_measure("AP")], rng=np.random.default_rng(1))
         kept(found.unknown)
         assert found.of_run(0) is None
         assert found.uneven(0) == 0
@@ -157,7 +158,7 @@ def test_on_trec_2_completed_scores_are_nearer_to_the_truth_at_every_depth(depth
     for name in ("AP", "nDCG", "Rprec", "Bpref"):
         measure = parse_measure(name)
         now, truth = scores(alignment, measure), scores(whole, measure)
-        found = completion.of(measure, now, rng=np.random.default_rng(1))
+        (found,) = completion.of([measure], rng=np.random.default_rng(1))
         assert np.abs(found.value - truth).mean() < np.abs(now - truth).mean()
         assert ((found.low <= truth) & (truth <= found.high)).mean() >= 0.7
 

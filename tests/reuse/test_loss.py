@@ -17,7 +17,7 @@ from cranfield.qrels.qrels import qrels_of
 from cranfield.reuse.assess import measure_depths
 from cranfield.reuse.expected_loss import ModelCache, expected_loss, scale_model
 from cranfield.reuse.hold_out import hold_out_own, lists_without
-from cranfield.reuse.labels import Documents, Labels, count_labels, logit, octave_of, popularity_of
+from cranfield.reuse.labels import Documents, Labels, Retrieved, count_labels, logit, octave_of
 from cranfield.reuse.provenance import Contributor, provenance_of
 from cranfield.reuse.unjudged_model import (
     Chain,
@@ -448,11 +448,11 @@ def test_the_upper_end_of_a_run_unlike_the_contributors_does_not_rest_on_popular
 
 def test_popularity_fuses_the_lists_of_the_other_groups():
     alignment, provenance = by_hand()
-    popularity = popularity_of(alignment, provenance, np.array([4]))
+    popularity = Retrieved(alignment, provenance, np.array([4])).popularity
     # one: a b c d, two: e c f a, new (no contributor): x a y b
     np.testing.assert_allclose(popularity[:4], np.log(np.array([1 / 64, 0, 1 / 62, 0]) + 1e-3))
     np.testing.assert_allclose(popularity[8:], np.log(np.array([0, 1 / 61 + 1 / 64, 0, 1 / 62]) + 1e-3))
-    shallow = popularity_of(alignment, provenance, np.array([1]))
+    shallow = Retrieved(alignment, provenance, np.array([1])).popularity
     np.testing.assert_allclose(shallow[[0, 4, 8]], popularity[[0, 4, 8]])
     assert not shallow[[1, 2, 3, 5, 6, 7]].any()
 
