@@ -15,7 +15,19 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 EXTRAS = ("baselines", "plots")
 TOOLS = ("hypothesis", "pytest", "pytest-timeout", "pytest-xdist")
-JOURNEYS = ("tests/journeys", "-n", "2", "--dist", "worksteal", "-m", "not soak", "-W", "default")
+JOURNEYS = (
+    "tests/journeys",
+    "-n",
+    "2",
+    "--dist",
+    "worksteal",
+    "-m",
+    "not soak",
+    "-k",
+    "not kill and not hostile",
+    "-W",
+    "default",
+)
 NO_WHEELS_FROM = (3, 13)
 """The first Python for which the lowest versions were not built; there it is the lowest that were."""
 

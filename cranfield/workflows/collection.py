@@ -25,6 +25,7 @@ open_collection = open_store
 
 LICENCE_SETTING = "licence"
 LONGEST_LICENCE = 2000
+LARGEST_TOML, MOST_POINTS = 1 << 20, 500
 
 
 def licence_of(store: Store) -> str:
@@ -69,9 +70,14 @@ def back_up_dated(store: Store, folder: Path, *, keep: int) -> Path:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The content of a TOML file."""
+    """The content of a TOML file. Python takes the square of the length of a dotted key: long ones are refused."""
+    text = Source(path).text()
+    if len(text) > LARGEST_TOML:
+        raise InputError(f"{path}: not usable: more than {LARGEST_TOML >> 20} MB of settings")
+    if any(line.count(".") > MOST_POINTS for line in text.splitlines()):
+        raise InputError(f"{path}: not usable: a line with more than {MOST_POINTS} points")
     try:
-        return tomllib.loads(Source(path).text())
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: not TOML: {error}") from None
     except RecursionError:

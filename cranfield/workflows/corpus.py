@@ -35,6 +35,9 @@ BATCH = 1_000
 PROBLEMS_KEPT = 1_000
 """A file of another kind can be wrong on every line: more than this is counted, not listed."""
 
+MOST_ERRORS = 100_000
+"""After so many errors the rest of a file is not read, unless the good records are wanted all the same."""
+
 log = logging.getLogger("cranfield.workflows")
 
 
@@ -240,7 +243,8 @@ class Corpus:
         with self._store.write():
             file = stored.LoadedFile(table, storable(source.path.name), chosen, digest)
             number = stored.add_source(self._store, file, now=now())
-            for batch in _batches(read(watched, format=chosen, **options), loaded):
+            most = None if keep_going else MOST_ERRORS
+            for batch in _batches(read(watched, format=chosen, **options), loaded, most):
                 added = stored.add(self._store, [record for _, record in batch], source=number, update=update)
                 loaded.new, loaded.same = loaded.new + added.new, loaded.same + added.same
                 loaded.updated += added.updated
@@ -253,13 +257,17 @@ class Corpus:
             stored.finish_source(self._store, number, records=loaded.new + loaded.updated)
             if loaded.bad and not keep_going:
                 kept = f"nothing was loaded (--keep-going loads the valid {noun}s)"
-                summary = f"{loaded.name} has {counted(loaded.bad, 'error')}: {kept}"
+                many = f", and the rest was not read after {most:,}" if loaded.bad > MOST_ERRORS else ""
+                summary = f"{loaded.name} has {counted(loaded.bad, 'error')}{many}: {kept}"
                 raise ProblemsFound(summary, loaded.problems, total=loaded.noted)
         return loaded
 
 
-def _batches(records: Iterator[Any], loaded: Loaded) -> Iterator[list[tuple[int, Any]]]:
-    """The good records in batches, each with its number in the file, noting the bad ones, which count too."""
+def _batches(records: Iterator[Any], loaded: Loaded, most: int | None) -> Iterator[list[tuple[int, Any]]]:
+    """The good records in batches, each with its number in the file, noting the bad ones, which count too.
+
+    After `most` errors the rest is not read.
+    """
     is_whole = True
     while is_whole:
         batch: list[Any] = []
@@ -276,6 +284,7 @@ def _batches(records: Iterator[Any], loaded: Loaded) -> Iterator[list[tuple[int,
                 loaded.records += 1
                 good.append((loaded.records, record))
         yield good
+        is_whole = is_whole and (most is None or loaded.bad <= most)
 
 
 # Which documents say the same: clusters from a file, or those that a collection knows.
