@@ -489,3 +489,11 @@ def test_a_parquet_file_of_a_billion_equal_rows_is_refused_before_it_is_read(tmp
     pyarrow.parquet.write_table(pa.table({"topic": ids, "document": ids, "score": scores}), path)
     with kept.raises(SourceError):
         read_rows(Source(path))
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_null_instead_of_an_object_is_a_problem_of_its_line(tmp_path, place):
+    rows = [b'{"qid": "1", "docid": "a", "score": 1.5}', b'{"qid": "1", "docid": "b", "score": 1.5}']
+    rows.insert(place, b"null")
+    read = rows_of(tmp_path, b"\n".join(rows), "x.jsonl", format="jsonl")
+    assert codes(read) == [("bad-row", (place + 1,), 1)]
