@@ -80,8 +80,9 @@ def read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: not TOML: {error}") from None
-    except RecursionError:
-        raise InputError(f"{path}: not usable: its values are nested too deeply") from None
+    except (RecursionError, ValueError) as error:
+        what = "its values are nested too deeply" if isinstance(error, RecursionError) else "a number is too long"
+        raise InputError(f"{path}: not usable: {what}") from None
 
 
 # How a user writes down a scale: by name, on one line, or as a TOML file.
