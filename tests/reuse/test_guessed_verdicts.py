@@ -164,3 +164,19 @@ def test_no_card_is_made_of_a_guess(tmp_path, runs, qrels, kept: Kept):
     found = opened(qrels, runs).reuse(measures="nDCG@5")
     with kept.raises(UsageError):
         found.write_card(tmp_path / "card.json")
+
+
+@pytest.mark.parametrize("size", [2, 5, 10])
+def test_compare_and_reuse_say_of_a_run_what_evaluate_says_of_it(runs, qrels, size):
+    names = np.random.default_rng(size).permutation(sorted(runs))[:size].tolist()
+    files, measures = opened(qrels, {name: runs[name] for name in names}), ["nDCG@5", "AP"]
+    said = {(row.run, row.measure): (row.verdict, row.reason) for row in files.evaluate(measures).itertuples()}
+    of_reuse = files.reuse(measures=measures).runs
+    assert {(row.run, row.measure): (row.verdict, row.reason) for row in of_reuse.itertuples()} == said
+    pairs = files.compare(measures=measures)
+    for row in pairs.itertuples():
+        for run, shown in ((row.a, row.verdict_a), (row.b, row.verdict_b)):
+            level, reason = said[run, row.measure]
+            assert shown.startswith(level)
+            assert ("(inferred)" in shown) == reason.endswith(INFERRED)
+    assert len(pairs) == len(measures) * size * (size - 1) // 2

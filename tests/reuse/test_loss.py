@@ -485,3 +485,45 @@ def test_losses_are_numbers_that_stay_inside_what_is_possible(made, seed, pooled
     if name in ("P@10", "RBP"):
         assert (loss.by_topic >= -1e-12).all()
         assert (loss.upper >= loss.mean - 1e-12).all()
+
+
+def test_what_others_let_expect_of_a_group_is_that_of_a_fit_without_it():
+    rng = np.random.default_rng(4)
+    group = np.repeat(np.arange(6), [400, 60, 30, 20, 10, 5]).astype(np.int32)
+    columns = np.column_stack([np.ones(len(group)), rng.normal(size=(len(group), 2))])
+    passed = (rng.random(len(group)) < chances(columns @ [-1.0, 0.8, 0.3] + 0.3 * group)).astype(np.int64)
+    prior, spread = np.array([0.0, 1.0, 0.0]), np.ones(3)
+    whole = fit_chances(columns, passed, np.ones_like(passed), group, prior=prior, spread=spread)
+    for one in range(6):
+        kept = group != one
+        # A fit whose groups do not differ has dispersion 1: the prior is weighted instead.
+        alone = np.zeros(int(kept.sum()), dtype=np.int32)
+        others = fit_chances(
+            columns[kept],
+            passed[kept],
+            np.ones_like(passed[kept]),
+            alone,
+            prior=prior,
+            spread=spread / np.sqrt(whole.dispersion),
+        )
+        expected = chances(columns[~kept] @ others.weights).sum()
+        assert others.dispersion == 1
+        assert whole.expected_from_others(one) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["AP", "nDCG@8", "Bpref", "RR"])
+def test_losses_do_not_depend_on_how_many_draws_are_scored_at_once(made, monkeypatch, name):
+    collection = made(seed=5, topics=6, documents=60, groups=5, depth=5, length=12)
+    cache = ModelCache(collection.alignment, collection.prefixes.by("group"))
+    depth, measure = np.full(6, 8), parse_measure(name)
+
+    def losses(rows):
+        monkeypatch.setattr("cranfield.reuse.expected_loss.ROWS", rows)
+        rng = np.random.default_rng(2)
+        return expected_loss(collection.alignment, measure, cache.model(depth), depth=depth, rng=rng)
+
+    one, several, every = (losses(rows) for rows in (0, 2000, 1_000_000))
+    assert one.mean.any()
+    for other in (several, every):
+        np.testing.assert_allclose(other.by_topic, one.by_topic, atol=1e-12)
+        np.testing.assert_allclose(other.upper, one.upper, atol=1e-12)
