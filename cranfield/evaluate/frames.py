@@ -56,7 +56,7 @@ def is_frame(value: object) -> TypeGuard[pandas.DataFrame]:
     return hasattr(value, "columns") and hasattr(value, "iloc")
 
 
-def qrels_given(value: object, *, name: str = "qrels") -> Qrels:
+def qrels_given(value: object) -> Qrels:
     """The qrels that a frame (topic, document, grade) or a mapping of topic -> document -> grade means."""
     if is_frame(value):
         names = [str(column) for column in value.columns]
@@ -66,11 +66,11 @@ def qrels_given(value: object, *, name: str = "qrels") -> Qrels:
         missing = [role for role in QRELS.needed if role not in roles]
         if missing:
             lacking = " or ".join(missing)
-            raise UsageError(f"the frame of {name} has no column for {lacking}; it has {', '.join(names)}")
+            raise UsageError(f"the frame of qrels has no column for {lacking}; it has {', '.join(names)}")
         columns = _Columns(*(_values(value, roles[role]) for role in QRELS.needed))
     else:
         columns = _flattened(value, "qrels are", "grade")
-    good = _Good(len(columns.topic), name)
+    good = _Good(len(columns.topic), "qrels")
     topics, documents = good.ids(columns.topic), good.ids(columns.document)
     numbers = _numbers(columns.number)
     unfit = ~np.isfinite(numbers) | (np.abs(numbers) >= _LONGEST_GRADE) | (numbers != np.rint(numbers))
@@ -82,7 +82,7 @@ def qrels_given(value: object, *, name: str = "qrels") -> Qrels:
         grades=numbers[kept].astype(np.int32),
         lines=LineNumbers(np.flatnonzero(~good.rows) + 1),
         problems=tuple(good.problems),
-        source_name=name,
+        source_name="qrels",
     )
     return rows.qrels()
 

@@ -146,8 +146,8 @@ def scores_at_end(alignment: Alignment, scores: Scores, end: Literal["best", "wo
     return replace(scores, values=values, ties=end)
 
 
-def moved_by_ties(alignment: Alignment, scores: Scores, *, by: float = TOLD_FROM) -> list[Moved]:
-    """The summaries that another order of tied documents could move by more than `by`.
+def moved_by_ties(alignment: Alignment, scores: Scores) -> list[Moved]:
+    """The summaries that another order of tied documents could move by more than `TOLD_FROM`.
 
     Where it is not known what a measure rises with, some orders are tried.
     """
@@ -160,7 +160,7 @@ def moved_by_ties(alignment: Alignment, scores: Scores, *, by: float = TOLD_FROM
                 end[cells] = pick(end[cells], values)
     ends = [replace(scores, values=values).summary for values in (low, high)]
     bottom, top = np.minimum(*ends), np.maximum(*ends)
-    far = np.argwhere(np.maximum(top - scores.summary, scores.summary - bottom) > by)
+    far = np.argwhere(np.maximum(top - scores.summary, scores.summary - bottom) > TOLD_FROM)
     measures = own_measures(scores.measures)
     return [
         Moved(

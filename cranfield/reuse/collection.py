@@ -62,13 +62,13 @@ class NewByDepth:
     relevant: Counts
     pool_depth: Counts
 
-    def not_exhausted(self, *, above: float = STILL_YIELDING) -> list[str]:
+    def not_exhausted(self) -> list[str]:
         """Give the topics that still yielded more than 0.1 new relevant documents per new judged one at the end."""
         has_pool = self.pool_depth > 0
         last = np.maximum(self.pool_depth, 1)[:, np.newaxis] - 1
         judged = np.take_along_axis(self.judged, last, axis=1)[:, 0]
         relevant = np.take_along_axis(self.relevant, last, axis=1)[:, 0]
-        going_on = np.flatnonzero(has_pool & (judged > 0) & (relevant > above * judged))
+        going_on = np.flatnonzero(has_pool & (judged > 0) & (relevant > STILL_YIELDING * judged))
         return [self.topic_ids[topic] for topic in going_on.tolist()]
 
 

@@ -221,15 +221,15 @@ def decisions_data(report: CollectionReport) -> Table:
     return table_of(_DECISION_COLUMNS, rows)
 
 
-def decisions_table(report: CollectionReport, *, level: Level = "group") -> Table | None:
+def decisions_table(report: CollectionReport) -> Table | None:
     """Give how the paired t-test decides on pairs of a held-out run with another, with its group and without it."""
-    found = report.levels.get(level)
+    found = report.levels.get("group")
     if found is None or not any(found.categories):
         return None
     return table_of(
         _DECISION_COLUMNS[2:],
-        [row[2:] for row in decisions_data(report).rows if row[:2] == (level, "own")],
-        caption=f"Significant differences with the full qrels and without the {level}",
+        [row[2:] for row in decisions_data(report).rows if row[:2] == ("group", "own")],
+        caption="Significant differences with the full qrels and without the group",
         notes=["significant with both qrels, one or neither; reversed: the other run is better"],
     )
 
@@ -250,9 +250,9 @@ def group_data(report: CollectionReport) -> Table:
     return table_of(_GROUPS, rows)
 
 
-def groups_table(report: CollectionReport, *, level: Level = "group") -> Table | None:
+def groups_table(report: CollectionReport) -> Table | None:
     """Give for each held-out group what it alone brought, and the largest drop of its runs under each measure."""
-    found = report.levels.get(level)
+    found = report.levels.get("group")
     if found is None:
         return None
     uniques, own = found.uniques, found.own
@@ -261,9 +261,9 @@ def groups_table(report: CollectionReport, *, level: Level = "group") -> Table |
         runs = np.flatnonzero(own.group_of_run == number)
         drops = [float(own.drop[place][runs].max()) if len(runs) else None for place in range(len(own.measures))]
         rows.append((group, len(runs), int(uniques.judged[number]), int(uniques.relevant[number]), *drops))
-    columns = [Column(level), *_numbers("runs", "unique_judged", "unique_relevant")]
+    columns = [Column("group"), *_numbers("runs", "unique_judged", "unique_relevant")]
     columns += [Column(f"loss_{measure}", f"max loss {measure}", "number") for measure in own.measures]
-    caption = f"Unique documents of each {level}, and the loss of its runs when it is held out"
+    caption = "Unique documents of each group, and the loss of its runs when it is held out"
     return table_of(columns, rows, caption=caption)
 
 
