@@ -141,15 +141,8 @@ def test_a_device_is_no_file_for_any_command(tmp_path: Path, kept: Kept, command
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "x = " + "9" * 20_000,
-        "a = " + "[" * 50_000,
-        "a" + ".a" * 20_000 + " = 1",
-        "a = 1\n" * 200_000,
-        "a = 1\na = 2",
-        "\0",
-    ],
-    ids=["digits", "nested", "dotted", "long", "twice", "nul"],
+    ["x = " + "9" * 20_000, "a = " + "[" * 50_000, "a" + ".a" * 20_000 + " = 1", "a = 1\n" * 200_000],
+    ids=["digits", "nested", "dotted", "long"],
 )
 def test_hostile_settings_are_a_sentence(tmp_path: Path, kept: Kept, text: str):
     (tmp_path / "scale.toml").write_text(text)
