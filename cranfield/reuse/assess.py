@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import ceil, log
@@ -12,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.text import counted
-from cranfield.compare import differences
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values, ratio
 from cranfield.evaluate.measure import AnyMeasure, Measure, aggregated_rows, own_measures
@@ -254,6 +254,11 @@ class Assessment:
     ranks: RankIntervals
     likely_ranks: RankIntervals
 
+    @cached_property
+    def name(self) -> str:
+        """The measure as it is written."""
+        return str(self.measure)
+
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
@@ -451,12 +456,13 @@ def _loss_by_model(
     popularity: Values | None,
 ) -> Loss | None:
     """The expected loss of all runs, each by its own model; None without any. All models have the same draws."""
-    loss = None
     distinct = {id(one): one for one in models if one is not None}.values()
-    for model, same in zip(distinct, differences.repeated(rng), strict=False):
-        runs = [run for run, one in enumerate(models) if one is model]
+    if not distinct:
+        return None
+    loss, drawing = Loss.none(measure, alignment.shape), rng.spawn(1)[0]
+    for model in distinct:
+        runs, same = [run for run, one in enumerate(models) if one is model], deepcopy(drawing)
         part = expected_loss(alignment, measure, model, depth=depth, rng=same, runs=runs, popularity=popularity)
-        loss = loss or Loss.none(measure, alignment.shape)
         for whole, values in zip(loss.columns, part.columns, strict=True):
             whole[runs] = values[runs]
     return loss

@@ -25,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError
-from cranfield.compare.differences import repeated
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import Counts, Lists, Values
 from cranfield.evaluate.measure import Measure, aggregated
@@ -401,7 +400,7 @@ def scale_model(
         expected_chances(model, labels, documents, held_out=True)
         for documents in (blind, unjudged.documents)[: len(chains)]
     ]
-    gains = _gains(without, measure, model, next(repeated(rng)), unjudged, SCALE_DRAWS, estimates)
+    gains = _gains(without, measure, model, rng.spawn(1)[0], unjudged, SCALE_DRAWS, estimates)
     true, scaled = by_group(lost), list[Chain]()
     for chain, gain in zip(chains, gains, strict=True):
         expected = by_group(gain.mean)

@@ -348,7 +348,7 @@ None where it cannot be judged."""
 settled_pairs = Query[list[Pair]](
     """SELECT topic, document FROM queue_entries JOIN queues ON number = queue WHERE purpose = 'settle'
        EXCEPT SELECT topic, document FROM pool_entries""",
-    lambda rows: [(row[0], row[1]) for row in rows],
+    list,
 )
 """(topic, document) of all that was asked for to decide between runs, and that no pool has."""
 

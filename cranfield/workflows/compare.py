@@ -15,7 +15,7 @@ from cranfield.base.tables import Column, Number, Result, Shown, Surface, Table,
 from cranfield.base.text import counted, few
 from cranfield.compare.by_measure import MeasureComparison, Options, all_notes, compare_scores
 from cranfield.compare.comparison import TUKEY, PairResult
-from cranfield.evaluate.measure import Measure, own_measures, parse_measures
+from cranfield.evaluate.measure import Measure, parse_measures
 from cranfield.reuse.pairs import Claim
 from cranfield.reuse.verdict import Verdict, worst_of
 from cranfield.store import Store
@@ -86,7 +86,7 @@ def compare_runs(
         compared = compare_scores(found.scores, options.with_names(request.runs, found.scores.run_names))
         if not verdicts or not ours:
             return Comparison(found, compared, by_topic=by_topic, notes=why)
-        measures = own_measures(reading.parse_measures(request.measures, store))
+        measures = reading.own_measures(request.measures, store)
         trust = trusted(field, measures, store=store, learn="where unjudged")
         by_run = {
             (str(one.measure), name): verdict

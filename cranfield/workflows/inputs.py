@@ -355,7 +355,7 @@ class Inputs:
 
     def own_measures(self, measures: str | Sequence[str]) -> list[measuring.Measure]:
         """Measures that take a verdict or might; the collection's scale says what is relevant."""
-        return list(measuring.own_measures(reading.parse_measures(words_of(measures), self.store)))
+        return reading.own_measures(words_of(measures), self.store)
 
     def evaluated(
         self, request: reading.Request, *, verdicts: bool, progress: Progress = silent

@@ -105,6 +105,11 @@ def parse_measures(
     return measuring.parse_measures(texts, threshold=relevant_from or scale.relevant_from, gains=scale.own_gains)
 
 
+def own_measures(texts: Sequence[str], store: Store | None) -> list[measuring.Measure]:
+    """The same, where measures of ir_measures are refused."""
+    return measuring.own_measures(parse_measures(texts, store))
+
+
 def scale_of(store: Store | None) -> GradeScale:
     """The grade scale of a collection; without one, grades from 1 on are relevant and are their own gains."""
     return BINARY if store is None else store.scale()

@@ -25,6 +25,7 @@ from cranfield.store import runs as stored_runs
 from cranfield.workflows.pool import inputs
 from cranfield.workflows.pool.show import Speed, judging_speed
 from cranfield.workflows.reading import Request, align_runs, parse_measures, read_in_full
+from cranfield.workflows.reuse import field as fields
 
 with deferred:
     from cranfield.report import figures
@@ -244,7 +245,9 @@ def _contributing(
 
 def _pool_depth(known: study.Known, store: Store | None) -> tuple[int | None, str]:
     """The depth of the known pool: as the collection says, else guessed; None and why where neither is there."""
-    pool = None if store is None else inputs.known_pool(store)
+    pool = None
+    if store is not None:
+        pool = fields.known_pool(store, {one.name: one for one in stored_runs.facts(store)})
     if pool is not None and pool.depth is not None:
         return pool.depth, f"pool depth {pool.depth}, that of the pool {quoted(pool.name)}"
     guess = provenance.infer_pool(known.alignment)

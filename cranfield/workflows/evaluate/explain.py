@@ -101,7 +101,7 @@ def explain_lists(request: Request, topic: str, *, depth: int = 30, store: Store
     novel = request.duplicates == "novelty"
     if novel and request.ties != "trec":
         raise UsageError("novelty cannot be combined with another tie order: it decides which copy comes first")
-    measures = measuring.own_measures(reading.parse_measures(request.measures, store))
+    measures = reading.own_measures(request.measures, store)
     rel, gains = _threshold_and_gains(measures, store)
     clusters = corpus.clusters_for(request.clusters, store) if novel else None
     qrels, runs = reading.read_in_full(request, store)

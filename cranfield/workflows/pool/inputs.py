@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import partial
 
 from cranfield.base.errors import CollectionError, InputError, UnknownName, UsageError, quoted
 from cranfield.base.registry import deferred
-from cranfield.pool import candidates, replay
-from cranfield.pool import plan as plans
-from cranfield.qrels import qrels as qrels_module
-from cranfield.reuse import provenance
-from cranfield.store import Store, live_pools, pools
+from cranfield.pool import candidates
+from cranfield.store import Store, pools
 from cranfield.store import documents as stored_documents
 from cranfield.store import runs as stored_runs
 
@@ -93,84 +88,3 @@ def read_texts(store: Store, documents: Sequence[str]) -> list[str]:
 def queries(store: Store) -> dict[str, str]:
     """The words of each topic."""
     return {topic.id: f"{topic.title} {topic.description}" for topic in stored_documents.topics(store)}
-
-
-# What a collection knows about the contributing runs of its pool, as verdicts need it.
-
-
-@dataclass(frozen=True, eq=False)
-class KnownPool:
-    """A stored pool: its plan, and the contributing runs that are still here.
-
-    `depth` is set where the pool is the first so many documents of each run and nothing else: then holding a group
-    out is deleting what it alone contributed. Any other plan is replayed without the group. `finished` is the share
-    of the topics for which a live plan has chosen everything.
-    """
-
-    name: str
-    plan: plans.Plan
-    seed: int
-    contributors: tuple[provenance.Contributor, ...]
-    depth: int | None
-    entries: tuple[tuple[str, str, str], ...]
-    finished: float = 1.0
-    notes: tuple[str, ...] = ()
-
-
-def known_pool(store: Store, name: str = "") -> KnownPool | None:
-    """The pool of this name, or the latest; None where there is none."""
-    if not name and not pools.pool_facts(store):
-        return None
-    facts = pools.facts_of_pool(store, name)
-    here = {one.name: one for one in stored_runs.facts(store)}
-    pooled = pools.pooled_runs(store, facts.name)
-    gone = [one.run for one in pooled if one.run not in here]
-    plan = plans.parse_stored(facts.plan_in_full)
-    depth = None if facts.one_per_cluster else plan.plain_depth
-    finished = 1.0
-    if plan.adaptive and (topics := pools.pool_topics(store, facts.name)):
-        finished = len(live_pools.ends(store, pools.pool_number(store, facts.name))) / len(topics)
-    return KnownPool(
-        name=facts.name,
-        plan=plan,
-        seed=facts.seed,
-        contributors=tuple(
-            provenance.Contributor(one.run, one.group_name, here[one.run].family) for one in pooled if one.run in here
-        ),
-        depth=depth,
-        entries=() if depth is not None else tuple(pools.entries_by_run(store, facts.name)),
-        finished=finished,
-        notes=(f"withdrawn since the pool was built, and not held out: {', '.join(gone)}",) if gone else (),
-    )
-
-
-def replayed_without_groups(
-    store: Store, pool: KnownPool, levels: Mapping[provenance.Level, provenance.Provenance], qrels: qrels_module.Qrels
-) -> dict[provenance.Level, provenance.Provenance]:
-    """Replay the plan without each group and each family; labels are looked up in the qrels.
-
-    Single runs are not held out so: their siblings stay, and it would take a replay for each of them.
-    """
-    labels = replay.labels_of(qrels, store.scale().relevant_from)
-    everything = pooled_runs(store, pool=pool.name)
-    replayed: dict[provenance.Level, provenance.Provenance] = {}
-    for level in [level for level in levels if level != "run"]:
-        members: dict[str, set[str]] = {}
-        for one in pool.contributors:
-            members.setdefault(one.family if level == "family" else one.group, set()).add(one.run)
-        chosen: dict[str, list[tuple[str, str]]] = {group: [] for group in members}
-        for group, names in members.items():
-            runs = everything.chosen(set(everything.names) - names)
-            if runs.runs:
-                play = replay.replay(
-                    pool.plan.within(runs.depth),
-                    runs,
-                    labels,
-                    topics=[topic for topic in pools.pool_topics(store, pool.name) if topic in runs.codes_by_topic],
-                    seed=pool.seed,
-                    texts=partial(read_texts, store),
-                    queries=queries(store),
-                )
-                chosen[group] = [(one.topic, one.document) for one in play.judged]
-        replayed[level] = provenance.replayed(levels[level], qrels, chosen)
-    return replayed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,10 +19,13 @@ from cranfield.evaluate import align
 from cranfield.evaluate.align import AnyRun
 from cranfield.evaluate.lists import GradeGains
 from cranfield.evaluate.measure import AnyMeasure, Measure
+from cranfield.pool import plan as plans
+from cranfield.pool import replay
+from cranfield.qrels.qrels import Qrels
 from cranfield.reuse import assess, card, intervals, pairs, provenance, tables, verdict
 from cranfield.reuse.intervals import Closure, Intervals
 from cranfield.runs import reading as runs_reading
-from cranfield.store import judging
+from cranfield.store import judging, live_pools, pools
 from cranfield.store import runs as stored_runs
 from cranfield.store.store import Store
 from cranfield.workflows.inputs import PoolOptions
@@ -82,7 +86,7 @@ def field_of(
     """Read and align the requested runs together with the contributing ones."""
     facts = {one.name: one for one in stored_runs.facts(store)} if store is not None else {}
     scale = scale_of(store)
-    stored = pool_inputs.known_pool(store, options.pool) if store is not None and options.groups is None else None
+    stored = known_pool(store, facts, options.pool) if store is not None and options.groups is None else None
     names: list[str] = []
     if options.groups is None and options.card is None:
         submitted = [name for name, one in facts.items() if one.role == "contributing"]
@@ -201,7 +205,7 @@ def _pool_without_store(read: Read, options: PoolOptions, submitted: Sequence[pr
 
 
 def _prefixes(
-    read: Read, pool: _Pool, stored: pool_inputs.KnownPool | None, store: Store | None
+    read: Read, pool: _Pool, stored: KnownPool | None, store: Store | None
 ) -> tuple[provenance.Prefixes | None, dict[provenance.Level, provenance.Provenance]]:
     """The pooled prefixes, and who alone contributed what by run, group and family; nothing where it is not known."""
     entries = () if stored is None or stored.depth is not None else stored.entries
@@ -212,8 +216,88 @@ def _prefixes(
     )
     levels = prefixes.levels()
     if store is not None and stored is not None and stored.depth is None:  # such a plan depends on who takes part
-        levels = pool_inputs.replayed_without_groups(store, stored, levels, read.qrels)
+        levels = replayed_without_groups(store, stored, levels, read.qrels)
     return prefixes, levels
+
+
+# What a collection knows about the contributing runs of its pool, as verdicts need it.
+
+
+@dataclass(frozen=True, eq=False)
+class KnownPool:
+    """A stored pool: its plan, and the contributing runs that are still here.
+
+    `depth` is set where the pool is the first so many documents of each run and nothing else: then holding a group
+    out is deleting what it alone contributed. Any other plan is replayed without the group. `finished` is the share
+    of the topics for which a live plan has chosen everything.
+    """
+
+    name: str
+    plan: plans.Plan
+    seed: int
+    contributors: tuple[provenance.Contributor, ...]
+    depth: int | None
+    entries: tuple[tuple[str, str, str], ...]
+    finished: float = 1.0
+    notes: tuple[str, ...] = ()
+
+
+def known_pool(store: Store, here: Mapping[str, stored_runs.RunFacts], name: str = "") -> KnownPool | None:
+    """The pool of this name, or the latest; None where there is none. `here` are the facts of the runs."""
+    if not name and not pools.pool_facts(store):
+        return None
+    facts = pools.facts_of_pool(store, name)
+    pooled = pools.pooled_runs(store, facts.name)
+    gone = [one.run for one in pooled if one.run not in here]
+    plan = plans.parse_stored(facts.plan_in_full)
+    depth = None if facts.one_per_cluster else plan.plain_depth
+    finished = 1.0
+    if plan.adaptive and (topics := pools.pool_topics(store, facts.name)):
+        finished = len(live_pools.ends(store, pools.pool_number(store, facts.name))) / len(topics)
+    return KnownPool(
+        name=facts.name,
+        plan=plan,
+        seed=facts.seed,
+        contributors=tuple(
+            provenance.Contributor(one.run, one.group_name, here[one.run].family) for one in pooled if one.run in here
+        ),
+        depth=depth,
+        entries=() if depth is not None else tuple(pools.entries_by_run(store, facts.name)),
+        finished=finished,
+        notes=(f"withdrawn since the pool was built, and not held out: {', '.join(gone)}",) if gone else (),
+    )
+
+
+def replayed_without_groups(
+    store: Store, pool: KnownPool, levels: Mapping[provenance.Level, provenance.Provenance], qrels: Qrels
+) -> dict[provenance.Level, provenance.Provenance]:
+    """Replay the plan without each group and each family; labels are looked up in the qrels.
+
+    Single runs are not held out so: their siblings stay, and it would take a replay for each of them.
+    """
+    labels = replay.labels_of(qrels, store.scale().relevant_from)
+    everything = pool_inputs.pooled_runs(store, pool=pool.name)
+    replayed: dict[provenance.Level, provenance.Provenance] = {}
+    for level in [level for level in levels if level != "run"]:
+        members: dict[str, set[str]] = {}
+        for one in pool.contributors:
+            members.setdefault(one.family if level == "family" else one.group, set()).add(one.run)
+        chosen: dict[str, list[tuple[str, str]]] = {group: [] for group in members}
+        for group, names in members.items():
+            runs = everything.chosen(set(everything.names) - names)
+            if runs.runs:
+                play = replay.replay(
+                    pool.plan.within(runs.depth),
+                    runs,
+                    labels,
+                    topics=[topic for topic in pools.pool_topics(store, pool.name) if topic in runs.codes_by_topic],
+                    seed=pool.seed,
+                    texts=partial(pool_inputs.read_texts, store),
+                    queries=pool_inputs.queries(store),
+                )
+                chosen[group] = [(one.topic, one.document) for one in play.judged]
+        replayed[level] = provenance.replayed(levels[level], qrels, chosen)
+    return replayed
 
 
 # How far scores can be trusted: the verdict of each run under each measure, with its interval and expected loss.
@@ -257,7 +341,7 @@ class Trusted:
                 "no document is judged not relevant, so pooled documents cannot be distinguished from others"
             )
         deepest = int(knowledge.pool_depth.max(initial=0))
-        cutoffs = {str(one.measure): one.measure.cutoff for one in self.trusts}
+        cutoffs = {one.name: one.measure.cutoff for one in self.trusts}
         deeper = [name for name, cutoff in cutoffs.items() if isinstance(cutoff, int) and cutoff > deepest]
         if deeper and self.field.prefixes is not None:
             notes.append(
@@ -270,7 +354,7 @@ class Trusted:
                 known = f"complete to rank {one.completed.depth}: the score expected in a pool of that depth"
                 unknown = f"completeness to rank {one.completed.depth} is unknown: {one.completed.unknown}"
                 said = f"judged to rank {one.coverage.depth_in_words}; {unknown if one.completed.unknown else known}"
-                below.setdefault(said, []).append(str(one.measure))
+                below.setdefault(said, []).append(one.name)
         notes += [f"{', '.join(measures)}: {said}" for said, measures in below.items()]
         return tuple(notes)
 
@@ -278,7 +362,7 @@ class Trusted:
         """What there is to tell of one run under one measure, other runs aside."""
         return verdict.Account(
             run=one.run_names[run],
-            measure=str(one.measure),
+            measure=one.name,
             score=float(one.score[run]),
             judged=one.coverage.judged_name,
             evidence=one.evidence[run],
@@ -291,7 +375,7 @@ class Trusted:
         cells: dict[tuple[str, ...], tuple[Value, ...]] = {}
         aligned = self.field.read.aligned
         for place, one in enumerate(self.trusts):
-            measure, nothing = str(one.measure), float("nan")
+            measure, nothing = one.name, float("nan")
             for run, name in enumerate(aligned.run_names[: self.field.asked]):
                 evidence, given = one.evidence[run], one.verdicts[run]
                 known = *evidence.interval, evidence.judged, evidence.loss, evidence.upper
