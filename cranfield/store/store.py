@@ -225,6 +225,8 @@ class Store:
 
     def other_scales(self) -> dict[int, GradeScale]:
         """The versions of the scale that say something else than the one in force."""
+        if self.versions()[0] == 1:  # the first is in force, as in most collections
+            return {}
         scale = self.scale()
         return {version: known for version, known in self.scales().items() if known != scale}
 

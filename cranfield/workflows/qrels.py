@@ -172,10 +172,10 @@ def older_grades(store: Store, word: str | None = None, selection: Selection = A
 
     One sentence; empty where there are none, and for files, of which nothing is known.
     """
-    others, on_scale = store.other_scales(), [step.grade for step in store.scale().grades]
+    others = store.other_scales()
     if not others:
         return ""
-    chosen = meant_by(store, word, layers=selection.layers)
+    chosen, on_scale = meant_by(store, word, layers=selection.layers), [step.grade for step in store.scale().grades]
     older = off_scale = 0
     if chosen == NOW:
         opinions, merged = merged_now(store, selection)
