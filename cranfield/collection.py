@@ -219,10 +219,11 @@ class Collection(Inputs):
         """The state of the collection and the next step."""
         return status_workflow.status(self.store)
 
-    def check(self) -> check_workflow.Soundness:
+    def check(self, against: PathLike | None = None) -> check_workflow.Soundness:
         """Verify the integrity of the file."""
         with self.progress() as progress:
-            return check_workflow.check(self.store, progress=progress)
+            other = None if against is None else Path(against)
+            return check_workflow.check(self.store, against=other, progress=progress)
 
     def backup(self, file: PathLike) -> None:
         """Copy the file, also while it is in use."""

@@ -131,6 +131,10 @@ class CollectionBusy(CollectionError):
     """Another process has been writing for longer than we are willing to wait."""
 
 
+class CollectionMoved(CollectionError):
+    """The path no longer leads to the file that is open: it was removed, renamed or replaced."""
+
+
 class MissingExtra(CranfieldError):
     """A library that lives in an extra is not installed."""
 

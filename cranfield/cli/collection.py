@@ -49,10 +49,16 @@ def status(collection: Collection = COLLECTION, format: Format = "table") -> Non
     console.show(standing, format)
 
 
-def check(collection: Collection = COLLECTION, format: Format = "table") -> None:
+def check(
+    against: Annotated[
+        Path | None, Option(help="Also compare the history with that in a card, a release or a backup.")
+    ] = None,
+    collection: Collection = COLLECTION,
+    format: Format = "table",
+) -> None:
     """Verify the integrity of the collection file."""
     with console.collection(collection) as store, console.progress() as progress:
-        soundness = check_workflow.check(store, progress=progress)
+        soundness = check_workflow.check(store, against=against, progress=progress)
     table = soundness.table()
     # In the terminal, problems are listed below the table.
     console.put_table(table.select([0, 1, 2]) if format == "table" else table, format)

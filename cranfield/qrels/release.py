@@ -61,6 +61,7 @@ class Manifest:
     `up_to_event` is the last event that could count; with it, the layers and the rule the same qrels can be folded
     from the events again. `scales` and `guidelines` count the deciding judgments by version (0: no guidelines).
     `pools` gives the content hash of each pool. For qrels that came from a file `file` and `file_sha256` say which.
+    `history` is where the history of the collection stood: the number of its entries, and the hash of the last one.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Manifest:
     made: str = ""
     made_by: str = ""
     version: int = 1
+    history: tuple[int, str] = (0, "")
 
     def json(self) -> str:
         """JSON text, the same for the same content."""
@@ -93,6 +95,7 @@ class Manifest:
 _KEYS = (
     *("name", "content_hash", "topics", "judged", "unjudged", "grades", "layers", "rule", "primary", "up_to_event"),
     *("scales", "guidelines", "pools", "file", "file_sha256", "note", "collection", "made", "made_by", "version"),
+    "history",
 )
 """The keys of a manifest in JSON, in the order of its fields."""
 
@@ -100,7 +103,8 @@ _KEYS = (
 def manifest_from(text: str) -> Manifest:
     """Read a manifest back."""
     fields = json.loads(text)
-    lists = {name: tuple(fields[name]) for name in ("layers", "rule")}
+    fields.setdefault("history", (0, ""))  # of a collection that had none yet
+    lists = {name: tuple(fields[name]) for name in ("layers", "rule", "history")}
     primary = {topic: tuple(names) for topic, names in fields["primary"].items()}
     content = {**fields, **lists, "primary": primary}
     return Manifest(*(content[key] for key in _KEYS))
@@ -139,6 +143,7 @@ class Release(Result):
             "file": one.file,
             "file SHA-256": one.file_sha256,
             "note": one.note,
+            "history": f"entry {one.history[0]:,}, {one.history[1]}" if one.history[0] else "",
             "made": one.made,
             "made by": one.made_by,
         }

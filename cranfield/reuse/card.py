@@ -110,7 +110,8 @@ class Card:
     """What a pool taught: whose qrels, how deep, how many groups, models by the depth k, and one entry per measure.
 
     `pool_depth` is the depth of most topics, `topic_depths` that of the others. `fusion` has the popularity of
-    unjudged documents; without it that is left aside.
+    unjudged documents; without it that is left aside. `history` is where the history of the collection stood: the
+    number of its entries, and the hash of the last one.
     """
 
     kind: str
@@ -123,6 +124,7 @@ class Card:
     models: tuple[tuple[int, UnjudgedModel], ...]
     entries: tuple[Entry, ...]
     fusion: Fusion | None
+    history: tuple[int, str] | None
 
     def entry(self, measure: Measure, depth: Counts) -> Entry | None:
         """What is known by a measure: its own entry, else the model of the next depth k that the card has."""
@@ -148,7 +150,7 @@ class Card:
 
 
 KEYS = {
-    Card: "kind version qrels_hash levels groups pool_depth topic_depths models entries fusion",
+    Card: "kind version qrels_hash levels groups pool_depth topic_depths models entries fusion history",
     Fusion: "nobody steps others pairs scores",
     Entry: "measure k kappa untestable losses families",
     UnjudgedModel: (
@@ -170,6 +172,7 @@ def card_of(
     entries: Sequence[Entry],
     models: Sequence[tuple[int, UnjudgedModel]] = (),
     fusion: Fusion | None = None,
+    history: tuple[int, str] | None = None,
 ) -> Card:
     """Make the card of the qrels of an alignment; `pool_depth` is one number per topic."""
     depths, counts = np.unique(pool_depth, return_counts=True)
@@ -186,6 +189,7 @@ def card_of(
         models=tuple(models),
         entries=tuple(entries),
         fusion=fusion,
+        history=history,
     )
 
 
@@ -235,6 +239,7 @@ def read_card(text: str, *, file: str = "") -> Card:
         content = _from_version_1(content)
     if version != VERSION:
         content |= {"version": VERSION, "fusion": None}
+    content.setdefault("history", None)  # cards of qrels files have none
     problems: list[str] = []
     card = _decoded(Card, content, problems)
     if problems or not isinstance(card, Card):

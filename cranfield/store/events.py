@@ -11,16 +11,12 @@ from typing import Any, NamedTuple
 from cranfield.base.errors import CollectionError
 from cranfield.base.records import Pair
 from cranfield.judge.events import Event, Evidence, PairKey, SourceKind, fold, key_of
+from cranfield.store.history import EVENT_COLUMNS
 from cranfield.store.store import Query, Store, grouped, marks
 
-_COLUMNS = (
-    *("uuid", "kind", "layer", "topic", "document", "assessor", "grade", "undoes", "reason", "note", "evidence"),
-    *("purpose", "source", "source_name", "seconds", "confidence", "scale", "guidelines", "document_hash"),
-    *("shown_order", "position", "session", "happened", "recorded"),
-)
-_INSERT = f"INSERT INTO judgment_events (sequence, {', '.join(_COLUMNS)}) VALUES (?{', ?' * len(_COLUMNS)})"
-_FIELDS = attrgetter(*("order" if name == "shown_order" else name for name in _COLUMNS))
-_EVIDENCE = _COLUMNS.index("evidence")
+_INSERT = f"INSERT INTO judgment_events (sequence, {', '.join(EVENT_COLUMNS)}) VALUES (?{', ?' * len(EVENT_COLUMNS)})"
+_FIELDS = attrgetter(*("order" if name == "shown_order" else name for name in EVENT_COLUMNS))
+_EVIDENCE = EVENT_COLUMNS.index("evidence")
 _NO_EVIDENCE = "[]"
 
 NOT_UNDONE = "NOT EXISTS (SELECT 1 FROM judgment_events AS undo WHERE undo.undoes = {}.uuid AND undo.undoes <> '')"
@@ -166,8 +162,8 @@ def _values(event: Event) -> list[object]:
 
 def _read(store: Store, where: str, *values: Any) -> Iterator[Event]:
     """The events for which a condition holds."""
-    for row in store.each(f"SELECT sequence, {', '.join(_COLUMNS)} FROM judgment_events WHERE {where}", *values):
-        fields = dict(zip(("sequence", *_COLUMNS), row, strict=True))
+    for row in store.each(f"SELECT sequence, {', '.join(EVENT_COLUMNS)} FROM judgment_events WHERE {where}", *values):
+        fields = dict(zip(("sequence", *EVENT_COLUMNS), row, strict=True))
         try:
             spans = () if fields["evidence"] == _NO_EVIDENCE else json.loads(str(fields["evidence"]))
             fields["evidence"] = tuple(Evidence(int(start), int(end), str(text)) for start, end, text in spans)

@@ -6,10 +6,11 @@ import json
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from typing import Literal, NamedTuple
+from zlib import crc32
 
 import pyarrow as pa
 
-from cranfield.base.errors import InputError, Problem, UnknownName, quoted
+from cranfield.base.errors import RESTORE, CollectionError, InputError, Problem, UnknownName, quoted
 from cranfield.runs import encoding as encoded
 from cranfield.runs.run import Run
 from cranfield.store.store import Query, Store, first, marks, nothing
@@ -48,8 +49,8 @@ _FACTS = """name, tag, group_name, family, role, priority, description, ordered_
 
 def add(store: Store, run: RunFacts, *, ranking: bytes, encoding: int, warnings: Sequence[Problem]) -> int:
     """Store a run inside `store.write()` and give its number."""
-    row = [*astuple(run)[:-1], encoding, ranking]
-    number = store.insert(f"INSERT INTO runs ({_FACTS}, encoding, ranking) VALUES ({marks(row)})", *row)
+    row = [*astuple(run)[:-1], encoding, ranking, crc32(ranking)]
+    number = store.insert(f"INSERT INTO runs ({_FACTS}, encoding, ranking, checksum) VALUES ({marks(row)})", *row)
     store.put(
         "run_warnings",
         [
@@ -93,28 +94,38 @@ class StoredRanking(NamedTuple):
 
     data: bytes
     encoding: int
+    checksum: int
 
     def run(self) -> encoded.CodedRun:
         """The ranking, as codes into the id tables."""
-        return encoded.decode(self.data, self.encoding)
+        return encoded.decode(unharmed(self.data, self.checksum), self.encoding)
 
     def order(self) -> encoded.CodedOrder:
         """The ranking without its scores, in half the time."""
-        return encoded.decode_order(self.data, self.encoding)
+        return encoded.decode_order(unharmed(self.data, self.checksum), self.encoding)
+
+
+def unharmed(block: bytes, checksum: int) -> bytes:
+    """A block that has its CRC-32: a single changed bit would decode to other documents."""
+    if crc32(block) != checksum:
+        raise CollectionError(f"a stored ranking or id table is damaged (its checksum differs); {RESTORE}")
+    return block
 
 
 def fetch(store: Store, name: str) -> StoredRanking:
     """The ranking of one run that has not been withdrawn."""
-    row = store.row("SELECT ranking, encoding FROM runs WHERE name = ? AND withdrawn IS NULL", name)
+    row = store.row("SELECT ranking, encoding, checksum FROM runs WHERE name = ? AND withdrawn IS NULL", name)
     return fetch_by_number(store, find(store, name).number) if row is None else StoredRanking(*row)
 
 
 def fetch_by_number(store: Store, number: int) -> StoredRanking:
     """The ranking of one run, withdrawn or not."""
-    return StoredRanking(*store.row("SELECT ranking, encoding FROM runs WHERE number = ?", number))
+    return StoredRanking(*store.row("SELECT ranking, encoding, checksum FROM runs WHERE number = ?", number))
 
 
-fetch_by_content = Query("SELECT ranking, encoding FROM runs WHERE content_hash = ? LIMIT 1", first(StoredRanking))
+fetch_by_content = Query(
+    "SELECT ranking, encoding, checksum FROM runs WHERE content_hash = ? LIMIT 1", first(StoredRanking)
+)
 """The ranking of a run by its content, withdrawn or not, or None."""
 
 
@@ -134,8 +145,9 @@ def ids(store: Store) -> tuple[pa.Array, pa.Array]:
     """All topic ids, and all document ids, each in the order of their codes."""
 
     def pages(kind: IdKind) -> pa.Array:
-        query = "SELECT ids FROM id_pages WHERE kind = ? ORDER BY first_code"
-        return pa.chunked_array([encoded.decode_page(page) for page in store.column(query, kind)], pa.large_string())
+        query = "SELECT ids, checksum FROM id_pages WHERE kind = ? ORDER BY first_code"
+        blocks = [encoded.decode_page(unharmed(*page)) for page in store.rows(query, kind)]
+        return pa.chunked_array(blocks, pa.large_string())
 
     return encoded.as_ids(pages("topic")), encoded.as_ids(pages("document"))
 
@@ -144,4 +156,5 @@ def add_ids(store: Store, kind: IdKind, ids: pa.Array) -> None:
     """Append a page of new ids inside `store.write()`; an empty page is not stored."""
     if len(ids):
         first_code = store.value("SELECT coalesce(max(first_code + count), 0) FROM id_pages WHERE kind = ?", kind)
-        store.put("id_pages", [(kind, first_code, len(ids), encoded.encode_page(ids))])
+        page = encoded.encode_page(ids)
+        store.put("id_pages", [(kind, first_code, len(ids), page, crc32(page))])

@@ -8,22 +8,21 @@ from __future__ import annotations
 
 import json
 import os
-import pkgutil
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import closing, contextmanager
 from hashlib import sha256
-from importlib import import_module
 from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from cranfield.base.errors import RESTORE, CollectionBusy, CollectionError, InputError, not_utf8
+from cranfield.base.errors import RESTORE, CollectionBusy, CollectionError, CollectionMoved, InputError, not_utf8
 from cranfield.base.files import whole_file
 from cranfield.base.records import Grade, GradeScale
 from cranfield.base.registry import deferred
-from cranfield.store import migrations
+from cranfield.store import history
+from cranfield.store.schema import applied_migrations, known_migrations, migrate, refuse_foreign
 
 with deferred:
     import sqlite_utils  # it imports pandas
@@ -44,8 +43,6 @@ BUSY_MILLISECONDS = 1_000
 
 PATIENCE_SECONDS = 600.0
 """How long a writer waits for another one before it gives up. Bulk loading is the one long write."""
-
-MIGRATION_SET = "cranfield"
 
 IntegrityError = sqlite3.IntegrityError
 Waiting = Callable[[float], None]
@@ -71,7 +68,9 @@ class Store:
         self, path: Path, connection: sqlite3.Connection, *, waiting: Waiting | None = None, writable: bool = True
     ) -> None:
         self.path, self.connection, self.waiting, self.writable = path, connection, waiting, writable
-        self._has_log = False
+        self._has_log = self._watched = False
+        self.identity: tuple[int, int] | None = None
+        """Device and inode of the file, where writing must find it in its place."""
         self.kept_as: Path | None = None
         """The copy of the file as it was, where opening it brought it up to date."""
 
@@ -97,6 +96,7 @@ class Store:
             if shutil.disk_usage(self.path).free < _ROOM:
                 raise CollectionError(f"{self.path} cannot be written: the disk is full; free some space, try again")
             raise CollectionError(f"{self.path} is read-only here; copy it to a writable folder")
+        self._refuse_moved()
         started = time.monotonic()
         while True:
             try:
@@ -105,6 +105,8 @@ class Store:
                         # A file that was a backup goes back into WAL: else who reads long keeps writers out.
                         self.connection.execute("PRAGMA journal_mode = WAL")
                         self._has_log = True
+                    if not self._watched:
+                        self._watched = history.watch(self.connection)
                     self.connection.execute("BEGIN IMMEDIATE")
                 break
             except CollectionBusy:
@@ -116,12 +118,25 @@ class Store:
         with translated(self.path):
             try:
                 yield self.connection
+                history.record(self.connection, watched=self._watched)
                 # A failed COMMIT (disk full) leaves the transaction open: the next writer would inherit it.
                 self.connection.execute("COMMIT")
             except BaseException:
                 if self.connection.in_transaction:
                     self.connection.execute("ROLLBACK")
                 raise
+        self._refuse_moved()
+
+    def _refuse_moved(self) -> None:
+        """Raise where the path no longer leads to the open file: what is written there is in a file that is gone."""
+        if self.identity is None:
+            return
+        try:
+            place = self.path.stat()
+        except OSError:
+            raise CollectionMoved(f"{self.path} was removed or renamed while it was in use") from None
+        if (place.st_dev, place.st_ino) != self.identity:
+            raise CollectionMoved(f"{self.path} was replaced by another file while it was in use")
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -327,11 +342,15 @@ def open_store(path: Path, *, waiting: Waiting | None = None, migrated: bool = T
     with path.open("rb") as stream:
         if stream.read(16) != b"SQLite format 3\x00":
             raise CollectionError(f"{path} is not a collection (not an SQLite file)")
+        place = os.fstat(stream.fileno())
     connection, writable = connect_for_use(path)
     store = Store(path, connection, waiting=waiting, writable=writable)
+    store.identity = place.st_dev, place.st_ino
     try:
+        store._refuse_moved()
         if migrated:
             _bring_up_to_date(store)
+            refuse_foreign(store)
     except BaseException:
         connection.close()
         raise
@@ -430,6 +449,8 @@ def connect(path: Path, *, mode: str = "rw", called: Path | None = None) -> sqli
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA recursive_triggers = ON")
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA temp_store = MEMORY")
     return connection
 
 
@@ -447,30 +468,6 @@ def connect_for_use(path: Path) -> tuple[sqlite3.Connection, bool]:
             raise
     # Without a write-ahead log nothing is missing from the file, and nobody can be changing it.
     return connect(path, mode="ro&immutable=1"), False
-
-
-# How a file gets its tables: numbered migrations, recorded in the file, each applied once.
-
-
-def known_migrations() -> list[str]:
-    return sorted(module.name for module in pkgutil.iter_modules(migrations.__path__))
-
-
-def applied_migrations(store: Store) -> list[str]:
-    if not store.row("SELECT 1 FROM sqlite_master WHERE name = '_sqlite_migrations'"):
-        return []
-    query = "SELECT name FROM _sqlite_migrations WHERE migration_set = ? ORDER BY id"
-    return store.column(query, MIGRATION_SET)
-
-
-def migrate(database: sqlite_utils.Database, *, stop_before: str | None = None) -> None:
-    """Apply the migrations that are missing, inside the transaction that the caller has begun."""
-    from sqlite_utils.migrations import Migrations
-
-    steps = Migrations(MIGRATION_SET)
-    for name in known_migrations():
-        steps(name=name)(import_module(f"{migrations.__name__}.{name}").up)
-    steps.apply(database, stop_before=stop_before)
 
 
 # What can go wrong: errors of SQLite as sentences, risks of this SQLite and this place, faults of a file.
@@ -537,21 +534,6 @@ def file_system_of(path: Path, *, mounts: Path = Path("/proc/self/mounts")) -> s
     place = os.path.realpath(path)
     covering = [(len(point), kind) for point, kind in table if point in ("/", place) or place.startswith(point + "/")]
     return max(covering, default=(0, ""))[1]
-
-
-def schema_faults(store: Store) -> Iterator[str]:
-    """Compare tables, indexes, triggers and views with those of a new file."""
-    fresh = sqlite_utils.Database(memory=True, execute_plugins=False)
-    migrate(fresh)
-    query = "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' AND sql IS NOT NULL"
-    wanted = {(kind, name): sql for kind, name, sql in fresh.conn.execute(query)}
-    stored = {(kind, name): sql for kind, name, sql in store.rows(query)}
-    fresh.close()
-    for kind, name in wanted.keys() - stored.keys():
-        yield f"the {kind} {name} is missing"
-    for kind, name in wanted.keys() & stored.keys():
-        if wanted[kind, name] != stored[kind, name]:
-            yield f"the {kind} {name} differs from the one this version creates"
 
 
 def index_faults(store: Store) -> Iterator[str]:

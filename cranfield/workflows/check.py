@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from cranfield.base.errors import RESTORE, CranfieldError, Problem, ProblemsFound
+from cranfield.base.errors import RESTORE, CranfieldError, InputError, Problem, ProblemsFound
 from cranfield.base.files import Progress, silent
-from cranfield.base.tables import Result, Table, table_of
+from cranfield.base.tables import Result, Table, object_in, table_of
 from cranfield.base.text import counted, moment, now
 from cranfield.judge import queue as rules
-from cranfield.store import Store, documents, events, judging, pools, releases, runs
+from cranfield.store import Store, documents, events, history, judging, pools, releases, runs, schema
 from cranfield.store import store as files
 from cranfield.workflows import qrels as qrels_workflow
+from cranfield.workflows.collection import read_text
 from cranfield.workflows.pool import verify
 
 Checked = tuple[str, list[str]]
@@ -59,8 +60,11 @@ class Soundness(Result):
         return table_of(["what", "checked", "result", "wrong"], rows, caption=self.path)
 
 
-def check(store: Store, *, progress: Progress = silent) -> Soundness:
-    """Check everything; each check goes on after the others have failed."""
+def check(store: Store, *, against: Path | None = None, progress: Progress = silent) -> Soundness:
+    """Check everything; each check goes on after the others have failed.
+
+    The history must also have passed the place that the file `against` carries: a card, or a backup.
+    """
 
     def faults(query: str, sentence: str) -> list[str]:
         return [sentence.format(*row) for row in store.rows(query)]
@@ -69,7 +73,7 @@ def check(store: Store, *, progress: Progress = silent) -> Soundness:
     keys = "PRAGMA foreign_key_check", "row {1} of {0} refers to a row of {2} that is not there"
     checks: dict[str, Callable[[], Checked]] = {
         "file": lambda: ("all pages", faults(pages, "SQLite: {}")),
-        "tables": lambda: ("against a new file", list(files.schema_faults(store))),
+        "tables": lambda: ("against a new file", list(schema.schema_faults(store))),
         "foreign keys": lambda: ("all", faults(*keys)),
         "search index": lambda: ("all", list(files.index_faults(store))),
         "settings": partial(_check_settings, store),
@@ -78,6 +82,7 @@ def check(store: Store, *, progress: Progress = silent) -> Soundness:
         "runs": partial(_check_runs, store, progress),
         "pools": partial(_check_pools, store),
         "judgments": partial(_check_judgments, store),
+        "history": partial(_check_history, store, against),
         "releases": lambda: (counted(len(releases.known(store)), "release"), qrels_workflow.release_faults(store)),
     }
     findings = []
@@ -176,6 +181,34 @@ def _check_pools(store: Store) -> Checked:
         f"pool {name!r}: {difference}" for name in names for difference in verify.verify_pool(store, name).differences
     ]
     return counted(len(names), "pool"), wrong
+
+
+def _check_history(store: Store, against: Path | None) -> Checked:
+    """The chain of hashes is whole, all it guards is as it says, and it goes on from where another file saw it."""
+    with store.snapshot():
+        wrong = list(history.faults(store))
+        entries, recorded = history.begun(store)
+        checked = f"{counted(entries, 'entry', 'entries')} since {recorded[:16].replace('T', ' ')}"
+        if against is None:
+            return checked, wrong
+        anchor = _anchor_of(against)
+        return f"{checked}, against {against.name}", wrong + [
+            f"{against}: {text}" for text in history.anchor_faults(store, anchor)
+        ]
+
+
+def _anchor_of(file: Path) -> history.Anchor:
+    """The place in the history that a backup, a card or a release carries."""
+    with file.open("rb") as stream:
+        is_collection = stream.read(15) == b"SQLite format 3"
+    if is_collection:
+        with files.open_store(file, migrated=False) as copy:
+            return history.head(copy)
+    content = object_in(read_text(file)) or {}
+    match content.get("history"):
+        case [int() as entries, str() as head]:
+            return history.Anchor(entries, head)
+    raise InputError(f"{file} is no backup, and no card or release that carries the history of a collection")
 
 
 def _check_judgments(store: Store) -> Checked:

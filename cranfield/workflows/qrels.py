@@ -32,7 +32,7 @@ from cranfield.qrels.release import (
     manifest_from,
     parse_rule,
 )
-from cranfield.store import Store, documents, events, live_pools, pools, releases
+from cranfield.store import Store, documents, events, history, live_pools, pools, releases
 from cranfield.workflows import collection as collections
 
 with deferred:
@@ -481,6 +481,7 @@ def _freeze(store: Store, qrels: columns.Qrels, name: str, note: str, **story: A
         collection=store.setting("name", ""),
         made=now(),
         made_by=f"cranfield {__version__}",
+        history=history.head(store),
         **story,
     )
     facts = releases.ReleaseFacts(name, qrels.content_hash, len(qrels), manifest.json(), manifest.made)

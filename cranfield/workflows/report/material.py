@@ -16,7 +16,7 @@ from cranfield.evaluate.scores import Scores
 from cranfield.qrels.qrels import Qrels
 from cranfield.qrels.release import NOW, Manifest, Rule
 from cranfield.reuse.collection import CollectionReport
-from cranfield.store import Store, documents, events, pools
+from cranfield.store import Store, documents, events, history, pools
 from cranfield.workflows import qrels as qrels_workflow
 from cranfield.workflows.collection import licence_of
 from cranfield.workflows.evaluate.evaluate import Evaluation, evaluate, letters_of
@@ -85,6 +85,7 @@ class Material:
     def __init__(self, store: Store, request: ReportRequest, progress: Progress = silent) -> None:
         self.request, self.made, self.missing = request, now(), list[str]()
         self.status, self.guidelines, self.licence = collection_status(store), store.guidelines(), licence_of(store)
+        self.history = history.head(store)
         self._read_qrels(store)
         self._score(store, progress)
         self.pool = PoolView(store) if self.status.pools else None

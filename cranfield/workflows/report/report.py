@@ -124,6 +124,7 @@ def collection_card(material: Material) -> dict[str, Any]:
             "card": None if reuse is None else reuse_cards.encoded(reuse, reuse_cards.KEYS),
         },
         "checksums": dict(material.checksums),
+        "history": list(material.history),
     }
 
 

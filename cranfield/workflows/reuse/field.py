@@ -25,7 +25,7 @@ from cranfield.qrels.qrels import Qrels
 from cranfield.reuse import assess, card, intervals, pairs, provenance, tables, verdict
 from cranfield.reuse.intervals import Closure, Intervals
 from cranfield.runs import reading as runs_reading
-from cranfield.store import judging, live_pools, pools
+from cranfield.store import history, judging, live_pools, pools
 from cranfield.store import runs as stored_runs
 from cranfield.store.store import Store
 from cranfield.workflows.inputs import PoolOptions
@@ -57,7 +57,8 @@ class Field:
     `words` are the requested runs as they were named: names, paths, or runs. `prefixes` are the pooled prefixes of
     the contributing runs, None where these are not known; `levels` who alone contributed what, by run, group and
     family. `notes` is what should be known about all this. `settled` are the grades that were given to decide between
-    runs, by topic and document: no sample of the unjudged documents.
+    runs, by topic and document: no sample of the unjudged documents. `history` is where the history of the
+    collection stands.
     """
 
     read: Read
@@ -68,6 +69,7 @@ class Field:
     gains: GradeGains = ()
     notes: tuple[str, ...] = ()
     settled: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    history: tuple[int, str] | None = None
 
     @property
     def asked(self) -> int:
@@ -141,7 +143,10 @@ def field_of(
             f"{counted(len(settled), 'judgment')} made in queues of settle: such judgments favour the runs they were"
             " chosen for, and other runs are at a disadvantage"
         )
-    return Field(read, tuple(request.runs), prefixes, levels, knowledge, scale.own_gains, tuple(notes), settled)
+    anchor = history.head(store) if store is not None else None
+    return Field(
+        read, tuple(request.runs), prefixes, levels, knowledge, scale.own_gains, tuple(notes), settled, anchor
+    )
 
 
 def _read(request: Request, more: Sequence[str], store: Store | None, progress: Progress) -> Read:

@@ -132,6 +132,7 @@ def card_for(trust: fields.Trusted) -> card.Card:
         entries=entries,
         models=models,
         fusion=card.Fusion.of(field.read.aligned, groups),
+        history=field.history,
     )
 
 
