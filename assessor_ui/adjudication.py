@@ -64,7 +64,10 @@ class Adjudication(Reader[Case]):
 
     def leave(self) -> Notice:
         """End the session; there is nothing to give back."""
-        return messages.GOODBYE
+        return self.ended if self.ended.text else messages.GOODBYE
+
+    def _rescue(self) -> str:
+        return self.judging.rescue()
 
     @property
     def status(self) -> tuple[str, tuple[int, int] | None, None]:

@@ -131,6 +131,8 @@ class AssessorApp(App[int]):
                 return await asyncio.get_running_loop().run_in_executor(self._thread, call)
             finally:
                 waiting.stop()
+                if self.session.ended.text:
+                    self.exit(1)
 
     def _say_waiting(self) -> None:
         if isinstance(self.screen, JudgeScreen | Chooser):

@@ -53,6 +53,7 @@ UNDONE = _notice("undone", "undone{answer}: {document} is open again")
 NOT_SAVED = _trouble("NOT saved: {error}")
 SAVED_BUT = _trouble("{before}; but then: {error}")
 TROUBLE = _trouble("{error}")
+GONE = _trouble("{error}; judging has ended: {kept}")
 CHANGED = _trouble("{what} changed; this session still uses the old version: [press q|quit] and start again")
 
 # The way of the documents

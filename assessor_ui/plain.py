@@ -92,10 +92,12 @@ class Lines(Generic[Open]):
                 break
             session.watch.touch()
             self._obey(line.strip())
-            if self._ended:
+            if self._ended or session.ended.text:
                 break
             if (notice := session.tick()) is not None:
                 self._tell(notice)
+            if session.ended.text:
+                break
             if session.reading is not self._shown or session.reading is None:
                 self._show_item()
         self._tell(session.leave())

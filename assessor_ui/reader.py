@@ -12,7 +12,7 @@ from typing import Generic, Literal, TypeVar
 from assessor_ui import messages
 from assessor_ui.messages import Notice
 from assessor_ui.page import WORD, Hit, Page, Span, densest, find, hits_of, index_at, page_of, stemmer, terms_of
-from cranfield.base.errors import CranfieldError
+from cranfield.base.errors import CollectionMoved, CranfieldError
 from cranfield.base.records import Document, GradeScale
 from cranfield.base.text import counted, shortened
 from cranfield.judge.events import Evidence
@@ -206,6 +206,8 @@ class Reader(ABC, Generic[Opened]):
         self.notice = self.last = messages.QUIET
         self.doing: Literal["saving", "opening", "looking"] = "opening"
         self.best_first = self.stuck = self.refused = False
+        self.ended = messages.QUIET
+        """Why judging has ended by itself: the collection is gone. Nothing can be saved from then on."""
         self.keys = GradeKeys(scale)
         self.own_terms: dict[str, tuple[str, ...]] = {}
         self._folding = Folding()
@@ -398,7 +400,17 @@ class Reader(ABC, Generic[Opened]):
         reading = self.reading
         return densest([hit for hit in reading.hits if hit.start >= reading.page.body_start]) if reading else None
 
+    @abstractmethod
+    def _rescue(self) -> str:
+        """Keep the answers of this session, when the collection is gone; say where they are."""
+
     def _say(self, notice: Notice, **fields: object) -> Notice:
+        if isinstance(fields.get("error"), CollectionMoved):
+            self.refused = True
+            if not self.ended.text:
+                kept = self._rescue() or "no answer of this session is missing"
+                self.ended = messages.GONE.filled(error=fields["error"], kept=kept)
+            notice, fields = self.ended, {}
         self.notice = notice.filled(**fields) if fields else notice
         if notice.kind in ("saved", "undone"):
             self.last = self.notice

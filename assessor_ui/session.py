@@ -16,6 +16,7 @@ from assessor_ui import messages
 from assessor_ui.messages import Notice
 from assessor_ui.page import Span
 from assessor_ui.reader import FAILURES, PAUSE, Reader
+from cranfield.base.errors import CollectionMoved
 from cranfield.base.records import Pair
 from cranfield.base.text import counted, shortened
 from cranfield.judge.session import HistoryEntry, Item, JudgingSession, Saved, SearchHit, SessionProgress, TopicState
@@ -78,9 +79,12 @@ class Session(Reader[Item]):
     def tick(self) -> Notice | None:
         """Some seconds have passed: keep the document while it is being read; tell of changes, remind of a break."""
         if self.open is not None and self.watch.idle < PAUSE:
-            # A lost lease harms nothing: the answer is kept as a second opinion.
-            with suppress(*FAILURES):
+            try:
                 self.judging.keep(self.open)
+            except CollectionMoved as error:
+                return self._say(messages.TROUBLE, error=error)
+            except FAILURES:
+                pass  # a lost lease harms nothing: the answer is kept as a second opinion
         if self._told_at is None or self._clock() - self._told_at >= TOLD_AGAIN_AFTER:
             changed = ""
             with suppress(*FAILURES):
@@ -96,6 +100,8 @@ class Session(Reader[Item]):
 
     def leave(self) -> Notice:
         """End the session. A note that belongs to no answer yet is saved on its own."""
+        if self.ended.text:
+            return self.ended
         self.doing = "saving"
         try:
             self._save_note()
@@ -247,6 +253,9 @@ class Session(Reader[Item]):
         return nothing, messages.what_now(nothing, messages.ALL_DONE_MORE, " · ")
 
     # Inner workings
+
+    def _rescue(self) -> str:
+        return self.judging.rescue()
 
     def _take(self, hit: SearchHit, words: str) -> Item:
         if hit.state == "judged":

@@ -130,7 +130,10 @@ def run_interface(
     """Let somebody judge or adjudicate, on the screen or line by line; give the exit status."""
     if plain:
         return plain_interface.run(session, sys.stdin, sys.stdout)
-    return interface.run(session, theme=theme)
+    status = interface.run(session, theme=theme)
+    if session.ended.text:
+        console.say(f"warning: {session.ended.text}")
+    return status
 
 
 def _share(text: str | None) -> float | None:
@@ -286,13 +289,17 @@ def packet(
 
 @app.command()
 def merge(
-    file: Annotated[Path, Argument(help="A judged packet, or a copy of this collection.")],
+    file: Annotated[Path, Argument(help="A judged packet, or with --trust a recovery file or a copy.")],
+    trust: Annotated[
+        bool,
+        Option("--trust", help="Merge the file as it is, also if it was not issued here to its assessor."),
+    ] = False,
     collection: Collection = COLLECTION,
     format: Format = "table",
 ) -> None:
     """Merge the judgments of a packet; merging it twice changes nothing."""
     with opened(collection) as judging:
-        console.show(judging.merge(file), format)
+        console.show(judging.merge(file, trust=trust), format)
 
 
 @app.command("with")

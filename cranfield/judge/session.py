@@ -210,6 +210,9 @@ class JudgingSession(Protocol):
     def leave(self) -> None:
         """Give back all leases: the session is over."""
 
+    def rescue(self) -> str:
+        """Write the answers of this session into a file of its own, when the collection is gone; say where."""
+
 
 # Adjudication: the disagreements of assessors, and a way to decide each.
 
@@ -241,6 +244,9 @@ class Case:
 
 class AdjudicationSession(Protocol):
     """The session of the one who decides. Every method that decides has committed when it returns."""
+
+    def rescue(self) -> str:
+        """Write the decisions of this session into a file of its own, when the collection is gone; say where."""
 
     scale: GradeScale
     guidelines: str

@@ -226,6 +226,25 @@ class PacketFacts:
     up_to_event: int
 
 
+class IssuedPacket(NamedTuple):
+    """A packet that was issued here: to whom, for which layer, with which (topic, document)."""
+
+    assessor: str
+    layer: str
+    pairs: set[Pair]
+
+
+def add_packet(store: Store, session: str, assessor: str, layer: str, pairs: Sequence[Pair], *, now: str) -> None:
+    """Record that a packet was issued, inside `store.write()`."""
+    store.put("packets", [(session, assessor, layer, json.dumps(pairs, ensure_ascii=False), now)])
+
+
+def issued_packet(store: Store, session: str) -> IssuedPacket | None:
+    """The packet that was issued under a session, or None."""
+    row = store.row("SELECT assessor, layer, documents FROM packets WHERE session = ?", session)
+    return IssuedPacket(row[0], row[1], {(topic, name) for topic, name in json.loads(row[2])}) if row else None
+
+
 _PARTS: dict[type, tuple[str, tuple[str, ...]]] = {
     Overlap: ("overlap", ("share", "by", "seed")),
     Probes: ("probes", ("share", "after", "seed")),

@@ -71,6 +71,7 @@ class Store:
         self._has_log = self._watched = False
         self.identity: tuple[int, int] | None = None
         """Device and inode of the file, where writing must find it in its place."""
+        self._log: tuple[int, int] | None = None
         self.kept_as: Path | None = None
         """The copy of the file as it was, where opening it brought it up to date."""
 
@@ -125,18 +126,23 @@ class Store:
                 if self.connection.in_transaction:
                     self.connection.execute("ROLLBACK")
                 raise
+        if self.identity is not None and self._log is None:
+            self._log = identity_of(self._log_path)
         self._refuse_moved()
 
+    @property
+    def _log_path(self) -> Path:
+        return self.path.with_name(self.path.name + "-wal")
+
     def _refuse_moved(self) -> None:
-        """Raise where the path no longer leads to the open file: what is written there is in a file that is gone."""
-        if self.identity is None:
+        """Raise where the path no longer leads to the open file: what is written is then in a file that is gone."""
+        if self.identity is None or (place := identity_of(self.path)) == self.identity:
             return
-        try:
-            place = self.path.stat()
-        except OSError:
-            raise CollectionMoved(f"{self.path} was removed or renamed while it was in use") from None
-        if (place.st_dev, place.st_ino) != self.identity:
-            raise CollectionMoved(f"{self.path} was replaced by another file while it was in use")
+        if self._log is not None and identity_of(self._log_path) == self._log:
+            # SQLite would replay our log onto whatever file lies there now, and damage it.
+            self._log_path.rename(self.path.with_name(f"{self.path.name}.moved-{os.getpid()}-wal"))
+        how = "removed or renamed" if place is None else "replaced by another file"
+        raise CollectionMoved(f"{self.path} was {how} while it was in use")
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -339,13 +345,13 @@ def open_store(path: Path, *, waiting: Waiting | None = None, migrated: bool = T
     if not path.is_file():
         kind = "a folder" if path.is_dir() else "not a file"
         raise CollectionError(f"{path} is {kind}; a collection is one file, usually named collection.db")
+    identity = identity_of(path)
     with path.open("rb") as stream:
         if stream.read(16) != b"SQLite format 3\x00":
             raise CollectionError(f"{path} is not a collection (not an SQLite file)")
-        place = os.fstat(stream.fileno())
     connection, writable = connect_for_use(path)
     store = Store(path, connection, waiting=waiting, writable=writable)
-    store.identity = place.st_dev, place.st_ino
+    store.identity = identity
     try:
         store._refuse_moved()
         if migrated:
@@ -355,6 +361,15 @@ def open_store(path: Path, *, waiting: Waiting | None = None, migrated: bool = T
         connection.close()
         raise
     return store
+
+
+def identity_of(path: Path) -> tuple[int, int] | None:
+    """Device and inode of the file at a path; None where there is none."""
+    try:
+        place = path.stat()
+    except OSError:
+        return None
+    return place.st_dev, place.st_ino
 
 
 def _bring_up_to_date(store: Store) -> None:

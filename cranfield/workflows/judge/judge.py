@@ -164,9 +164,9 @@ class Judge:
         merge = f"merge it with: {self._hint(f'judge merge {output}')}"
         return replace(made, notes=(*made.notes, judge, merge))
 
-    def merge(self, file: Path) -> packets.MergedPacket:
-        """Merge the judgments of a packet."""
-        return packets.merge_packet(self._store, file)
+    def merge(self, file: Path, *, trust: bool = False) -> packets.MergedPacket:
+        """Merge the judgments of a packet; with `trust` also of one that was not issued here, or of a copy."""
+        return packets.merge_packet(self._store, file, trust=trust)
 
     def with_(
         self, command: str, judge: str, *, progress: Progress = silent, **options: Any

@@ -472,6 +472,6 @@ class StoredAdjudication(Judging):
 
     def _append(self, kind: Kind, pair: Pair, **content: Any) -> Event:
         event = self._event(kind, *pair, purpose="overlap", **content)
-        with self._store.write():
+        with self._recording(event):
             events.append_events(self._store, [event], now=now())
         return event

@@ -8,14 +8,14 @@ from pathlib import Path
 from uuid import uuid4
 
 from cranfield._version import __version__
-from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, check_known, quoted
+from cranfield.base.errors import CranfieldError, InputError, Problem, ProblemsFound, UsageError, check_known, quoted
 from cranfield.base.records import Document, Pair, Topic
 from cranfield.base.tables import Changed, Result, Table, table_of
 from cranfield.base.text import counted, moment, now
 from cranfield.judge.events import Event, Kind, faults_of, fold
 from cranfield.store import Store, create_store, documents, events, judging, open_store
 from cranfield.store.events import Found
-from cranfield.store.judging import PACKET, Lease, PacketFacts, Queued
+from cranfield.store.judging import PACKET, IssuedPacket, Lease, PacketFacts, Queued
 from cranfield.workflows.judge.queue import choose_source
 from cranfield.workflows.judge.session import checked_name
 
@@ -61,6 +61,7 @@ def make_packet(
         if not pairs:
             raise InputError(f"no open documents for {quoted(name)}; no packet was written")
         events.add_assessor(store, name, now=now())
+        judging.add_packet(store, session, name, layer, pairs, now=now())
         for topic, document in pairs if days else ():
             until = moment() + days * _SECONDS_A_DAY
             judging.put_lease(store, Lease(layer, topic, document, name, session, until))
@@ -100,6 +101,38 @@ def _furnish(store: Store, packet: Store, facts: PacketFacts, pairs: Sequence[Pa
     judging.add_queue(packet, PACKET, queued, purpose="queue", layer=facts.layer, now=now())
 
 
+def write_recovery(store: Store, answers: Sequence[Event]) -> str:
+    """Write the answers of a session whose collection is gone into a packet; say where, and how they come back.
+
+    The open connection still reads the file that was removed.
+    """
+    facts = PacketFacts(
+        collection=store.setting("name", ""),
+        collection_made=store.setting("made", ""),
+        assessor=answers[0].assessor,
+        layer=answers[0].layer,
+        session=answers[0].session,
+        up_to_event=events.last_event(store)[0],
+    )
+    pairs = list(dict.fromkeys((event.topic, event.document) for event in answers))
+
+    def furnish(packet: Store) -> None:
+        _furnish(store, packet, facts, pairs)
+        found = [find for find in events.finds(store) if find.assessor == facts.assessor and find[:2] in pairs]
+        events.add_found(packet, *found)
+        events.append_events(packet, answers, now=now())
+
+    name = f"{store.path.stem}.recovered-{now().replace(':', '')}.db"
+    for folder in (store.path.parent, Path.cwd(), Path.home()):
+        try:
+            create_store(folder / name, furnish=furnish)
+        except (CranfieldError, OSError):
+            continue
+        kept = f"{counted(len(answers), 'answer')} of this session kept in {folder / name}"
+        return f"{kept}; when the collection is back: cranfield judge merge {folder / name} --trust"
+    return "the answers of this session could not be written to any folder"
+
+
 # What is refused: invalid events, and events that do not belong to the packet.
 
 _IN_A_PACKET: frozenset[Kind] = frozenset({"judged", "undone", "postponed", "cannot-judge", "noted"})
@@ -117,11 +150,11 @@ def refusals(
     fresh: Sequence[Event],
     known: Sequence[Event],
     finds: Sequence[Found],
-    packet: tuple[PacketFacts, Collection[Pair]] | None,
+    packet: PacketFacts | None,
 ) -> Iterator[Problem]:
     """Everything for which a packet is refused; `known` are its events that were merged before.
 
-    `packet` are its facts and its documents; None for a copy of the whole collection.
+    `packet` is what it says of itself; None for a file that is trusted.
     """
     topics = set(documents.topic_ids(store))
     named = {event.topic for event in fresh} | {find.topic for find in finds}
@@ -151,13 +184,22 @@ def refusals(
     if lost:
         yield _several("undoes-nothing", "an undo refers to an unknown event", lost)
     if packet is not None:
-        yield from _not_of_the_packet(fresh, finds, *packet)
+        yield from _not_issued(fresh, finds, packet, judging.issued_packet(store, packet.session))
 
 
-def _not_of_the_packet(
-    fresh: Sequence[Event], finds: Sequence[Found], facts: PacketFacts, pairs: Collection[Pair]
+def _not_issued(
+    fresh: Sequence[Event], finds: Sequence[Found], facts: PacketFacts, issued: IssuedPacket | None
 ) -> Iterator[Problem]:
-    assessor, layer = facts.assessor, facts.layer
+    """What differs from what the assessor was given here."""
+    if issued is None:
+        yield Problem("not-issued", "this collection has no record of issuing the packet; --trust merges it")
+        return
+    assessor, layer = issued.assessor, issued.layer
+    if facts.assessor != assessor:
+        told = f"the packet was issued to {quoted(assessor)}, but comes back from {quoted(facts.assessor)}"
+        yield Problem("other-assessor", told)
+    given = {document for _, document in issued.pairs}
+    pairs = issued.pairs | {(find.topic, find.document) for find in finds if find.document in given}
     places = {
         ("other-assessor", f"the packet is for {quoted(assessor)}, but others judged in it"): [
             quoted(event.assessor) for event in fresh if event.assessor != assessor
@@ -170,7 +212,7 @@ def _not_of_the_packet(
             for event in fresh
             if event.kind not in _IN_A_PACKET or event.source != "person"
         ],
-        ("not-in-the-packet", "a document is neither in the packet nor found by search in it"): [
+        ("not-in-the-packet", "a document that the assessor was not given"): [
             f"{event.topic} {event.document}" for event in fresh if (event.topic, event.document) not in pairs
         ],
         ("other-assessor", f"the packet is for {quoted(assessor)}, but others searched in it"): sorted(
@@ -220,10 +262,11 @@ class MergedPacket(Result):
         return table_of(["conflict", "topic", "document", "what"], rows)
 
 
-def merge_packet(store: Store, path: Path) -> MergedPacket:
-    """Take in the events of a packet, or of a copy of this collection, by their UUIDs; doing it twice is harmless.
+def merge_packet(store: Store, path: Path, *, trust: bool = False) -> MergedPacket:
+    """Take in the events of a packet by their UUIDs; doing it twice is harmless.
 
-    All or nothing: a packet that holds what cannot be, or what is not its own, is refused with all that is wrong.
+    All or nothing: a packet that holds what cannot be, or what its assessor was not given here, is refused with all
+    that is wrong. With `trust` it is taken as it is, also a recovery file and a copy of the whole collection.
     """
     with open_store(path) as packet:
         facts = judging.packet_facts(packet)
@@ -236,12 +279,9 @@ def merge_packet(store: Store, path: Path) -> MergedPacket:
             )
         if path.samefile(store.path):
             raise InputError(f"{path} is this collection itself")
+        if facts is None and not trust:
+            raise InputError(f"{path} is no packet, but a copy of the whole collection; --trust merges it")
         brought, finds = list(events.events(packet)), events.finds(packet)
-        pairs = {(find.topic, find.document) for find in finds}
-        if facts is not None:
-            queue = judging.queue_named(packet, PACKET).number
-            for topic in judging.queue_topics(packet, queue):
-                pairs |= {(topic, document) for document, _ in judging.queue_documents(packet, queue, topic)}
         scale_map, guidelines_map = _version_maps(store, packet, brought, path)
         other_topics = {topic.id: known for topic, known in documents.topics_with_hash(packet)}
     translated = [
@@ -252,8 +292,7 @@ def merge_packet(store: Store, path: Path) -> MergedPacket:
         here = {event.uuid: events.event_with_uuid(store, event.uuid) for event in translated}
         fresh = [event for event in translated if here[event.uuid] is None]
         known = [(event, stored) for event in translated if (stored := here[event.uuid]) is not None]
-        its_own = None if facts is None else (facts, pairs)
-        problems = list(refusals(store, fresh, [event for event, _ in known], finds, its_own))
+        problems = list(refusals(store, fresh, [event for event, _ in known], finds, None if trust else facts))
         if problems:
             raise ProblemsFound(f"{path}: nothing was merged", [problem.at(str(path)) for problem in problems])
         conflicts = tuple(_conflicts(store, fresh, known, other_topics))

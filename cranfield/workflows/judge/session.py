@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from math import isfinite
 from statistics import median
 from typing import Any
 from uuid import uuid4
 
-from cranfield.base.errors import InputError, UnknownName, UsageError, check_known, quoted
+from cranfield.base.errors import CollectionMoved, InputError, UnknownName, UsageError, check_known, quoted
 from cranfield.base.records import Document, GradeScale, Pair, Topic
+from cranfield.base.registry import deferred
 from cranfield.base.text import moment, now, start_of_today
 from cranfield.judge import queue as rules
 from cranfield.judge.events import WITH_GRADE, Event, Evidence, Kind
@@ -30,6 +32,9 @@ from cranfield.judge.session import (
 from cranfield.store import Store, documents, events, judging
 from cranfield.store.events import Found
 from cranfield.workflows.judge.queue import LeasedEntry, Queue, Source, choose_source
+
+with deferred:
+    from cranfield.workflows.judge import packets
 
 LEASE_SECONDS = 600.0
 """How long a document is an assessor's before others may have it, unless the lease is renewed."""
@@ -123,6 +128,22 @@ class Judging:
         self._scale_version, self._guidelines_version = store.versions()
         self.scale, self.guidelines, self._other_scales = store.scale(), store.guidelines(), store.other_scales()
         self._topics = {topic.id: topic for topic in documents.topics(store)}
+        self._recorded: list[Event] = []
+
+    def rescue(self) -> str:
+        """Write the answers of this session into a packet of its own, when the collection is gone; say where."""
+        return packets.write_recovery(self._store, self._recorded) if self._recorded else ""
+
+    @contextmanager
+    def _recording(self, event: Event) -> Iterator[None]:
+        """The transaction in which the caller appends an event. What a file that is gone has got is not lost."""
+        try:
+            with self._store.write():
+                yield
+        except CollectionMoved:
+            self._recorded.append(event)
+            raise
+        self._recorded.append(event)
 
     def _topic(self, name: str) -> Topic:
         return self._topics.get(name) or Topic(name, "")
@@ -243,7 +264,7 @@ class StoredSession(Judging):
     def note(self, item: Item, text: str) -> None:
         """Record a remark without judging."""
         event = self._about(item, "noted", note=text)
-        with self._store.write():
+        with self._recording(event):
             events.append_events(self._store, [event], now=now())
 
     def undo(self) -> Item | None:
@@ -257,7 +278,7 @@ class StoredSession(Judging):
         (undone, answered), queue = self._answered[-1], self._queue
         item = self._item(answered, before=answer_of(undone, self._other_scales))
         event = replace(self._about(item, "undone", undoes=undone.uuid), purpose=answered.entry.purpose)
-        with self._store.write():
+        with self._recording(event):
             events.append_events(self._store, [event], now=now())
             known = queue.answers(*answered.pair)
             given_up = undone.grade is None and known.own in ("", "postponed")
@@ -304,7 +325,7 @@ class StoredSession(Judging):
             # Postponed again, or the last one of its topic: it waits until nothing else is left.
             if leased.known.own or current is None or not current.has_work({*deferred, pair}):
                 deferred = deferred | {pair}
-        with self._store.write():
+        with self._recording(event):
             before = queue.answers(*pair)
             late = self._is_late(leased, before)
             events.append_events(self._store, [event], now=now())

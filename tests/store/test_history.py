@@ -1,0 +1,207 @@
+"""`check` notices whatever is changed in the file by hand; with an anchor, also where the chain was recomputed."""
+
+import gzip
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from command import call
+
+from cranfield.store import history
+from cranfield.store.store import open_store
+
+ARTEFACTS = Path(__file__).parent.parent / "fixtures" / "artefacts"
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A collection with something of everything, and a card of it."""
+    folder = tmp_path_factory.mktemp("sound")
+    file = folder / "collection.db"
+    file.write_bytes(gzip.decompress((ARTEFACTS / "live.db.gz").read_bytes()))
+    with open_store(file) as store:
+        topic, document = store.row("SELECT topic, document FROM judgments WHERE grade IS NOT NULL LIMIT 1")
+        with store.write():
+            store.put("found_documents", [(topic, document, "ann", "words", "2026-01-01T00:00:00.000Z")])
+            store.put("queues", [(1, "again", "queue", "main", "2026-01-01T00:00:00.000Z", "[]")])
+            store.put("queue_entries", [(1, topic, document, 1, "to be sure")])
+    call("judge", "assign", "ann", "bob", "-C", file)
+    call("judge", "packet", "ann", "-o", folder / "packet.db", "-C", file)
+    call("corpus", "duplicates", "-C", file)
+    call("qrels", "rule", "adjudicated,latest", "-C", file)
+    call("qrels", "release", "first", "--bundle", folder / "bundle", "-C", file)
+    call("check", "-C", file)
+    return file
+
+
+CHANGES = {
+    "a grade, together with its judgment": (
+        "UPDATE judgment_events SET grade = 1 - min(grade, 1) WHERE sequence = (SELECT max(event) FROM judgments)",
+        "UPDATE judgments SET grade = 1 - min(grade, 1) WHERE event = (SELECT max(event) FROM judgments)",
+    ),
+    "an event removed, together with its judgment": (
+        "DELETE FROM judgments WHERE event = (SELECT max(sequence) FROM judgment_events)",
+        "DELETE FROM judgment_events WHERE sequence = (SELECT max(sequence) FROM judgment_events)",
+    ),
+    "all events removed": ("DELETE FROM judgments", "DELETE FROM judgment_events"),
+    "an event inserted": (
+        """INSERT INTO judgment_events SELECT (SELECT max(sequence) + 1 FROM judgment_events), 'forged', 'noted',
+           layer, topic, document, assessor, NULL, '', '', 'forged', evidence, purpose, source, source_name, seconds,
+           confidence, scale, guidelines, document_hash, shown_order, position, session, happened, recorded
+           FROM judgment_events LIMIT 1""",
+    ),
+    "a note": ("UPDATE judgment_events SET note = 'forged' WHERE sequence = 1",),
+    "a reason": ("UPDATE judgment_events SET reason = 'forged' WHERE sequence = 2",),
+    "evidence": ("UPDATE judgment_events SET evidence = '[[0, 1, \"x\"]]' WHERE sequence = 2",),
+    "the time of a judgment": (
+        "UPDATE judgment_events SET happened = '2020-01-01T00:00:00.000Z' WHERE sequence = 3",
+    ),
+    "the time of recording": ("UPDATE judgment_events SET recorded = '2020-01-01T00:00:00.000Z' WHERE sequence = 3",),
+    "the seconds of a judgment": ("UPDATE judgment_events SET seconds = 60 WHERE sequence = 1",),
+    "who judged": (
+        "INSERT OR IGNORE INTO assessors VALUES ('eve', 'person', '2020-01-01T00:00:00.000Z')",
+        "UPDATE judgments SET assessor = 'eve'",
+        "UPDATE judgment_events SET assessor = 'eve'",
+    ),
+    "a setting": ("UPDATE settings SET value = '\"other\"' WHERE name = 'name'",),
+    "a setting removed": ("DELETE FROM settings WHERE name = 'merge_rule'",),
+    "the merge rule": ("UPDATE settings SET value = '[\"highest\"]' WHERE name = 'merge_rule'",),
+    "the threshold of relevance": ("UPDATE scales SET relevant_from = relevant_from + 1",),
+    "a label": ("UPDATE grades SET label = 'forged' WHERE grade = 1",),
+    "a gain": ("UPDATE grades SET gain = gain + 1 WHERE grade = 1",),
+    "a scale that never was": (
+        "INSERT INTO scales SELECT version + 1, relevant_from, created FROM scales",
+        "INSERT INTO grades SELECT scale + 1, grade, label, gain, description FROM grades",
+    ),
+    "guidelines that never were": ("INSERT INTO guidelines VALUES (9, 'x', '', '2020-01-01T00:00:00.000Z')",),
+    "a document, with its hash": ("UPDATE documents SET content_hash = '0' WHERE number = 1",),
+    "a topic, with its hash": ("UPDATE topics SET content_hash = '0' WHERE number = 1",),
+    "the file that documents came from": ("UPDATE sources SET sha256 = '0' WHERE number = 1",),
+    "two runs swapped": (
+        "CREATE TEMP TABLE names AS SELECT number, name FROM runs WHERE number IN (1, 2)",
+        "UPDATE runs SET name = name || '-' WHERE number IN (1, 2)",
+        "UPDATE runs SET name = (SELECT name FROM names WHERE number = 3 - runs.number) WHERE number IN (1, 2)",
+    ),
+    "the group of a run": ("UPDATE runs SET group_name = 'forged' WHERE number = 1",),
+    "a run withdrawn": ("UPDATE runs SET withdrawn = '2020-01-01', withdrawn_because = 'x' WHERE number = 1",),
+    "a warning of intake": ("INSERT INTO run_warnings VALUES (1, 'x', 'y', 1, '[]', '')",),
+    "the plan of a pool": ("UPDATE pools SET plan = 'depth 1'", "UPDATE pool_versions SET plan_in_full = 'depth 1'"),
+    "the runs of a pool": ("UPDATE pool_runs SET priority = 7",),
+    "a choice of a live pool": ("UPDATE pool_choices SET reason = 'forged' WHERE number = 1",),
+    "the end of a topic": ("INSERT OR REPLACE INTO pool_ends VALUES (1, 'x', 'forged', 1, 1, 1, '2020-01-01')",),
+    "an assignment": ("UPDATE assignments SET assessor = 'eve' WHERE assessor = 'ann'",),
+    "a packet that was not issued": ("INSERT INTO packets VALUES ('x', 'eve', 'main', '[]', '2020-01-01')",),
+    "a queue": ("UPDATE queue_entries SET why = 'forged'",),
+    "a find": ("UPDATE found_documents SET assessor = 'eve'",),
+    "a release removed": ("DELETE FROM release_rows", "DELETE FROM releases"),
+    "a release, with its hash": (
+        "UPDATE release_rows SET grade = 1 - min(grade, 1)",
+        "UPDATE releases SET content_hash = '0'",
+    ),
+    "an entry of the history": ("UPDATE history SET recorded = '2020-01-01T00:00:00.000Z' WHERE number = 2",),
+    "an entry of the history removed": ("DELETE FROM history WHERE number = 3",),
+    "the last entry of the history removed": (
+        "DELETE FROM history WHERE number = (SELECT max(number) FROM history)",
+    ),
+}
+
+
+def tamper(file: Path, *statements: str, redo: Callable[[sqlite3.Connection], None] | None = None) -> None:
+    """Change the file as an intruder does who takes the triggers away and puts them back."""
+    with closing(sqlite3.connect(file)) as connection, connection:
+        triggers = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        for name, _ in triggers:
+            connection.execute(f"DROP TRIGGER {name}")
+        before = connection.total_changes
+        for statement in statements:
+            connection.execute(statement)
+        assert connection.total_changes > before or statements == (), "the change changes nothing"
+        if redo is not None:
+            redo(connection)
+        for _, sql in triggers:
+            connection.execute(sql)
+
+
+def recompute(connection: sqlite3.Connection) -> None:
+    """Make every entry of the history say what the file says now."""
+    entries = connection.execute(
+        "SELECT number, subject, first, last, recorded FROM history ORDER BY number"
+    ).fetchall()
+    latest = {subject: number for number, subject, *_ in entries}
+    before = b""
+    for place, (number, subject, first, last, recorded) in enumerate(entries, start=1):
+        (digest,) = connection.execute("SELECT digest FROM history WHERE number = ?", [number]).fetchone()
+        if first is not None and latest[subject] == number:
+            (last,) = connection.execute(f"SELECT max(rowid) FROM {subject}").fetchone()
+        rows = [row for row in history._rows(connection, subject) if first is None or first <= row[0] <= (last or 0)]
+        if first is not None or latest[subject] == number:
+            digest = history.digest_of(rows)
+        before = history._chained(before, place, subject, first, last, digest, recorded)
+        values = place, last, digest, before, number
+        connection.execute("UPDATE history SET number = ?, last = ?, digest = ?, hash = ? WHERE number = ?", values)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_by_hand_is_noticed(change: str, sound: Path, tmp_path: Path):
+    file = tmp_path / "collection.db"
+    shutil.copy(sound, file)
+    tamper(file, *CHANGES[change])
+    found = json.loads(call("check", "-C", file, "--format", "json", status=1).out)
+    assert any(row["what"] == "history" and row["result"] == "WRONG" for row in found)
+
+
+@pytest.mark.parametrize("anchor", ["card.json", "reuse-card.json", "backup.db"])
+def test_a_sound_file_stands_against_what_it_gave_away(anchor: str, sound: Path, tmp_path: Path):
+    carrier = sound.parent / "bundle" / anchor
+    if anchor == "backup.db":
+        carrier = tmp_path / anchor
+        call("backup", carrier, "-C", sound)
+    elif not carrier.exists():
+        pytest.skip("this collection has no reuse card")
+    call("check", "--against", carrier, "-C", sound)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_with_the_chain_recomputed_it_is_noticed_against_a_backup(change: str, sound: Path, tmp_path: Path):
+    file, backup = tmp_path / "collection.db", tmp_path / "backup.db"
+    shutil.copy(sound, file)
+    call("backup", backup, "-C", file)
+    tamper(file, *CHANGES[change], redo=recompute)
+    said = call("check", "--against", backup, "-C", file, status=1).err
+    assert "of the history is another one now" in said or "entries were removed" in said
+
+
+def test_a_file_without_an_anchor_is_refused_as_one(sound: Path, tmp_path: Path):
+    other = tmp_path / "other.json"
+    other.write_text("{}")
+    assert "carries the history" in call("check", "--against", other, "-C", sound, status=1).err
+
+
+def test_the_history_goes_on_after_any_command(sound: Path, tmp_path: Path):
+    file = tmp_path / "collection.db"
+    shutil.copy(sound, file)
+    with open_store(file) as store:
+        before = history.head(store)
+    call("qrels", "licence", "CC-BY-4.0", "-C", file)
+    with open_store(file) as store:
+        assert history.head(store).entries == before.entries + 1
+        assert history.anchor_faults(store, before) == []
+        assert list(history.faults(store)) == []
+
+
+def test_a_flipped_bit_of_a_ranking_is_noticed_when_it_is_read(sound: Path, tmp_path: Path):
+    with closing(sqlite3.connect(sound)) as connection:
+        name, block = connection.execute("SELECT name, ranking FROM runs WHERE number = 1").fetchone()
+    for place in range(0, len(block), max(len(block) // 20, 1)):
+        file = tmp_path / f"{place}.db"
+        shutil.copy(sound, file)
+        harmed = bytearray(block)
+        harmed[place] ^= 4
+        with closing(sqlite3.connect(file)) as connection, connection:
+            connection.execute("DROP TRIGGER runs_update")
+            connection.execute("UPDATE runs SET ranking = ? WHERE number = 1", [bytes(harmed)])
+        assert "checksum" in call("evaluate", name, "--no-verdict", "-C", file, status=1).err
