@@ -100,7 +100,8 @@ class Lines(Generic[Open]):
                 break
             if session.reading is not self._shown or session.reading is None:
                 self._show_item()
-        self._tell(session.leave())
+        if not session.ended.text:
+            self._tell(session.leave())
         return 1 if self._failed or session.refused else 0
 
     def _obey(self, line: str) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from cranfield.store import open_store
 store = open_store(Path(sys.argv[2]))
 connection = store.connection
+connection.execute("PRAGMA trusted_schema = ON")  # as a write does
 connection.execute("BEGIN IMMEDIATE")
 connection.execute("INSERT INTO sources VALUES (1, 'documents', 'x', 'x', 'x', 0, 'x')")
 with open(sys.argv[1], encoding="utf-8") as stream:

@@ -61,8 +61,6 @@ def add(store: Store, records: Sequence[Document | Topic], *, source: int, updat
         for one in records
     ]
     insert = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks(columns)})"
-    # SQLite calls a trigger that writes to FTS5 unsafe; ours were compared with what we make at opening.
-    connection.execute("PRAGMA trusted_schema = ON")
     connection.execute("SAVEPOINT batch")
     try:
         connection.executemany(insert, rows)

@@ -118,6 +118,8 @@ class Store:
                     self.waiting(waited)
         with translated(self.path):
             try:
+                # To SQLite a trigger that writes to FTS5 is unsafe; ours were seen to be ours when the file was opened.
+                self.connection.execute("PRAGMA trusted_schema = ON")
                 yield self.connection
                 history.record(self.connection, watched=self._watched)
                 # A failed COMMIT (disk full) leaves the transaction open: the next writer would inherit it.
@@ -126,6 +128,8 @@ class Store:
                 if self.connection.in_transaction:
                     self.connection.execute("ROLLBACK")
                 raise
+            finally:
+                self.connection.execute("PRAGMA trusted_schema = OFF")
         if self.identity is not None and self._log is None:
             self._log = identity_of(self._log_path)
         self._refuse_moved()
@@ -356,7 +360,6 @@ def open_store(path: Path, *, waiting: Waiting | None = None, migrated: bool = T
         store._refuse_moved()
         if migrated:
             _bring_up_to_date(store)
-            refuse_foreign(store)
     except BaseException:
         connection.close()
         raise
@@ -383,6 +386,7 @@ def _bring_up_to_date(store: Store) -> None:
             f"{store.path} was written by a newer Cranfield (it has the migration {unknown[-1]!r}, which this"
             " version does not know): upgrade with pip install --upgrade cranfield"
         )
+    refuse_foreign(store)
     if set(applied) == set(known):
         return
     if not store.writable:

@@ -163,6 +163,60 @@ def test_a_backup_is_put_back_only_if_it_is_sound_and_nobody_has_the_file_open(
         assert check(store).wrong == []
 
 
+def remove(file: Path, other: Path) -> None:
+    file.unlink()
+
+
+def rename(file: Path, other: Path) -> None:
+    file.rename(file.with_name("elsewhere.db"))
+
+
+def replace_by_another(file: Path, other: Path) -> None:
+    shutil.copy(other, file.with_name("synced.db"))
+    file.with_name("synced.db").replace(file)
+
+
+@pytest.mark.parametrize("harm", [remove, rename, replace_by_another])
+@pytest.mark.parametrize("before", [0, 1, 4] if not SOAK else range(40))
+def test_nothing_is_called_saved_once_the_file_is_gone(harm: object, before: int, pooled: Path, tmp_path: Path):
+    file, backup = tmp_path / "collection.db", tmp_path / "backup.db"
+    shutil.copy(pooled, file)
+    call("backup", backup, "-C", file)
+    sitting = subprocess.Popen(
+        cranfield("judge", "-C", file, "-a", "ann", "--plain"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert sitting.stdin is not None
+    assert sitting.stdout is not None
+    shown = ""
+    while "for help" not in shown or shown.count("saved:") < before:
+        if shown.count("\n") and "for help" in shown and shown.count("typed") == 0:
+            sitting.stdin.write("1\n" * before)
+            sitting.stdin.flush()
+            shown += "typed"
+        shown += sitting.stdout.read(1)
+    harm(file, backup)  # type: ignore[operator]
+    rest, _ = sitting.communicate("1\n1\n", timeout=60)
+    assert "saved:" not in rest.replace("NOT saved:", "")
+    assert "judging has ended" in rest
+    assert sitting.returncode == 1
+    (recovered,) = tmp_path.glob("collection.recovered-*.db")
+    assert recovered.name in rest
+    if harm is not replace_by_another:
+        call("restore", backup, "-C", file)
+    call("check", "-C", file)
+    call("judge", "merge", recovered, "-C", file, status=1)
+    call("judge", "merge", recovered, "--trust", "-C", file)
+    call("check", "-C", file)
+    # The one that was typed after it was taken, unless the loss was noticed while its document was opened.
+    (kept,) = re.findall(r"(\d+) answers? of this session kept", rest)
+    assert int(kept) in (before, before + 1)
+    with open_store(file) as store:
+        assert len(in_file(store)) == int(kept)
+
+
 def test_dated_backups_keep_the_latest(pooled: Path, tmp_path: Path):
     (tmp_path / "collection-notes.db").write_text("not a backup")
     for _ in range(3):

@@ -163,13 +163,17 @@ def test_a_file_of_another_collection_is_refused(
         merge_packet(judging, judging.path)
 
 
-def test_a_copy_of_the_collection_that_was_judged_apart_is_merged_too(judging: Store, tmp_path: Path):
+def test_a_copy_of_the_collection_that_was_judged_apart_is_merged_if_it_is_trusted(
+    judging: Store, tmp_path: Path, kept: Kept
+):
     back_up(judging, tmp_path / "copy.db")
     with open_store(tmp_path / "copy.db") as copy:
         desk = open_session(copy, assessor="eve", topics=["t3"])
         desk.judge(desk.next_item(), 3, seconds=1.0)
         desk.leave()
-    assert merge_packet(judging, tmp_path / "copy.db").new == 1
+    with kept.raises(InputError):
+        merge_packet(judging, tmp_path / "copy.db")
+    assert merge_packet(judging, tmp_path / "copy.db", trust=True).new == 1
 
 
 def test_a_packet_of_an_unknown_topic_or_for_a_name_that_is_none_is_refused(
@@ -239,6 +243,28 @@ def test_what_cannot_be_and_what_is_not_the_packets_own_is_refused(
     assert [problem.code for problem in told.value.problems] == [code]
     kept(told.value.problems[0].message)
     assert (list(events(judging)), len(live_leases(judging, "main", moment=0))) == ([], 3)
+
+
+def test_a_packet_that_comes_back_under_another_name_or_was_never_issued_is_refused(
+    judging: Store, tmp_path: Path, kept: Kept
+):
+    path = packet_for(judging, tmp_path, topics=("t3",))
+    judge_all(path, 2)
+    with sqlite3.connect(path) as plain:
+        plain.execute("DROP TRIGGER judgment_events_update")
+        plain.execute("INSERT INTO assessors VALUES ('bob', 'person', '')")
+        plain.execute("UPDATE judgment_events SET assessor = 'bob'")
+        plain.execute("""UPDATE settings SET value = replace(value, '"eve"', '"bob"') WHERE name = 'packet'""")
+    plain.close()
+    with kept.raises(ProblemsFound):
+        merge_packet(judging, path)
+    with sqlite3.connect(path) as plain:
+        plain.execute('UPDATE settings SET value = replace(value, \'"session": "\', \'"session": "x\')')
+    plain.close()
+    with kept.raises(ProblemsFound):
+        merge_packet(judging, path)
+    assert list(events(judging)) == []
+    assert merge_packet(judging, path, trust=True).assessors == ("bob",)
 
 
 def test_everything_wrong_with_a_packet_is_told_at_once(judging: Store, tmp_path: Path):

@@ -34,7 +34,7 @@ def test_a_sound_file_has_nothing_wrong(with_run: Store):
     assert wrong(with_run) == []
     assert [finding.what for finding in check(with_run).findings] == [
         "file", "tables", "foreign keys", "search index", "settings", "documents", "topics", "runs", "pools",
-        "judgments", "releases",
+        "judgments", "history", "releases",
     ]  # fmt: skip
 
 
@@ -62,7 +62,7 @@ UNGUARDED = [
         ("UPDATE runs SET rows = 7", "run 'a' has 2 topics and 3 rows, unlike its record"),
         ("UPDATE runs SET ranking = x'00'", "the ranking of run 'a' cannot be read"),
         ("UPDATE runs SET withdrawn = 'x', ranking = x'00'", "the ranking of run 'a' cannot be read"),
-        ("UPDATE id_pages SET ids = x'00' WHERE kind = 'document'", "page of ids is damaged"),
+        ("UPDATE id_pages SET ids = x'00' WHERE kind = 'document'", "id table is damaged"),
         ("DELETE FROM id_pages WHERE kind = 'document'", "the ranking of run 'a' cannot be read"),
         ("UPDATE id_pages SET first_code = 7 WHERE kind = 'topic'", "the topic ids have a gap before code 7"),
         ("UPDATE documents SET source = 99", "refers to a row of sources that is not there"),

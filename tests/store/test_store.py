@@ -11,7 +11,9 @@ from kept import Kept
 
 from cranfield.base.errors import CollectionBusy, CollectionError
 from cranfield.cli import console
+from cranfield.store import migrations
 from cranfield.store import store as engine
+from cranfield.store.schema import applied_migrations
 from cranfield.store.store import Store, back_up, create_store, open_store
 from cranfield.workflows.check import check
 from cranfield.workflows.collection import init_collection
@@ -85,11 +87,11 @@ def test_an_older_file_is_backed_up_and_brought_up_to_date(
     later = tmp_path / "later"
     later.mkdir()
     (later / "m9998_more.py").write_text("def up(database):\n    database.execute('CREATE TABLE more (a TEXT)')\n")
-    monkeypatch.setattr(engine.migrations, "__path__", [*engine.migrations.__path__, str(later)])
+    monkeypatch.setattr(migrations, "__path__", [*migrations.__path__, str(later)])
     with open_store(store.path) as updated:
         assert updated.rows("SELECT * FROM more") == []
         assert updated.setting("name") == "old"
-        assert engine.applied_migrations(updated)[-1] == "m9998_more"
+        assert applied_migrations(updated)[-1] == "m9998_more"
     backup = store.path.with_name("collection.db.before-m9998_more")
     monkeypatch.undo()
     with open_store(backup) as before:
@@ -105,7 +107,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(
     (later / "m9997_bad.py").write_text(
         "def up(database):\n    database.execute('CREATE TABLE more (a TEXT)')\n    database.execute('nonsense')\n"
     )
-    monkeypatch.setattr(engine.migrations, "__path__", [*engine.migrations.__path__, str(later)])
+    monkeypatch.setattr(migrations, "__path__", [*migrations.__path__, str(later)])
     with kept.raises(CollectionError):
         open_store(store.path)
     monkeypatch.undo()
@@ -275,7 +277,7 @@ def test_an_older_file_that_can_only_be_read_is_answered_with_what_to_do(
     later = tmp_path / "later"
     later.mkdir()
     (later / "m9998_more.py").write_text("def up(database):\n    pass\n")
-    monkeypatch.setattr(engine.migrations, "__path__", [*engine.migrations.__path__, str(later)])
+    monkeypatch.setattr(migrations, "__path__", [*migrations.__path__, str(later)])
     with kept.raises(CollectionError):
         open_store(store.path)
     assert not list(tmp_path.glob("*.before-*"))
@@ -288,7 +290,7 @@ def test_the_user_is_told_that_a_file_was_brought_up_to_date_and_where_the_copy_
     later = tmp_path / "later"
     later.mkdir()
     (later / "m9998_more.py").write_text("def up(database):\n    pass\n")
-    monkeypatch.setattr(engine.migrations, "__path__", [*engine.migrations.__path__, str(later)])
+    monkeypatch.setattr(migrations, "__path__", [*migrations.__path__, str(later)])
     for told in (True, False):
         with console.collection(store.path):
             assert ("collection.db.before-m9998_more" in capsys.readouterr().err) is told
