@@ -169,6 +169,9 @@ def assign(
     ] = None,
     probe_after: Annotated[int, Option(min=1, help="Documents between a judgment and its probe, at least.")] = 10,
     seed: Annotated[int, Option(min=0, help="Seed of overlap and probes.")] = 0,
+    adjudicator: Annotated[
+        list[str] | None, Option("--adjudicator", help="Who may adjudicate; repeatable. [default: everybody]")
+    ] = None,
     format: Format = "table",
 ) -> None:
     """Assign topics to assessors in equal shares; plan overlap and consistency probes."""
@@ -185,6 +188,7 @@ def assign(
             probes=shares[1],
             probe_after=probe_after,
             seed=seed,
+            adjudicators=adjudicator or (),
         )
     console.show(result, format if result.made else "table")
 

@@ -85,12 +85,15 @@ def release(
     bundle: Annotated[
         Path | None, Option(help="Also write a folder to publish: topics, qrels, pool, runs, cards, checksums.")
     ] = None,
+    sign: Annotated[Path | None, Option(help="Sign the checksums of the bundle with this SSH key.")] = None,
     format: Format = "table",
 ) -> None:
     """Release the current qrels under a name, with a hash and a manifest; a release never changes."""
     selection = _selection(layer, rule, as_of, up_to_event, unjudged)
     with console.collection(collection) as store, console.progress() as progress:
-        made = qrels.Qrels(store).release(name, note=note, bundle=bundle, selection=selection, progress=progress)
+        made = qrels.Qrels(store).release(
+            name, note=note, bundle=bundle, sign=sign, selection=selection, progress=progress
+        )
     console.show(made, format, whole=True)
 
 

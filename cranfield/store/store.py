@@ -118,7 +118,7 @@ class Store:
                     self.waiting(waited)
         with translated(self.path):
             try:
-                # To SQLite a trigger that writes to FTS5 is unsafe; ours were seen to be ours when the file was opened.
+                # SQLite calls triggers that write to FTS5 unsafe; opening has shown that these are ours.
                 self.connection.execute("PRAGMA trusted_schema = ON")
                 yield self.connection
                 history.record(self.connection, watched=self._watched)

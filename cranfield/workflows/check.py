@@ -9,14 +9,13 @@ from functools import partial
 from pathlib import Path
 
 from cranfield.base.errors import RESTORE, CranfieldError, InputError, Problem, ProblemsFound
-from cranfield.base.files import Progress, silent
+from cranfield.base.files import Progress, Source, silent
 from cranfield.base.tables import Result, Table, object_in, table_of
 from cranfield.base.text import counted, moment, now
 from cranfield.judge import queue as rules
 from cranfield.store import Store, documents, events, history, judging, pools, releases, runs, schema
 from cranfield.store import store as files
 from cranfield.workflows import qrels as qrels_workflow
-from cranfield.workflows.collection import read_text
 from cranfield.workflows.pool import verify
 
 Checked = tuple[str, list[str]]
@@ -95,7 +94,10 @@ def check(store: Store, *, against: Path | None = None, progress: Progress = sil
         except Exception as error:  # noqa: BLE001
             checked, wrong = "", [f"{what}: invalid data ({type(error).__name__}: {error})"]
         findings.append(Finding(what, checked, tuple(wrong)))
-    return Soundness(str(store.path), tuple(findings), tuple(files.known_troubles(store.path)))
+    troubles = files.known_troubles(store.path)
+    if others := schema.foreign_tables(store):
+        troubles.append(f"tables and views that are not Cranfield's, and not checked: {', '.join(others)}")
+    return Soundness(str(store.path), tuple(findings), tuple(troubles))
 
 
 def restore(backup: Path, path: Path, *, progress: Progress = silent) -> Path | None:
@@ -204,7 +206,7 @@ def _anchor_of(file: Path) -> history.Anchor:
     if is_collection:
         with files.open_store(file, migrated=False) as copy:
             return history.head(copy)
-    content = object_in(read_text(file)) or {}
+    content = object_in(Source(file).text()) or {}
     match content.get("history"):
         case [int() as entries, str() as head]:
             return history.Anchor(entries, head)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
+import shutil
+import subprocess
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -297,12 +300,23 @@ class Qrels:
         *,
         note: str = "",
         bundle: Path | None = None,
+        sign: Path | None = None,
         selection: Selection = ALL,
         progress: Progress = silent,
     ) -> Release:
-        """Freeze what is judged under a name, with how it came about; `bundle` is a folder to publish."""
+        """Freeze what is judged under a name, with how it came about; `bundle` is a folder to publish.
+
+        `sign` is the SSH key with which the checksums of the bundle are signed.
+        """
         if bundle is not None:
             reports.refuse_full(bundle)
+        if sign is not None:
+            if bundle is None:
+                raise UsageError("--sign signs the files of a bundle: name its folder with --bundle")
+            if not sign.is_file():
+                raise InputError(f"no such key: {sign}")
+            if shutil.which("ssh-keygen") is None:
+                raise InputError("--sign needs ssh-keygen, which is part of OpenSSH")
         check_name(name)
         store = self.store
         with store.write():
@@ -329,6 +343,8 @@ class Qrels:
         if bundle is not None:
             files = counted(len(reports.write_bundle(store, name, bundle, progress=progress)), "file")
             notes.append(f"wrote {files} to {bundle}; check them with sha256sum -c SHA256SUMS")
+            if sign is not None:
+                notes.append(f"signed as {_signed(bundle / 'SHA256SUMS', sign)}; {VERIFY}")
         older = older_grades(store, name)
         remarks = [f"warning: {older}; each is released as it was assigned"] if older else []
         return Release(manifest, notes, [*remarks, f"released {name}: {_sizes(manifest)}"])
@@ -487,6 +503,19 @@ def _freeze(store: Store, qrels: columns.Qrels, name: str, note: str, **story: A
     facts = releases.ReleaseFacts(name, qrels.content_hash, len(qrels), manifest.json(), manifest.made)
     releases.add(store, facts, qrels)
     return manifest
+
+
+VERIFY = "verify with: ssh-keygen -Y verify -f ALLOWED_SIGNERS -I WHO -n cranfield -s SHA256SUMS.sig < SHA256SUMS"
+
+
+def _signed(file: Path, key: Path) -> Path:
+    """Sign a file with an SSH key; ssh-keygen asks for the passphrase, or the agent has it."""
+    command = ["ssh-keygen", "-Y", "sign", "-f", str(key), "-n", "cranfield", str(file.absolute())]
+    ended = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)  # noqa: S603
+    if ended.returncode:
+        said = ended.stderr.strip().splitlines()[-1:] or ["no reason given"]
+        raise InputError(f"released, but {file} was not signed: {said[0]}; sign it with: {shlex.join(command)}")
+    return file.with_name(f"{file.name}.sig")
 
 
 def _sizes(manifest: Manifest) -> str:

@@ -4,6 +4,7 @@ import gzip
 import json
 import shutil
 import sqlite3
+import subprocess
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -205,3 +206,63 @@ def test_a_flipped_bit_of_a_ranking_is_noticed_when_it_is_read(sound: Path, tmp_
             connection.execute("DROP TRIGGER runs_update")
             connection.execute("UPDATE runs SET ranking = ? WHERE number = 1", [bytes(harmed)])
         assert "checksum" in call("evaluate", name, "--no-verdict", "-C", file, status=1).err
+
+
+def test_a_bundle_is_signed_with_an_ssh_key_and_the_signature_is_verified(sound: Path, tmp_path: Path):
+    if shutil.which("ssh-keygen") is None:
+        pytest.skip("no ssh-keygen here")
+    key, bundle, signers = tmp_path / "key", tmp_path / "bundle", tmp_path / "signers"
+    make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)]
+    subprocess.run(make, check=True)
+    shutil.copy(sound, file := tmp_path / "collection.db")
+    assert "--bundle" in call("qrels", "release", "a", "--sign", key, "-C", file, status=2).err
+    assert "no such key" in call("qrels", "release", "a", "--bundle", bundle, "--sign", "x", "-C", file, status=1).err
+    call("qrels", "release", "signed", "--bundle", bundle, "--sign", key, "-C", file)
+    signers.write_text(f"me@example.org {key.with_suffix('.pub').read_text()}")
+    verify = ["ssh-keygen", "-Y", "verify", "-f", str(signers), "-I", "me@example.org", "-n", "cranfield"]
+    verify += ["-s", str(bundle / "SHA256SUMS.sig")]
+    sums = (bundle / "SHA256SUMS").read_bytes()
+    assert subprocess.run(verify, input=sums, capture_output=True).returncode == 0
+    assert subprocess.run(verify, input=sums + b"x", capture_output=True).returncode != 0
+    call("check", "--against", bundle / "card.json", "-C", file)
+
+
+FOREIGN = {
+    "a trigger": "CREATE TRIGGER mine AFTER INSERT ON judgments BEGIN DELETE FROM topics; END",
+    "a trigger under the name of ours": (
+        "DROP TRIGGER documents_ai; CREATE TRIGGER documents_ai AFTER INSERT ON documents BEGIN DELETE FROM runs; END"
+    ),
+    "a view in the place of a table": (
+        "DROP TABLE run_warnings; CREATE VIEW run_warnings AS WITH RECURSIVE endless(a) AS"
+        " (SELECT 1 UNION ALL SELECT a + 1 FROM endless) SELECT a AS run, a AS code FROM endless"
+    ),
+    "a view in the place of a view": "DROP VIEW qrels; CREATE VIEW qrels AS SELECT 1 AS topic",
+    "a table in the place of a view": "DROP VIEW progress; CREATE TABLE progress (a)",
+    "another virtual table": "DROP TABLE tried_hits; CREATE VIRTUAL TABLE tried_hits USING fts5(topic)",
+}
+
+
+@pytest.mark.parametrize("foreign", FOREIGN)
+def test_a_file_that_would_run_what_a_stranger_wrote_is_not_opened(foreign: str, sound: Path, tmp_path: Path):
+    file = tmp_path / "collection.db"
+    shutil.copy(sound, file)
+    with closing(sqlite3.connect(file)) as connection:
+        connection.executescript(FOREIGN[foreign])
+    for command in (["status"], ["evaluate"], ["check"], ["runs", "list"]):
+        assert "was not opened" in call(*command, "-C", file, status=1).err
+
+
+def test_tables_and_views_that_people_add_are_named_and_left_alone(sound: Path, tmp_path: Path):
+    file = tmp_path / "collection.db"
+    shutil.copy(sound, file)
+    with closing(sqlite3.connect(file)) as connection:
+        connection.executescript("CREATE TABLE my_notes (a); CREATE VIEW my_view AS SELECT * FROM runs")
+    assert "not checked: my_notes, my_view" in call("check", "-C", file).err
+
+
+def test_only_who_is_entitled_adjudicates(sound: Path, tmp_path: Path):
+    file = tmp_path / "collection.db"
+    shutil.copy(sound, file)
+    assert "nobody else may adjudicate" in call("judge", "assign", "--adjudicator", "ann", "-C", file).err
+    assert "ann" in call("judge", "adjudicate", "-a", "eve", "--plain", "-C", file, status=2, answers="").err
+    call("judge", "adjudicate", "-a", "ann", "--plain", "-C", file, answers="")

@@ -146,6 +146,7 @@ class Assignments(Result):
     made: tuple[Assigned, ...]
     overlap: Overlap
     probes: Probes
+    adjudicators: tuple[str, ...] = ()
     only_rows = True
 
     def table(self) -> Table:
@@ -164,6 +165,8 @@ class Assignments(Result):
                 f"probes: after {probes.share:.3g} of the answers, an earlier document is shown again"
                 f" at least {probes.after} documents later; seed {probes.seed}"
             )
+        if self.adjudicators:
+            told.append(f"adjudicators: {', '.join(self.adjudicators)}; nobody else may adjudicate")
         return told if self.made else [*told, "no topics assigned: everybody may judge everything"]
 
 
@@ -180,11 +183,12 @@ def assign(
     probes: float | None = None,
     probe_after: int = 10,
     seed: int = 0,
+    adjudicators: Sequence[str] = (),
 ) -> Assignments:
     """Give topics to assessors in equal shares, or all to all of them (`together`); then what is assigned.
 
     Without `topics`, those that nobody has yet, or `again` all. A topic's earlier assignment is replaced; judgments
-    stay. What is planned for overlap and probes stays as it was where nothing else is said.
+    stay. What is planned for overlap and probes, and who may adjudicate, stays as it was where nothing else is said.
     """
     plan = None if overlap is None else Overlap(overlap, by, seed)
     probing = None if probes is None else Probes(probes, probe_after, seed)
@@ -217,15 +221,20 @@ def assign(
                 names,
                 seconds=seconds if plan is not None else min(seconds, len(names) - 1),
             )
-    if names or plan is not None or probing is not None:
+    if names or plan is not None or probing is not None or adjudicators:
         with store.write():
+            if adjudicators:
+                store.set(ADJUDICATORS, [checked_name(store, name) for name in adjudicators])
             for name in names:
                 events.add_assessor(store, name, now=now())
             if chosen:
                 judging.put_assignments(store, made, topics=chosen, now=now())
             judging.put_setting(store, plan, probing)
     return Assignments(
-        tuple(judging.assigned(store)), judging.planned(store, rules.Overlap), judging.planned(store, rules.Probes)
+        tuple(judging.assigned(store)),
+        judging.planned(store, rules.Overlap),
+        judging.planned(store, rules.Probes),
+        tuple(store.setting(ADJUDICATORS, ())),
     )
 
 
@@ -395,6 +404,9 @@ def judging_progress(
 
 # Adjudication: deciding between assessors.
 
+ADJUDICATORS = "adjudicators"
+"""The setting with the names of those who may adjudicate; without it everybody may."""
+
 
 def open_cases(
     store: Store, *, layer: str = MAIN, across: bool = False, only: Sequence[str] = ()
@@ -417,6 +429,7 @@ class StoredAdjudication(Judging):
     ) -> None:
         if not adjudicator.strip():
             raise InputError("an adjudicator needs a name")
+        check_known("adjudicator", [adjudicator.strip()], store.setting(ADJUDICATORS, ()) or [adjudicator.strip()])
         super().__init__(store, adjudicator.strip(), layer, str(uuid4()))
         self._relevant_from, self._across = live_pools.thresholds(store), across
         cases = open_cases(store, layer=layer, across=across, only=only)

@@ -16,6 +16,7 @@ from cranfield.judge.events import Event, Kind, faults_of, fold
 from cranfield.store import Store, create_store, documents, events, judging, open_store
 from cranfield.store.events import Found
 from cranfield.store.judging import PACKET, IssuedPacket, Lease, PacketFacts, Queued
+from cranfield.workflows.judge.organise import ADJUDICATORS
 from cranfield.workflows.judge.queue import choose_source
 from cranfield.workflows.judge.session import checked_name
 
@@ -183,6 +184,10 @@ def refusals(
             lost.append(f"{event.undoes}, topic {event.topic}, document {event.document}")
     if lost:
         yield _several("undoes-nothing", "an undo refers to an unknown event", lost)
+    entitled = set(store.setting(ADJUDICATORS, ()))
+    decided = {event.assessor for event in fresh if event.kind == "adjudicated"}
+    for one in sorted(decided - entitled) if entitled else ():
+        yield Problem("not-entitled", f"{quoted(one)} may not adjudicate in this collection")
     if packet is not None:
         yield from _not_issued(fresh, finds, packet, judging.issued_packet(store, packet.session))
 
