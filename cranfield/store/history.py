@@ -13,6 +13,8 @@ from hashlib import sha256
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from cranfield.base.text import now
+
 if TYPE_CHECKING:
     import sqlite3
 
@@ -43,9 +45,9 @@ WHOLE = {
     "duplicate_scans": "number, threshold, shingle, permutations, seed, documents, made",
     "duplicates": "scan, document, cluster, kind, similarity, representative",
     "runs": """number, name, tag, group_name, family, role, priority, description, ordered_by, topics, rows,
-               content_hash, file_name, file_sha256, submitted, withdrawn, withdrawn_because, encoding, checksum""",
+               content_hash, file_name, file_sha256, submitted, withdrawn, withdrawn_because""",
     "run_warnings": "run, code, message, count, lines, topic",
-    "id_pages": "kind, first_code, count, checksum",
+    "id_pages": "kind, first_code, count",
     "pools": """number, name, plan, plan_in_full, grammar, seed, judging_order, one_per_cluster, content_hash, made,
                 made_by""",
     "pool_versions": "pool, version, plan_in_full, seed, content_hash, made, made_by, inputs_hash",
@@ -91,8 +93,8 @@ def anchor_faults(store: Store, anchor: Anchor) -> list[str]:
     """What is wrong if the history, when it had as many entries as the anchor says, did not end as it says."""
     entry = store.value("SELECT hex(hash) FROM history WHERE number = ?", anchor.entries)
     if entry is None:
-        now = head(store).entries
-        return [f"the history has {now:,} entries; it had {anchor.entries:,} then: entries were removed"]
+        entries = head(store).entries
+        return [f"the history has {entries:,} entries; it had {anchor.entries:,} then: entries were removed"]
     return [] if entry.lower() == anchor.head else [f"entry {anchor.entries:,} of the history is another one now"]
 
 
@@ -124,7 +126,7 @@ def record(connection: sqlite3.Connection, *, watched: bool) -> None:
         return
     before = connection.execute("SELECT number, hash FROM history ORDER BY number DESC LIMIT 1").fetchone()
     number, chained = before or (0, b"")
-    (recorded,) = connection.execute("SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')").fetchone()
+    recorded = now()
     for subject in (name for name in (*APPENDED, *WHOLE) if name in touched):
         query = "SELECT last, digest FROM history WHERE subject = ? ORDER BY number DESC LIMIT 1"
         last, digest = connection.execute(query, [subject]).fetchone() or (0, b"")
