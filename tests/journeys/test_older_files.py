@@ -66,6 +66,10 @@ def settings(path: Path) -> dict:
 def test_what_is_asked_of_older_files_is_answered_as_it_was(kept: Path, reading: str):
     expected = (FIXTURES / "expected" / reading).read_bytes().decode("utf-8")
     got = artefacts.typed(artefacts.READINGS[reading])
+    # The history begins when an older file is opened.
+    got = "".join(
+        line for line in got.splitlines(keepends=True) if not line.lstrip().startswith(("history,", '"history":'))
+    )
     assert NUMBER.sub("#", got) == NUMBER.sub("#", expected)
     numbers = [[float(number) for number in NUMBER.findall(text)] for text in (got, expected)]
     assert numbers[0] == pytest.approx(numbers[1], rel=1e-9, abs=1e-12)
@@ -177,7 +181,7 @@ def test_the_code_of_today_writes_the_same_names(made: Path):
 
 LATER = ("finished_pool", "finished_topic", "caution_drift")
 LATER += ("to_rank", "complete", "complete_low", "complete_high", "complete_to", "contests")
-LATER += ("m0006_live_queues", "fusion")
+LATER += ("m0006_live_queues", "fusion", "m0007_history", "history", "packets", "checksum")
 """Thresholds and columns that came after the kept files."""
 
 

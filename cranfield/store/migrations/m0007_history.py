@@ -42,6 +42,13 @@ def up(database: Database) -> None:
     """Make the tables, and give each block its CRC-32."""
     for statement in STATEMENTS:
         database.execute(statement)
+    # Packets that are out: their leases have a UUID with hyphens for a session, those of judging sessions one without.
+    database.execute(
+        """INSERT INTO packets
+           SELECT session, assessor, layer, json_group_array(json_array(topic, document)),
+                  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+           FROM leases WHERE session LIKE '%-%' GROUP BY session"""
+    )
     database.conn.create_function("crc32", 1, zlib.crc32, deterministic=True)
     for table, block in CHECKED.items():
         database.execute(f"ALTER TABLE {table} ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0")

@@ -197,7 +197,8 @@ def _not_issued(
 ) -> Iterator[Problem]:
     """What differs from what the assessor was given here."""
     if issued is None:
-        yield Problem("not-issued", "this collection has no record of issuing the packet; --trust merges it")
+        if fresh:
+            yield Problem("not-issued", "this collection has no record of issuing the packet; --trust merges it")
         return
     assessor, layer = issued.assessor, issued.layer
     if facts.assessor != assessor:
