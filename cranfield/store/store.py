@@ -142,8 +142,11 @@ class Store:
         """Raise where the path no longer leads to the open file: what is written is then in a file that is gone."""
         if self.identity is None or (place := identity_of(self.path)) == self.identity:
             return
-        if self._log is not None and identity_of(self._log_path) == self._log:
-            # SQLite would replay our log onto whatever file lies there now, and damage it.
+        # The log goes into the file it belongs to, wherever that is: SQLite would replay it onto the file that lies
+        # here now, and damage it. While others read, it is at least taken out of the way.
+        with translated(self.path):
+            (busy, *_) = self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if busy and place is not None and self._log is not None and identity_of(self._log_path) == self._log:
             self._log_path.rename(self.path.with_name(f"{self.path.name}.moved-{os.getpid()}-wal"))
         how = "removed or renamed" if place is None else "replaced by another file"
         raise CollectionMoved(f"{self.path} was {how} while it was in use")

@@ -202,6 +202,10 @@ def test_nothing_is_called_saved_once_the_file_is_gone(harm: object, before: int
     assert "saved:" not in rest.replace("NOT saved:", "")
     assert "judging has ended" in rest
     assert sitting.returncode == 1
+    if harm is rename:
+        # All that was saved is in the file, though it is elsewhere: its log was left behind.
+        with closing(sqlite3.connect(tmp_path / "elsewhere.db")) as moved:
+            assert moved.execute("SELECT count(*) FROM judgments").fetchone()[0] >= before
     (recovered,) = tmp_path.glob("collection.recovered-*.db")
     assert recovered.name in rest
     if harm is not replace_by_another:

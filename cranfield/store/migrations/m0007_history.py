@@ -42,7 +42,7 @@ def up(database: Database) -> None:
     """Make the tables, and give each block its CRC-32."""
     for statement in STATEMENTS:
         database.execute(statement)
-    # Packets that are out: their leases have a UUID with hyphens for a session, those of judging sessions one without.
+    # Packets that are out: the sessions of their leases are UUIDs with hyphens, those of people are without.
     database.execute(
         """INSERT INTO packets
            SELECT session, assessor, layer, json_group_array(json_array(topic, document)),
