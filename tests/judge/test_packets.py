@@ -1,6 +1,7 @@
 """A packet is a small collection for one assessor; what he does in it comes back once, with its conflicts."""
 
 import sqlite3
+import time
 from collections.abc import Callable
 from pathlib import Path
 
