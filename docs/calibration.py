@@ -533,7 +533,8 @@ def completeness(completed: Sequence[tuple[Collection, Completeness]]) -> str:
     heads = ["measure", "collection", "pool depth", "true drift", "expected drift", "absolute error", 'of "no drift"']
     outcome = (
         f"The first holds in {held[0]} of {len(rows)} cells, the second in {held[1]}. Where a collection is so\n"
-        "small that relevant documents run out within rank 100, as in med (1,033 documents), drifts are too large."
+        "small that relevant documents run out within rank 100, as in med (1,033 documents), drifts are too large:\n"
+        "a pool of depth 10 does not show it yet, as from half of it to the whole no fewer are found than expected."
     )
     return COMPLETE.format(outcome=outcome) + renderers.get("markdown")(
         table_of([*heads, "in the 80% interval", "its width"], rows)
