@@ -7,7 +7,8 @@
     │   ├── SourceError           a file cannot be opened, decompressed or decoded
     │   └── ProblemsFound         a list of problems, each with its place
     ├── CollectionError           the collection file: absent, foreign, newer, damaged
-    │   └── CollectionBusy        another process has been writing for too long
+    │   ├── CollectionBusy        another process has been writing for too long
+    │   └── CollectionMoved       it was removed, renamed or replaced while it was open
     └── MissingExtra              an optional library is not installed
 
 A message says where (file, line), what was seen, what was expected, and what to do. It starts with a small

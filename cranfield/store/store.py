@@ -105,6 +105,9 @@ class Store:
                     if not self._has_log:
                         # A file that was a backup goes back into WAL: else who reads long keeps writers out.
                         self.connection.execute("PRAGMA journal_mode = WAL")
+                        # SQLite calls triggers that write to FTS5 unsafe; opening has shown that these are ours. Once,
+                        # since a change of it makes SQLite prepare all statements anew.
+                        self.connection.execute("PRAGMA trusted_schema = ON")
                         self._has_log = True
                     if not self._watched:
                         self._watched = history.watch(self.connection)
@@ -118,8 +121,6 @@ class Store:
                     self.waiting(waited)
         with translated(self.path):
             try:
-                # SQLite calls triggers that write to FTS5 unsafe; opening has shown that these are ours.
-                self.connection.execute("PRAGMA trusted_schema = ON")
                 yield self.connection
                 history.record(self.connection, watched=self._watched)
                 # A failed COMMIT (disk full) leaves the transaction open: the next writer would inherit it.
@@ -128,8 +129,6 @@ class Store:
                 if self.connection.in_transaction:
                     self.connection.execute("ROLLBACK")
                 raise
-            finally:
-                self.connection.execute("PRAGMA trusted_schema = OFF")
         if self.identity is not None and self._log is None:
             self._log = identity_of(self._log_path)
         self._refuse_moved()

@@ -8,7 +8,7 @@ import pytest
 from command import call
 from kept import Kept
 
-from cranfield.base.errors import UsageError
+from cranfield.base.errors import CranfieldError, UsageError
 from cranfield.runs.reading import run_formats
 from cranfield.workflows.runs.submit import CheckedRun, Request, check_runs
 
@@ -104,7 +104,7 @@ def test_a_copy_is_complete_or_not_there(tmp_path, monkeypatch, kept: Kept):
 
     (tmp_path / "x.run").write_text(MENDABLE)
     monkeypatch.setattr(run_formats.get("trec"), "write", staticmethod(broken))
-    with kept.raises(UsageError):
+    with kept.raises(CranfieldError):
         repaired(tmp_path, "x.run")
     assert copies(tmp_path) == {}
 
