@@ -31,38 +31,42 @@ APPENDED = {
     "judgment_events": f"sequence, {', '.join(EVENT_COLUMNS)}",
     "pool_choices": """rowid, pool, number, topic, document, step, reason, version, known, elsewhere, chosen,
                        hash""",
+    "scales": "version, relevant_from, created",
+    "grades": "rowid, scale, grade, label, gain, description",
+    "guidelines": "version, text, sha256, created",
+    "runs": """number, name, tag, group_name, family, role, priority, description, ordered_by, topics, rows,
+               content_hash, file_name, file_sha256, submitted""",
+    "run_warnings": "rowid, run, code, message, count, lines, topic",
+    "id_pages": "rowid, kind, first_code, count",
+    "assessors": "rowid, name, kind, added",
+    "packets": "rowid, session, assessor, layer, documents, made",
+    "releases": "rowid, name, content_hash, rows, manifest, made",
 }
-"""Tables to which rows are only appended, by their number: an entry is of the rows that came with one change."""
+"""Tables to which rows are only appended, by their number: an entry is of the rows that came with one change.
+
+So nobody can hide a change of what was there by appending an entry.
+"""
 
 WHOLE = {
     "settings": "name, value",
-    "scales": "version, relevant_from, created",
-    "grades": "scale, grade, label, gain, description",
-    "guidelines": "version, text, sha256, created",
     "sources": "number, kind, name, format, sha256, records, added",
     "documents": "number, id, content_hash, source",
     "topics": "number, id, content_hash, source",
     "duplicate_scans": "number, threshold, shingle, permutations, seed, documents, made",
     "duplicates": "scan, document, cluster, kind, similarity, representative",
-    "runs": """number, name, tag, group_name, family, role, priority, description, ordered_by, topics, rows,
-               content_hash, file_name, file_sha256, submitted, withdrawn, withdrawn_because""",
-    "run_warnings": "run, code, message, count, lines, topic",
-    "id_pages": "kind, first_code, count",
+    "withdrawals": "number, withdrawn, withdrawn_because",
     "pools": """number, name, plan, plan_in_full, grammar, seed, judging_order, one_per_cluster, content_hash, made,
                 made_by""",
     "pool_versions": "pool, version, plan_in_full, seed, content_hash, made, made_by, inputs_hash",
     "pool_runs": "pool, run, group_name, priority, content_hash, version",
     "pool_topics": "pool, topic, version",
     "pool_ends": "pool, topic, rule, version, known, final, ended",
-    "assessors": "name, kind, added",
     "assignments": "topic, assessor, role, made",
-    "packets": "session, assessor, layer, documents, made",
     "queues": "number, name, purpose, layer, made, contests",
     "queue_entries": "queue, topic, document, position, why",
     "found_documents": "topic, document, assessor, words, found",
     "topic_drafts": "topic, author, state, reason, expected, changed",
     "tried_hits": "topic, document, rank, stratum, population",
-    "releases": "name, content_hash, rows, manifest, made",
 }
 """Tables of which an entry is the whole content, and the columns that count, the key first.
 
@@ -70,7 +74,12 @@ The texts of documents, rankings, entries of pools and rows of releases are not 
 content hashes that are.
 """
 
+_TABLES = {"withdrawals": "runs"}
+"""The tables of subjects that are not called like their table."""
+
+_BY_HAND = " by hand"
 _AT_ONCE = 1_000
+_LOWEST = -(2**63)
 
 
 class Anchor(NamedTuple):
@@ -98,26 +107,41 @@ def anchor_faults(store: Store, anchor: Anchor) -> list[str]:
     return [] if entry.lower() == anchor.head else [f"entry {anchor.entries:,} of the history is another one now"]
 
 
-def watch(connection: sqlite3.Connection) -> bool:
-    """Note, from now on, which guarded tables this connection changes; false for a file without a history yet.
+Found = dict[str, bytes]
+"""The whole tables that were found changed by hand when they were next written to: the SHA-256 of what was found."""
 
-    The triggers are this connection's own: nothing of them is in the file.
+
+def watch(connection: sqlite3.Connection) -> Found | None:
+    """Note, from now on, which guarded tables this connection changes; None for a file without a history yet.
+
+    Before a whole table is changed, it is compared with its last entry: an honest change must not cover up what
+    somebody did by hand. The triggers are this connection's own: nothing of them is in the file.
     """
     if not _exists(connection):
-        return False
+        return None
+    found: Found = {}
+
+    def compare(subject: str) -> None:
+        content = digest_of(_rows(connection, subject))
+        if content != _last_entry(connection, subject)[1]:
+            found[subject] = content
+
+    connection.create_function("compare_with_history", 1, compare)
     connection.execute("CREATE TEMP TABLE touched (subject TEXT PRIMARY KEY) WITHOUT ROWID")
     for subject in (*APPENDED, *WHOLE):
+        comparing = "" if subject in APPENDED else f"SELECT compare_with_history('{subject}');"
         for verb in ("INSERT", "UPDATE", "DELETE"):
             connection.execute(
-                f"CREATE TEMP TRIGGER touched_{subject}_{verb} AFTER {verb} ON main.{subject}"
-                f" BEGIN INSERT OR IGNORE INTO touched VALUES ('{subject}'); END"
+                f"CREATE TEMP TRIGGER touched_{subject}_{verb} BEFORE {verb} ON main.{_TABLES.get(subject, subject)}"
+                f" WHEN NOT EXISTS (SELECT 1 FROM touched WHERE subject = '{subject}') BEGIN"
+                f" {comparing} INSERT OR IGNORE INTO touched VALUES ('{subject}'); END"
             )
-    return True
+    return found
 
 
-def record(connection: sqlite3.Connection, *, watched: bool) -> None:
+def record(connection: sqlite3.Connection, found: Found | None) -> None:
     """Append what the open transaction has changed; all there is, where the history begins with it."""
-    if watched:
+    if found is not None:
         touched = {row[0] for row in connection.execute("SELECT subject FROM touched")}
         connection.execute("DELETE FROM touched")
     else:
@@ -127,22 +151,26 @@ def record(connection: sqlite3.Connection, *, watched: bool) -> None:
     before = connection.execute("SELECT number, hash FROM history ORDER BY number DESC LIMIT 1").fetchone()
     number, chained = before or (0, b"")
     recorded = now()
+    entries: list[tuple[str, int | None, int | None, bytes]] = [
+        (subject + _BY_HAND, None, None, content) for subject, content in (found or {}).items()
+    ]
     for subject in (name for name in (*APPENDED, *WHOLE) if name in touched):
-        query = "SELECT last, digest FROM history WHERE subject = ? ORDER BY number DESC LIMIT 1"
-        last, digest = connection.execute(query, [subject]).fetchone() or (0, b"")
+        last, digest = _last_entry(connection, subject)
         first = final = None
         if subject in APPENDED:
             first = last + 1
             (final,) = connection.execute(f"SELECT coalesce(max(rowid), 0) FROM {subject}").fetchone()
             if final < first:
                 continue
-        content = digest_of(_rows(connection, subject, first or 0))
-        if content == digest:
-            continue
+        content = digest_of(_rows(connection, subject, _LOWEST if first is None else first))
+        if content != digest:
+            entries.append((subject, first, final, content))
+    for entry in entries:
         number += 1
-        chained = _chained(chained, number, subject, first, final, content, recorded)
-        entry = number, subject, first, final, content, recorded, chained
-        connection.execute("INSERT INTO history VALUES (?, ?, ?, ?, ?, ?, ?)", entry)
+        chained = _chained(chained, number, *entry, recorded)
+        connection.execute("INSERT INTO history VALUES (?, ?, ?, ?, ?, ?, ?)", (number, *entry, recorded, chained))
+    if found:
+        found.clear()
 
 
 def faults(store: Store) -> Iterator[str]:
@@ -156,7 +184,10 @@ def faults(store: Store) -> Iterator[str]:
         if _chained(chained, number, subject, first, last, digest, recorded) != stored:
             yield f"entry {number:,} of the history ({subject}) was changed"
         chained, expected = stored, number + 1
-        if subject not in appended:
+        if subject.endswith(_BY_HAND):
+            table = subject.removesuffix(_BY_HAND)
+            yield f"{table}: rows were changed, removed or inserted by hand before {recorded}"
+        elif subject not in appended:
             latest[subject] = digest
         elif digest_of(appended[subject].up_to(last)) != digest:
             rows = f"row {first:,}" if first == last else f"rows {first:,} to {last:,}"
@@ -191,6 +222,12 @@ class _Appended:
             yield row
 
 
+def _last_entry(connection: sqlite3.Connection, subject: str) -> tuple[int, bytes]:
+    """How far the rows of a table are in the history, and the digest of its last entry."""
+    query = "SELECT last, digest FROM history WHERE subject = ? ORDER BY number DESC LIMIT 1"
+    return connection.execute(query, [subject]).fetchone() or (0, b"")
+
+
 def _exists(connection: sqlite3.Connection) -> bool:
     return bool(connection.execute("SELECT 1 FROM main.sqlite_master WHERE name = 'history'").fetchone())
 
@@ -203,12 +240,12 @@ def digest_of(rows: Iterable[Any]) -> bytes:
     return digest.digest()
 
 
-def _rows(connection: sqlite3.Connection, subject: str, first: int = 0) -> Iterator[Any]:
+def _rows(connection: sqlite3.Connection, subject: str, first: int = _LOWEST) -> Iterator[Any]:
     if subject in APPENDED:
         query = f"SELECT {APPENDED[subject]} FROM {subject} WHERE rowid >= ? ORDER BY rowid"
         return connection.execute(query, [first])
     order = ", ".join(map(str, range(1, WHOLE[subject].count(",") + 2)))
-    return connection.execute(f"SELECT {WHOLE[subject]} FROM {subject} ORDER BY {order}")
+    return connection.execute(f"SELECT {WHOLE[subject]} FROM {_TABLES.get(subject, subject)} ORDER BY {order}")
 
 
 def _chained(

@@ -22,8 +22,14 @@ MIGRATION_SET = "cranfield"
 
 _CREATES = re.compile(r"CREATE (TABLE|VIEW|TRIGGER) (\w+)")
 _QUOTES_AND_BLANKS = re.compile(r"""[\s"\[\]]""")
-_INDEXING = ("documents_ai", "documents_ad", "documents_au")
-"""The triggers that sqlite-utils makes to keep the search index up to date."""
+_INSERTED = "INSERTINTOdocuments_fts(rowid,title,text)VALUES(new.rowid,new.title,new.text);"
+_DELETED = "INSERTINTOdocuments_fts(documents_fts,rowid,title,text)VALUES('delete',old.rowid,old.title,old.text);"
+_BY_LIBRARY = {
+    "documents_ai": f"CREATETRIGGERdocuments_aiAFTERINSERTONdocumentsBEGIN{_INSERTED}END",
+    "documents_ad": f"CREATETRIGGERdocuments_adAFTERDELETEONdocumentsBEGIN{_DELETED}END",
+    "documents_au": f"CREATETRIGGERdocuments_auAFTERUPDATEONdocumentsBEGIN{_DELETED}{_INSERTED}END",
+}
+"""The triggers that sqlite-utils makes for the search index, without quotes and blanks, which differ."""
 
 # How a file gets its tables: numbered migrations, recorded in the file, each applied once.
 
@@ -33,7 +39,7 @@ def known_migrations() -> list[str]:
 
 
 def applied_migrations(store: Store) -> list[str]:
-    if not store.row("SELECT 1 FROM sqlite_master WHERE name = '_sqlite_migrations'"):
+    if not store.row("SELECT 1 FROM sqlite_master WHERE name = '_sqlite_migrations' AND type = 'table'"):
         return []
     query = "SELECT name FROM _sqlite_migrations WHERE migration_set = ? ORDER BY id"
     return store.column(query, MIGRATION_SET)
@@ -69,24 +75,21 @@ def _declared() -> dict[str, tuple[str, str]]:
 def refuse_foreign(store: Store) -> None:
     """Refuse a file that would run what a stranger wrote: triggers, and tables or views in the place of ours."""
     declared, foreign = _declared(), []
-    for kind, name, sql in store.rows("SELECT type, name, sql FROM sqlite_master WHERE type <> 'index'"):
-        if name in _INDEXING:
-            # It may do nothing but write to the index. sqlite-utils has quoted names in two ways.
-            body = _QUOTES_AND_BLANKS.sub("", sql).partition("BEGIN")[2]
-            is_ours = kind == "trigger" and all(
-                one.startswith("INSERTINTOdocuments_fts(") and "SELECT" not in one.upper()
-                for one in body.removesuffix("END").split(";")
-                if one
-            )
+    declared["_sqlite_migrations"] = "table", "CREATE TABLE"
+    # SQLite takes names, and the kinds in its own table, in any case.
+    query = "SELECT lower(type), lower(name), name, coalesce(sql, '') FROM sqlite_master WHERE lower(type) <> 'index'"
+    for kind, name, written, sql in store.rows(query):
+        if name in _BY_LIBRARY:
+            is_ours = _QUOTES_AND_BLANKS.sub("", sql) == _BY_LIBRARY[name]
         elif name == "documents_fts":
             is_ours = _QUOTES_AND_BLANKS.sub("", sql).startswith("CREATEVIRTUALTABLEdocuments_ftsUSINGFTS5(")
         elif name in declared:
             own_kind, text = declared[name]
             is_ours = kind == own_kind and (sql.startswith(text) if kind == "table" else sql == text)
         else:
-            is_ours = kind != "trigger"
+            is_ours = kind in ("table", "view")
         if not is_ours:
-            foreign.append(f"the {kind} {name!r}")
+            foreign.append(f"the {kind} {written!r}")
     if foreign:
         raise CollectionError(
             f"{store.path} was not opened: it has {', '.join(sorted(foreign))}, which no version of Cranfield makes"

@@ -68,7 +68,8 @@ class Store:
         self, path: Path, connection: sqlite3.Connection, *, waiting: Waiting | None = None, writable: bool = True
     ) -> None:
         self.path, self.connection, self.waiting, self.writable = path, connection, waiting, writable
-        self._has_log = self._watched = False
+        self._has_log = False
+        self._found: history.Found | None = None
         self.identity: tuple[int, int] | None = None
         """Device and inode of the file, where writing must find it in its place."""
         self._log: tuple[int, int] | None = None
@@ -105,12 +106,12 @@ class Store:
                     if not self._has_log:
                         # A file that was a backup goes back into WAL: else who reads long keeps writers out.
                         self.connection.execute("PRAGMA journal_mode = WAL")
-                        # SQLite calls triggers that write to FTS5 unsafe; opening has shown that these are ours. Once,
-                        # since a change of it makes SQLite prepare all statements anew.
+                        # SQLite calls triggers that write to FTS5 unsafe; opening has shown that these are ours.
+                        # Once: a change of it makes SQLite prepare all statements anew.
                         self.connection.execute("PRAGMA trusted_schema = ON")
                         self._has_log = True
-                    if not self._watched:
-                        self._watched = history.watch(self.connection)
+                    if self._found is None:
+                        self._found = history.watch(self.connection)
                     self.connection.execute("BEGIN IMMEDIATE")
                 break
             except CollectionBusy:
@@ -122,7 +123,7 @@ class Store:
         with translated(self.path):
             try:
                 yield self.connection
-                history.record(self.connection, watched=self._watched)
+                history.record(self.connection, self._found)
                 # A failed COMMIT (disk full) leaves the transaction open: the next writer would inherit it.
                 self.connection.execute("COMMIT")
             except BaseException:
@@ -139,13 +140,19 @@ class Store:
 
     def _refuse_moved(self) -> None:
         """Raise where the path no longer leads to the open file: what is written is then in a file that is gone."""
-        if self.identity is None or (place := identity_of(self.path)) == self.identity:
+        if self.identity is None:
             return
-        # The log goes into the file it belongs to, wherever that is: SQLite would replay it onto the file that lies
-        # here now, and damage it. While others read, it is at least taken out of the way.
-        with translated(self.path):
-            (busy, *_) = self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        if busy and place is not None and self._log is not None and identity_of(self._log_path) == self._log:
+        place, has_log = identity_of(self.path), self._log is None or identity_of(self._log_path) == self._log
+        if place == self.identity:
+            if not has_log:
+                raise CollectionMoved(f"the log of {self.path} was taken away while it was in use")
+            return
+        if place is None:
+            # The log goes into the file it belongs to, wherever that is now.
+            with translated(self.path):
+                self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        elif self._log is not None and has_log:
+            # SQLite would replay it onto the file that lies here now. Who has opened that one already is told above.
             self._log_path.rename(self.path.with_name(f"{self.path.name}.moved-{os.getpid()}-wal"))
         how = "removed or renamed" if place is None else "replaced by another file"
         raise CollectionMoved(f"{self.path} was {how} while it was in use")
@@ -332,6 +339,7 @@ def create_store(path: Path, *, furnish: Callable[[Store], None]) -> None:
         raise CollectionError(f"{path} already exists; choose another name, or continue with it (cranfield status)")
     if not path.parent.is_dir():
         raise CollectionError(f"cannot create {path.name}: no such folder: {path.parent}")
+    _refuse_stale_log(path)
     with whole_file(path) as unfinished, Store(path, connect(unfinished, mode="rwc", called=path)) as store:
         store.row("PRAGMA journal_mode = WAL")
         with store.write() as connection:
@@ -366,6 +374,13 @@ def open_store(path: Path, *, waiting: Waiting | None = None, migrated: bool = T
         connection.close()
         raise
     return store
+
+
+def _refuse_stale_log(path: Path) -> None:
+    """Refuse a new file beside the log of one that is gone: SQLite would replay that log onto it."""
+    log = path.with_name(path.name + "-wal")
+    if log.exists() and log.stat().st_size:
+        raise CollectionError(f"{log} is the log of a collection that is gone: move it away, or choose another name")
 
 
 def identity_of(path: Path) -> tuple[int, int] | None:
@@ -410,6 +425,7 @@ def back_up(store: Store, target: Path) -> None:
         raise CollectionError(f"{target} already exists; a backup never overwrites a file")
     if not target.parent.is_dir():
         raise CollectionError(f"cannot write the copy: no such folder: {target.parent}")
+    _refuse_stale_log(target)
     with (
         whole_file(target) as unfinished,
         translated(target),

@@ -65,6 +65,8 @@ def check(store: Store, *, against: Path | None = None, progress: Progress = sil
     The history must also have passed the place that the file `against` carries: a card, or a backup.
     """
 
+    anchor = None if against is None else _anchor_of(against)
+
     def faults(query: str, sentence: str) -> list[str]:
         return [sentence.format(*row) for row in store.rows(query)]
 
@@ -81,7 +83,7 @@ def check(store: Store, *, against: Path | None = None, progress: Progress = sil
         "runs": partial(_check_runs, store, progress),
         "pools": partial(_check_pools, store),
         "judgments": partial(_check_judgments, store),
-        "history": partial(_check_history, store, against),
+        "history": partial(_check_history, store, against, anchor),
         "releases": lambda: (counted(len(releases.known(store)), "release"), qrels_workflow.release_faults(store)),
     }
     findings = []
@@ -185,15 +187,14 @@ def _check_pools(store: Store) -> Checked:
     return counted(len(names), "pool"), wrong
 
 
-def _check_history(store: Store, against: Path | None) -> Checked:
+def _check_history(store: Store, against: Path | None, anchor: history.Anchor | None) -> Checked:
     """The chain of hashes is whole, all it guards is as it says, and it goes on from where another file saw it."""
     with store.snapshot():
         wrong = list(history.faults(store))
         entries, recorded = history.begun(store)
         checked = f"{counted(entries, 'entry', 'entries')} since {recorded[:16].replace('T', ' ')}"
-        if against is None:
+        if against is None or anchor is None:
             return checked, wrong
-        anchor = _anchor_of(against)
         return f"{checked}, against {against.name}", wrong + [
             f"{against}: {text}" for text in history.anchor_faults(store, anchor)
         ]
@@ -201,15 +202,18 @@ def _check_history(store: Store, against: Path | None) -> Checked:
 
 def _anchor_of(file: Path) -> history.Anchor:
     """The place in the history that a backup, a card or a release carries."""
+    if not file.is_file():
+        raise InputError(f"{file} is not a file")
     with file.open("rb") as stream:
         is_collection = stream.read(15) == b"SQLite format 3"
     if is_collection:
         with files.open_store(file, migrated=False) as copy:
+            schema.refuse_foreign(copy)
             return history.head(copy)
     content = object_in(Source(file).text()) or {}
     match content.get("history"):
-        case [int() as entries, str() as head]:
-            return history.Anchor(entries, head)
+        case [int() as entries, str() as head] if 0 < entries < 2**63:
+            return history.Anchor(entries, head.lower())
     raise InputError(f"{file} is no backup, and no card or release that carries the history of a collection")
 
 

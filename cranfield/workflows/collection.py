@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cranfield._version import __version__
-from cranfield.base.errors import CollectionError, InputError, Problem, ProblemsFound, UnknownName, UsageError, quoted
+from cranfield.base.errors import (
+    CollectionError,
+    CranfieldError,
+    InputError,
+    Problem,
+    ProblemsFound,
+    UnknownName,
+    UsageError,
+    quoted,
+)
 from cranfield.base.files import Source
 from cranfield.base.records import BINARY, Grade, GradeScale
 from cranfield.base.registry import deferred
@@ -60,12 +70,20 @@ def init_collection(
 
 
 def back_up_dated(store: Store, folder: Path, *, keep: int) -> Path:
-    """Copy a collection into a folder under the present time, and delete the oldest copies but for `keep` of them."""
+    """Copy a collection into a folder under the present time, and delete its oldest copies but for `keep` of them.
+
+    What the folder has of other collections stays.
+    """
     name = store.path.stem
     copy = folder / f"{name}-{now().replace(':', '')}.db"
     back_up(store, copy)
-    for old in sorted(folder.glob(f"{name}-????-??-??T*Z.db"))[:-keep]:
-        old.unlink(missing_ok=True)
+    dated, own = re.compile(re.escape(name) + r"-\d{4}-\d\d-\d\dT[\d.]+Z\.db"), []
+    for file in sorted(folder.iterdir()):
+        if dated.fullmatch(file.name) and file.is_file():
+            with suppress(CranfieldError), open_store(file, migrated=False) as other:
+                own += [file] if other.setting("made") == store.setting("made") else []
+    for file in own[:-keep]:
+        file.unlink(missing_ok=True)
     return copy
 
 

@@ -511,7 +511,8 @@ VERIFY = "verify with: ssh-keygen -Y verify -f ALLOWED_SIGNERS -I WHO -n cranfie
 def _signed(file: Path, key: Path) -> Path:
     """Sign a file with an SSH key; ssh-keygen asks for the passphrase, or the agent has it."""
     command = ["ssh-keygen", "-Y", "sign", "-f", str(key), "-n", "cranfield", str(file.absolute())]
-    ended = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)  # noqa: S603
+    # A passphrase is asked for on the terminal, where there is one.
+    ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)  # noqa: S603
     if ended.returncode:
         said = ended.stderr.strip().splitlines()[-1:] or ["no reason given"]
         raise InputError(f"released, but {file} was not signed: {said[0]}; sign it with: {shlex.join(command)}")

@@ -18,7 +18,7 @@ import pytest
 from command import call
 from kept import Kept
 
-from cranfield.base.errors import CollectionError
+from cranfield.base.errors import CollectionError, CollectionMoved
 from cranfield.store.events import events, projection_faults, standing
 from cranfield.store.store import Store, open_store
 from cranfield.workflows.check import check
@@ -219,6 +219,34 @@ def test_nothing_is_called_saved_once_the_file_is_gone(harm: object, before: int
     assert int(kept) in (before, before + 1)
     with open_store(file) as store:
         assert len(in_file(store)) == int(kept)
+
+
+def test_who_has_opened_the_new_file_beside_an_old_log_is_told(pooled: Path, tmp_path: Path):
+    file = tmp_path / "collection.db"
+    shutil.copy(pooled, file)
+    with open_store(file) as bobs:
+        bob = open_session(bobs, assessor="bob")
+        bob.judge(bob.next_item(), 1, seconds=1.0)  # type: ignore[arg-type]
+        replace_by_another(file, pooled)
+        with open_store(file) as dans:
+            dan = open_session(dans, assessor="dan")
+            dan.judge(dan.next_item(), 1, seconds=1.0)  # type: ignore[arg-type]
+            with pytest.raises(CollectionMoved):
+                bob.judge(bob.next_item(), 1, seconds=1.0)  # type: ignore[arg-type]
+            with pytest.raises(CollectionMoved):
+                dan.judge(dan.next_item(), 1, seconds=1.0)  # type: ignore[arg-type]
+            assert "1 answer" in dan.rescue() or "2 answers" in dan.rescue()
+
+
+def test_dated_backups_leave_those_of_other_collections_alone(tmp_path: Path):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        call("init", name, "-C", tmp_path / name / "collection.db")
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    for name in ("one", "two", "one"):
+        call("backup", folder, "--keep", "1", "-C", tmp_path / name / "collection.db")
+    assert len(list(folder.iterdir())) == 2
 
 
 def test_dated_backups_keep_the_latest(pooled: Path, tmp_path: Path):

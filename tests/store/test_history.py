@@ -237,6 +237,22 @@ FOREIGN = {
         " (SELECT 1 UNION ALL SELECT a + 1 FROM endless) SELECT a AS run, a AS code FROM endless"
     ),
     "a view in the place of a view": "DROP VIEW qrels; CREATE VIEW qrels AS SELECT 1 AS topic",
+    "a trigger of another kind of writing": (
+        "CREATE TRIGGER evil AFTER INSERT ON judgments BEGIN DELETE FROM topics; END; PRAGMA writable_schema = ON;"
+        "UPDATE sqlite_master SET type = 'TRIGGER' WHERE name = 'evil'"
+    ),
+    "an endless view in capitals": (
+        "ALTER TABLE settings RENAME TO other; CREATE VIEW Settings AS WITH RECURSIVE n(i) AS"
+        " (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS name, 'x' AS value FROM n"
+    ),
+    "an endless view of migrations": (
+        "DROP TABLE _sqlite_migrations; CREATE VIEW _sqlite_migrations AS WITH RECURSIVE n(i) AS"
+        " (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id, 'x' AS name, 'cranfield' AS migration_set FROM n"
+    ),
+    "a trigger of the index that does something else": (
+        "DROP TRIGGER documents_ai; CREATE TRIGGER documents_ai BEFORE INSERT ON judgment_events"
+        " BEGIN INSERT INTO documents_fts(rowid) VALUES (RAISE(IGNORE)); END"
+    ),
     "a table in the place of a view": "DROP VIEW progress; CREATE TABLE progress (a)",
     "another virtual table": "DROP TABLE tried_hits; CREATE VIRTUAL TABLE tried_hits USING fts5(topic)",
 }
@@ -266,3 +282,40 @@ def test_only_who_is_entitled_adjudicates(sound: Path, tmp_path: Path):
     assert "nobody else may adjudicate" in call("judge", "assign", "--adjudicator", "ann", "-C", file).err
     assert "ann" in call("judge", "adjudicate", "-a", "eve", "--plain", "-C", file, status=2, answers="").err
     call("judge", "adjudicate", "-a", "ann", "--plain", "-C", file, answers="")
+
+
+def test_what_was_changed_by_hand_is_not_covered_up_by_the_next_command(sound: Path, tmp_path: Path):
+    file = tmp_path / "collection.db"
+    shutil.copy(sound, file)
+    tamper(file, "UPDATE settings SET value = '[\"highest\"]' WHERE name = 'merge_rule'")
+    call("qrels", "licence", "CC-BY-4.0", "-C", file)
+    call("qrels", "licence", "CC0", "-C", file)
+    assert "settings: rows were changed, removed or inserted by hand" in call("check", "-C", file, status=1).err
+
+
+def test_an_appended_entry_does_not_hide_a_release_that_was_removed(sound: Path, tmp_path: Path):
+    file = tmp_path / "collection.db"
+    shutil.copy(sound, file)
+    tamper(file, "DELETE FROM release_rows", "DELETE FROM releases")
+    call("qrels", "release", "second", "-C", file)
+    assert "of releases: changed, removed or inserted" in call("check", "-C", file, status=1).err
+
+
+def test_an_event_with_a_negative_number_is_noticed(sound: Path, tmp_path: Path):
+    file = tmp_path / "collection.db"
+    shutil.copy(sound, file)
+    tamper(file, CHANGES["an event inserted"][0].replace("(SELECT max(sequence) + 1 FROM judgment_events)", "-5"))
+    assert "of judgment_events: changed" in call("check", "-C", file, status=1).err
+
+
+@pytest.mark.parametrize("carrier", ["missing", "folder", "empty"])
+def test_a_wrong_anchor_is_not_blamed_on_the_collection(carrier: str, sound: Path, tmp_path: Path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "empty").touch()
+    assert "not sound" not in call("check", "--against", tmp_path / carrier, "-C", sound, status=1).err
+
+
+def test_no_new_file_is_made_beside_the_log_of_one_that_is_gone(sound: Path, tmp_path: Path):
+    (tmp_path / "collection.db-wal").write_bytes(b"left")
+    assert "log of a collection that is gone" in call("init", "-C", tmp_path / "collection.db", status=1).err
+    assert "log of a collection" in call("backup", tmp_path / "collection.db", "-C", sound, status=1).err

@@ -219,7 +219,8 @@ def _not_issued(
             if event.kind not in _IN_A_PACKET or event.source != "person"
         ],
         ("not-in-the-packet", "a document that the assessor was not given"): [
-            f"{event.topic} {event.document}" for event in fresh if (event.topic, event.document) not in pairs
+            *(f"{event.topic} {event.document}" for event in fresh if (event.topic, event.document) not in pairs),
+            *(f"{find.topic} {find.document}, found by search" for find in finds if find.document not in given),
         ],
         ("other-assessor", f"the packet is for {quoted(assessor)}, but others searched in it"): sorted(
             {find.assessor for find in finds} - {assessor}
