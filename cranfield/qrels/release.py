@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 
-from cranfield.base.errors import UnknownName, UsageError, quoted
+from cranfield.base.errors import InputError, UnknownName, UsageError, quoted
 from cranfield.base.tables import Column, Result, Table, Value, facts_table, table_of
 
 Rule = tuple[str, ...]
@@ -101,13 +101,23 @@ _KEYS = (
 
 
 def manifest_from(text: str) -> Manifest:
-    """Read a manifest back."""
-    fields = json.loads(text)
-    fields.setdefault("history", (0, ""))  # of a collection that had none yet
-    lists = {name: tuple(fields[name]) for name in ("layers", "rule", "history")}
-    primary = {topic: tuple(names) for topic, names in fields["primary"].items()}
-    content = {**fields, **lists, "primary": primary}
-    return Manifest(*(content[key] for key in _KEYS))
+    """Read a manifest back; one that cannot be is refused."""
+    try:
+        fields = json.loads(text)
+        fields.setdefault("history", (0, ""))  # of a collection that had none yet
+        lists = {name: tuple(fields[name]) for name in ("layers", "rule", "history")}
+        primary = {topic: tuple(names) for topic, names in fields["primary"].items()}
+        content = {**fields, **lists, "primary": primary}
+        made = Manifest(*(content[key] for key in _KEYS))
+        numbers = made.topics, made.judged, made.unjudged, made.up_to_event
+        texts = made.name, made.content_hash, made.file, made.note, made.made, made.made_by
+        tables = made.grades, made.scales, made.guidelines, made.pools
+        wanted: list[tuple[type, tuple[object, ...]]] = [(int, numbers), (str, texts), (dict, tables)]
+        if all(isinstance(value, kind) for kind, values in wanted for value in values):
+            return made
+    except (ValueError, TypeError, LookupError, AttributeError):
+        pass
+    raise InputError("the manifest of a release is invalid; cranfield check names it")
 
 
 # What the commands print of releases.

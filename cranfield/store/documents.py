@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cranfield.base.records import Document, Topic
 from cranfield.base.text import HIT_END, HIT_START
-from cranfield.store.store import IntegrityError, Query, Store, column, first, marks, value
+from cranfield.store.store import IntegrityError, Query, Store, column, first, marks, stored, value
 
 if TYPE_CHECKING:
     from cranfield.corpus.near_duplicates import Cluster
@@ -100,7 +100,7 @@ count = Query[int]("SELECT coalesce(max(number), 0) FROM documents", value)
 
 
 def _document(identifier: str, text: str, title: str, metadata: str) -> Document:
-    return Document(identifier, text, title, json.loads(metadata))
+    return Document(identifier, text, title, stored(dict, metadata, f"the metadata of document {identifier!r}"))
 
 
 fetch = Query(f"SELECT {_COLUMNS} FROM documents WHERE id = ?", first(_document))
@@ -156,7 +156,10 @@ ids_near = Query[list[str]](
 
 topics_with_hash = Query[list[tuple[Topic, str]]](
     "SELECT id, title, description, narrative, metadata, content_hash FROM topics ORDER BY number",
-    lambda rows: [(Topic(row[0], row[1], row[2], row[3], json.loads(row[4])), row[5]) for row in rows],
+    lambda rows: [
+        (Topic(name, title, description, narrative, stored(dict, metadata, f"the metadata of topic {name!r}")), known)
+        for name, title, description, narrative, metadata, known in rows
+    ],
 )
 """(topic, stored content hash) in the order they were given."""
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from cranfield.base.errors import RESTORE, CollectionError, InputError, Problem, UnknownName, quoted
 from cranfield.runs import encoding as encoded
 from cranfield.runs.run import Run
-from cranfield.store.store import Query, Store, first, marks, nothing
+from cranfield.store.store import Query, Store, first, marks, nothing, stored
 
 Role = Literal["contributing", "new"]
 IdKind = Literal["topic", "document"]
@@ -84,7 +84,7 @@ def warnings(store: Store, number: int) -> list[Problem]:
     """What intake found in a run and kept."""
     query = "SELECT code, message, count, lines, topic FROM run_warnings WHERE run = ? ORDER BY rowid"
     return [
-        Problem(code, message, "warning", lines=tuple(json.loads(lines)), count=count, topic=topic)
+        Problem(code, message, "warning", lines=tuple(stored(list, lines, "a warning")), count=count, topic=topic)
         for code, message, count, lines, topic in store.rows(query, number)
     ]
 

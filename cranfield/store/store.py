@@ -285,6 +285,17 @@ class Store:
             other.put(table, self.rows(f"SELECT * FROM {table}"))
 
 
+def stored(kind: type[Shape], text: str, what: str) -> Shape:
+    """What is stored as JSON, of its kind: what a file says about itself is input like any other."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, kind):
+        raise CollectionError(f"{what} is invalid: {RESTORE}")
+    return value
+
+
 class Query(Generic[Shape]):
     """A query under a name: called with the store and a value for each `?`, it gives its rows in a shape."""
 

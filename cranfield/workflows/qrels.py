@@ -221,7 +221,7 @@ def release_faults(store: Store) -> list[str]:
             faults.append(f"release {name!r}: {error}")
         try:
             manifest = manifest_from(facts.manifest)
-        except (ValueError, TypeError, KeyError):
+        except InputError:
             faults.append(f"the manifest of release {name!r} cannot be read")
             continue
         rows = manifest.judged + manifest.unjudged

@@ -5,6 +5,7 @@ import json
 import shutil
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -319,3 +320,35 @@ def test_no_new_file_is_made_beside_the_log_of_one_that_is_gone(sound: Path, tmp
     (tmp_path / "collection.db-wal").write_bytes(b"left")
     assert "log of a collection that is gone" in call("init", "-C", tmp_path / "collection.db", status=1).err
     assert "log of a collection" in call("backup", tmp_path / "collection.db", "-C", sound, status=1).err
+
+
+@pytest.mark.parametrize(
+    ("statement", "commands"),
+    [
+        ("UPDATE documents SET metadata = '[1, 2'", ["corpus show NAME"]),
+        ("UPDATE documents SET metadata = '[1, 2]'", ["corpus show NAME"]),
+        ("UPDATE topics SET metadata = '7'", ["status", "judge --plain -a ann", "report -o r.html"]),
+        ("UPDATE releases SET manifest = '{}'", ["qrels list", "report -o r.html"]),
+        (
+            'UPDATE releases SET manifest = replace(manifest, \'"judged": \', \'"judged": "x", "y": \')',
+            ["qrels list"],
+        ),
+        ("UPDATE queues SET contests = '{'", ["judge --plain -a ann --queue again"]),
+    ],
+)
+def test_what_a_file_says_about_itself_is_input_like_any_other(
+    statement: str, commands: list[str], sound: Path, tmp_path: Path
+):
+    file = tmp_path / "collection.db"
+    shutil.copy(sound, file)
+    tamper(file, statement)
+    with closing(sqlite3.connect(file)) as connection:
+        (name,) = connection.execute("SELECT id FROM documents LIMIT 1").fetchone()
+    for command in commands:
+        words = command.replace("NAME", name).split()
+        assert status_in(tmp_path, *words, "-C", file) in (0, 1, 2)
+
+
+def status_in(folder: Path, *words: object) -> int:
+    command = [sys.executable, "-m", "cranfield", *map(str, words)]
+    return subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True).returncode

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,6 +17,7 @@ from cranfield.judge.session import Held
 from cranfield.store import Store, documents, events, judging, pools
 from cranfield.store.judging import Lease, QueueFacts
 from cranfield.store.pools import PoolFacts
+from cranfield.store.store import stored
 
 with deferred:
     from cranfield.pool import plan as plans
@@ -132,7 +132,7 @@ class Source:
     @cached_property
     def live_queue(self) -> LiveQueue | None:
         """The queue as it adapts to what is judged; None where it stays as it was made."""
-        contests = json.loads(self.queue.contests) if self.queue is not None else []
+        contests = stored(list, self.queue.contests, f"queue {self.queue.number}") if self.queue else []
         return LiveQueue(self.store, self.queue.number, self.layer, contests) if self.queue and contests else None
 
     def in_turn(self, roles: Mapping[str, Role]) -> Mapping[str, Role]:
