@@ -5,10 +5,11 @@ from __future__ import annotations
 import pkgutil
 import re
 from collections.abc import Iterator
+from hashlib import sha256
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from cranfield.base.errors import CollectionError
+from cranfield.base.errors import CollectionError, InputError
 from cranfield.base.registry import deferred
 from cranfield.store import migrations
 
@@ -119,3 +120,18 @@ def foreign_tables(store: Store) -> list[str]:
         "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name"
     )
     return [name for name in store.column(query) if name not in ours and not name.startswith("documents_fts_")]
+
+
+def scale_faults(store: Store) -> Iterator[str]:
+    """The versions of scale and guidelines that make no sense or are not what their hash says."""
+    versions = store.column("SELECT version FROM scales ORDER BY version")
+    if not versions:
+        yield "there is no grade scale"
+    for version in versions:
+        try:
+            store.scale(version)
+        except InputError as error:
+            yield f"version {version} of the scale is invalid: {error}"
+    for version, text, known in store.rows("SELECT version, text, sha256 FROM guidelines"):
+        if sha256(text.encode("utf-8")).hexdigest() != known:
+            yield f"version {version} of the guidelines does not match its hash"

@@ -17,7 +17,7 @@ from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from cranfield.base.errors import RESTORE, CollectionBusy, CollectionError, CollectionMoved, InputError, not_utf8
+from cranfield.base.errors import RESTORE, CollectionBusy, CollectionError, CollectionMoved, not_utf8
 from cranfield.base.files import whole_file
 from cranfield.base.records import Grade, GradeScale
 from cranfield.base.registry import deferred
@@ -595,18 +595,3 @@ def index_faults(store: Store) -> Iterator[str]:
     except (CollectionError, IntegrityError) as error:
         rebuild = "rebuild it in the sqlite3 shell: INSERT INTO documents_fts(documents_fts) VALUES('rebuild')"
         yield f"the search index does not match the documents ({error}); {rebuild}"
-
-
-def scale_faults(store: Store) -> Iterator[str]:
-    """The versions of scale and guidelines that make no sense or are not what their hash says."""
-    versions = store.column("SELECT version FROM scales ORDER BY version")
-    if not versions:
-        yield "there is no grade scale"
-    for version in versions:
-        try:
-            store.scale(version)
-        except InputError as error:
-            yield f"version {version} of the scale is invalid: {error}"
-    for version, text, known in store.rows("SELECT version, text, sha256 FROM guidelines"):
-        if sha256(text.encode("utf-8")).hexdigest() != known:
-            yield f"version {version} of the guidelines does not match its hash"

@@ -117,7 +117,7 @@ def _check_settings(store: Store) -> Checked:
     """Settings are JSON, scales are scales, guidelines have their hash."""
     rows = store.rows("SELECT name, value FROM settings")
     wrong = [f"the setting {name!r} is not JSON" for name, value in rows if not _is_json(value)]
-    return f"{counted(len(rows), 'setting')}, scale, guidelines", [*wrong, *files.scale_faults(store)]
+    return f"{counted(len(rows), 'setting')}, scale, guidelines", [*wrong, *schema.scale_faults(store)]
 
 
 def _is_json(text: str) -> bool:

@@ -54,8 +54,8 @@ UNGUARDED = [
     [
         ("UPDATE documents SET text = 'tampered' WHERE id = 'd2'", "document 'd2' does not match its content hash"),
         ("UPDATE documents SET id = 'd9' WHERE id = 'd2'", "document 'd9' does not match its content hash"),
-        ("UPDATE documents SET metadata = '{' WHERE id = 'd2'", "documents: invalid data"),
-        ("UPDATE documents SET metadata = '[1]' WHERE id = 'd2'", "documents: invalid data"),
+        ("UPDATE documents SET metadata = '{' WHERE id = 'd2'", "the metadata of document 'd2' is invalid"),
+        ("UPDATE documents SET metadata = '[1]' WHERE id = 'd2'", "the metadata of document 'd2' is invalid"),
         ("UPDATE topics SET title = 'tampered' WHERE id = '1'", "topic '1' does not match its content hash"),
         ("UPDATE topics SET id = '7' WHERE id = '1'", "topic '7' does not match its content hash"),
         ("UPDATE runs SET content_hash = 'x'", "run 'a' does not match its content hash"),
