@@ -94,6 +94,19 @@ def _main(
         logging.basicConfig(stream=sys.stderr, level=logging.DEBUG, format=form)
 
 
+class _WithoutPandas:
+    """Finds no pandas: no command needs it, but pyarrow and sqlite-utils would load it for half a second.
+
+    None in `sys.modules` would do for sqlite-utils, but pyarrow takes it for the module; and a module that raises
+    is got hold of by a second thread while it does.
+    """
+
+    @staticmethod
+    def find_spec(name: str, path: object, target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError("pandas is not used here", name=name)
+
+
 def run() -> None:
     """Run the program and leave it with the right status: 0 done, 1 a problem with the data, 2 a wrong call."""
     # UTF-8 whatever the locale, and into nothing where a stream was closed (>&-).
@@ -103,7 +116,7 @@ def run() -> None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 (open to the end)
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    sys.path.insert(0, str(Path(__file__).parent / "without"))  # there is a module that says why
+    sys.meta_path.insert(0, _WithoutPandas)
     try:
         if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as `__main__` leaves it
             signal.signal(signal.SIGINT, signal.default_int_handler)
