@@ -6,7 +6,6 @@ BIN := $(VENV)/bin
 .PHONY: demo test check lint types architecture docs wheel lowest bench soak clean
 
 demo: $(VENV)/.user
-	rm -rf build/demo
 	$(BIN)/cranfield demo build/demo
 
 test: $(VENV)/.dev
@@ -42,16 +41,23 @@ bench: $(VENV)/.dev
 soak: $(VENV)/.dev
 	CRANFIELD_SOAK=1 $(BIN)/pytest -n 2 --dist worksteal --timeout 7200
 
-# The environment of a user has no development tools; that of a developer has both.
-$(VENV)/.user: pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[baselines,plots]'
-	touch $@
+# The environment of a user has no development tools; that of a developer has both. Each step says what it does, and pip is not
+# quiet: its lines show that something moves.
+PIP = $(BIN)/python -m pip install --disable-pip-version-check
 
-$(VENV)/.dev: pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	touch $@ $(VENV)/.user
+$(BIN)/python:
+	@echo "Making a virtual environment in $(VENV), this once."
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.user: pyproject.toml | $(BIN)/python
+	@echo "Installing Cranfield and its libraries into $(VENV), this once; it takes a minute or two."
+	@$(PIP) --editable '.[baselines,plots]'
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	@echo "Installing Cranfield, its libraries and its developers' tools into $(VENV), this once; it takes some minutes."
+	@$(PIP) --editable '.[dev]'
+	@touch $@ $(VENV)/.user
 
 clean:
 	rm -rf $(VENV) build dist demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

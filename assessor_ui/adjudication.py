@@ -40,8 +40,8 @@ class Adjudication(Reader[Case]):
 
     def _answer(self, send: Callable[[Case], None], notice: Notice, **fields: object) -> Notice:
         case = self.open
-        if case is None:
-            return self._say(messages.NOTHING_HERE)
+        if case is None or self.card:
+            return self._say(messages.TOPIC_FIRST if self.card else messages.NOTHING_HERE)
         self.doing = "saving"
         try:
             send(case)
@@ -73,7 +73,9 @@ class Adjudication(Reader[Case]):
     def status(self) -> tuple[str, tuple[int, int] | None, None]:
         """Which of the cases this is, and the share that is decided."""
         case = self.open
-        return (f"{case.position} of {case.of}", (case.position - 1, case.of), None) if case else ("", None, None)
+        return (
+            (f"case {case.position} of {case.of}", (case.position - 1, case.of), None) if case else ("", None, None)
+        )
 
     @property
     def nothing(self) -> tuple[str, str]:

@@ -55,6 +55,8 @@ GROUPS: Groups = (
         Command("best", "b", "b", "the passage with the most topic words", "best", short="best passage"),
         Command("switch_best_first", "B", "B", "open documents at their best passage, or at the top",
                 "best-first"),
+        Command("switch_reflow", "w", "w", "join hard-wrapped lines to paragraphs, or show them as they are",
+                "reflow"),
         Command("highlight", "plus", "+", "highlight your own words in this topic, or stop", "highlight",
                 "WORDS", plain="count your own words as hits in this topic, or stop"),
         Command("fold", "f", "f", "show less of the topic, or all of it again", "topic", "", "fold",

@@ -63,6 +63,7 @@ REJUDGE = _hint(
     "{answers} of yours predate the current scale or guidelines; judge again with: cranfield judge --rejudge"
 )
 NOTHING_HERE = _hint("no document is open")
+TOPIC_FIRST = _aside("a new topic: Enter goes on to its first document; nothing was saved")
 NOTHING_TO_UNDO = _hint("nothing left to undo in this session")
 NOT_ON_SCALE = _hint("{grade} is not on the scale ({known}); nothing was saved")
 GRADE_OPEN = _hint("{digits}… {enter}another digit, or Esc")
@@ -88,6 +89,8 @@ NOT_FOUND = _hint("not in this document: {words}")
 BEST_PASSAGE = _hint("passage with the most topic words; [Home goes to the top|read shows the document]")
 BEST_FIRST = _hint("documents now open at their best passage ([B|best-first]: at the top)")
 TOP_FIRST = _hint("documents now open at the top")
+REFLOWED = _hint("hard-wrapped lines joined to paragraphs ([w|reflow]: as they are)")
+AS_IT_IS = _hint("lines as they are in the document")
 HIGHLIGHTED = _hint("highlighting {words} in this topic; {hits} in this document")
 HIGHLIGHTED_NO_MORE = _hint("no longer highlighting {words}")
 NARRATIVE_FOLDED = _aside("narrative folded, f shows it")
@@ -113,12 +116,15 @@ REMINDER_OFF = _hint("break reminders off ([R|reminder]: on again)")
 
 # In the place of a document
 ENTER = "Enter checks again"
+NONE_ASSIGNED = "No document is assigned to you."
+OWN_DONE = "Nothing is left for you. Thank you!"
 ALL_DONE = "Nothing is left to judge. Thank you!"
 ALL_DONE_MORE = "u undo · h history · s search · t topics · q quit"
 ALL_DONE_WORDS = "undo, history, search WORDS, topics, quit"
 LOOK_AGAIN = f"Nothing for you right now, but not everything is judged yet ({ENTER})"
 STUCK = "The next document could not be opened."
 STUCK_MORE = "Enter tries again · u undo · q quit; everything saved is safe"
+NEW_TOPIC = "Change of topic"
 NO_GUIDELINES = "This collection has no guidelines."
 ALL_DECIDED = "No disagreement is left to adjudicate. Thank you!"
 ALL_DECIDED_MORE = "u undo · q quit"
@@ -167,13 +173,15 @@ def topic_progress(state: TopicState) -> str:
     return f"{state.done}/{state.of}{later}{mine}{others}"
 
 
-def nothing_now(states: Sequence[TopicState], done: SessionProgress | None) -> str:
-    """Why there is no document: everything is judged, or the rest is leased to others."""
+def nothing_now(states: Sequence[TopicState], done: SessionProgress | None, beyond: Sequence[str]) -> str:
+    """Why there is no document: everything is judged, the rest is leased to others, or none was theirs."""
     waiting = [(state.topic.id, state.held) for state in states if state.held is not None]
     if not waiting:
         if done is not None and done.left > 0:
             return LOOK_AGAIN
-        return f"{ALL_DONE} Decided: {done.decided}." if done is not None and done.decided else ALL_DONE
+        decided = f" Decided: {done.decided}." if done is not None and done.decided else ""
+        why = NONE_ASSIGNED if done is not None and not done.of else OWN_DONE if beyond else ALL_DONE
+        return "\n".join([why + decided, *map(visible_line, beyond)])
     documents, own = sum(held.documents for _, held in waiting), sum(held.own for _, held in waiting)
     who = "another session of yours" if own == documents else "another assessor" if not own else "others"
     which = ", ".join(visible_line(topic) for topic, _ in waiting[:3]) + (" and more" if len(waiting) > 3 else "")

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 from typing import Literal
 
 import snowballstemmer
@@ -60,8 +61,8 @@ class Page:
         return self.body_start + min(start, length), self.body_start + min(end, length)
 
 
-def page_of(document: Document) -> Page:
-    """The page of a document: title, id and metadata, an empty line, the text.
+def page_of(document: Document, *, reflow: bool = False) -> Page:
+    """The page of a document: title, id and metadata, an empty line, the text, with `reflow` in paragraphs.
 
     A title that is the first line of the text is not shown twice: it is where it stands in the text.
     """
@@ -75,8 +76,25 @@ def page_of(document: Document) -> Page:
     if any(letter != piece for letter, piece in pieces.items()):
         origins = [position for position, letter in enumerate(body) for _ in pieces[letter]]
         body = "".join(pieces[letter] for letter in body)
+    body = _BLOCK.sub(_reflowed, body) if reflow else body
     text = head + (body if body.strip() else NO_TEXT)
     return Page(text, len(title), len(head), len(head) + (len(body) if body.strip() else 0), origins)
+
+
+_BLOCK = re.compile(r"[^\n]+(?:\n[^\n]+)+")
+_NEW_LINE = re.compile(r"\s|[-*•·>|#]|[0-9]+[.)]")
+"""How a line begins that stays one of its own: indented text, items of lists, quotations, tables, headings."""
+
+
+def _reflowed(block: re.Match[str]) -> str:
+    """Lines without an empty one between them as a paragraph: line breaks become blanks, so that no place changes.
+
+    A line of less than half the longest ends its paragraph.
+    """
+    lines = block.group().split("\n")
+    longest = max(map(len, lines))
+    joined = (2 * len(line) >= longest and not _NEW_LINE.match(after) for line, after in pairwise(lines))
+    return lines[0] + "".join((" " if join else "\n") + line for join, line in zip(joined, lines[1:], strict=True))
 
 
 # Text cut into lines that fit a width, measured in the cells of a terminal.

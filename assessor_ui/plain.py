@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Sequence
-from typing import Generic, TextIO, TypeVar
+from typing import TextIO
 
 from assessor_ui import keymap, messages
 from assessor_ui.adjudication import Adjudication
@@ -17,9 +16,8 @@ from assessor_ui.messages import Notice
 from assessor_ui.page import wrap
 from assessor_ui.reader import sentences
 from assessor_ui.session import Session
-from cranfield.base.records import Topic
 from cranfield.base.text import HIT_END, HIT_START, counted, shortened, visible, visible_line
-from cranfield.judge.session import HISTORY_LIMIT, HistoryEntry, SearchHit
+from cranfield.judge.session import HISTORY_LIMIT, HistoryEntry, Item, SearchHit
 
 FORMS = "a grade alone judges; GRADE: TEXT or GRADE note TEXT judges with a note"
 FOR_HELP = "type a grade and Enter; ? for help"
@@ -53,27 +51,24 @@ def ask_back(line: str) -> str:
     return f"is this a grade? nothing was saved; {grade} alone judges, {grade}: TEXT judges with a note"
 
 
-Open = TypeVar("Open", Session, Adjudication)
-
-
-class Lines(Generic[Open]):
+class Lines:
     """A session between two streams of lines.
 
     `do_…` is what a command of the keymap does here, given the rest of its line; one without goes to the session.
     """
 
-    prompt = ""
-    known: Sequence[keymap.Command] = ()
-
-    def __init__(self, session: Open, lines: TextIO, out: TextIO) -> None:
-        self._session: Open = session
-        self._lines, self._out = lines, out
-        self._shown: object = None
-        self._topic = ""
-        self._unread: list[str] = []
-        self._failed = self._ended = False
+    def __init__(self, session: Session | Adjudication, lines: TextIO, out: TextIO) -> None:
+        self._session, self._lines, self._out = session, lines, out
+        self._prompt, self.known = "answer> ", keymap.PLAIN
+        if isinstance(session, Adjudication):
+            self._prompt, self.known = "decision> ", keymap.PLAIN_ADJUDICATION
         self._commands = {command.word: command for command in self.known}
         self._commands |= {command.shown: command for command in self.known if len(command.shown) == 1}
+        self._shown: object = None
+        self._unread: list[str] = []
+        self._begun = self._failed = self._ended = False
+        self._listed: list[SearchHit] | list[HistoryEntry] = []
+        self._words, self._history_words, self._history_end = "", "", 0
 
     def run(self) -> int:
         """Let somebody judge line by line; give the exit status: 1 where an answer could not be saved.
@@ -86,17 +81,15 @@ class Lines(Generic[Open]):
         self._show_item()
         self._say(FOR_HELP)
         while True:
-            out.write(self.prompt)
+            out.write(self._prompt)
             out.flush()
             if not (line := next(lines, "")):
                 break
             session.watch.touch()
             self._obey(line.strip())
-            if self._ended or session.ended.text:
-                break
-            if (notice := session.tick()) is not None:
+            if not self._ended and not session.ended.text and (notice := session.tick()) is not None:
                 self._tell(notice)
-            if session.ended.text:
+            if self._ended or session.ended.text:
                 break
             if session.reading is not self._shown or session.reading is None:
                 self._show_item()
@@ -138,12 +131,40 @@ class Lines(Generic[Open]):
     # What is shown
 
     def _show_item(self) -> None:
-        """Show what is open, or that nothing is."""
-        raise NotImplementedError
-
-    def _say_grades(self) -> None:
-        scale = self._session.scale
-        self._say("grades: " + ", ".join(messages.graded(step.grade, scale) for step in scale.grades))
+        """Show what is open, a topic that is another one first; or that nothing is."""
+        session, opened, reading = self._session, self._session.open, self._session.reading
+        self._shown = reading
+        if opened is None or reading is None:
+            nothing = session.nothing[0]
+            self._say(nothing)
+            if isinstance(session, Session):
+                self._say(messages.what_now(nothing, messages.ALL_DONE_WORDS, "; "))
+            return
+        if session.card:
+            change = f"{messages.NEW_TOPIC.upper()}: {visible_line(opened.topic.title)} ({session.status[0]})"
+            self._say(f"\n=== {change} ===\n")
+        if session.card or not self._begun:
+            self.do_fold("")
+        self._begun = True
+        session.read_on()
+        self._say(f"document for: {visible_line(opened.topic.title)} ({session.status[0]})")
+        if isinstance(opened, Item) and opened.before is not None:
+            self._say(f"your earlier answer: {messages.answered(opened.before, session.scale)}")
+        text = reading.page.text.strip()
+        if self._out.isatty():
+            width = shutil.get_terminal_size().columns
+            self._unread = [text[start:end] for start, end in wrap(text, width)]
+            self._say_page()
+        else:
+            self._say(f"{text}\n")
+        for number, opinion in enumerate(session.opinions if isinstance(session, Adjudication) else ()):
+            self._say(f"opinion {messages.opinion(number, opinion, session.scale)}")
+            if opinion.note:
+                self._say(f"  note: {visible(opinion.note)}")
+            for piece in opinion.evidence:
+                self._say(f"  evidence: {visible_line(piece.text)}")
+        grades = [messages.graded(step.grade, session.scale) for step in session.scale.grades]
+        self._say(f"grades: {', '.join(grades)}")
 
     def _say_page(self) -> None:
         """Say the next page of a long document; two or three lines that would be left are said with it."""
@@ -163,16 +184,18 @@ class Lines(Generic[Open]):
         else:
             self._say("end of the document; read shows it again")
 
-    def _show_topic(self, topic: Topic) -> None:
-        self._say(f"topic {visible_line(topic.id)}: {visible_line(topic.title)}")
-        for name, text in (("description", topic.description), ("narrative", topic.narrative)):
-            if text.strip():
-                self._say(f"{name}: {visible(text.strip())}")
-        self._say("")
-
     def do_fold(self, _: str) -> None:
         if self._session.open is not None:
-            self._show_topic(self._session.open.topic)
+            topic = self._session.open.topic
+            self._say(f"topic {visible_line(topic.id)}: {visible_line(topic.title)}")
+            for name, text in (("description", topic.description), ("narrative", topic.narrative)):
+                if text.strip():
+                    self._say(f"{name}: {visible(text.strip())}")
+            self._say("")
+
+    def do_switch_reflow(self, _: str) -> None:
+        self._tell(self._session.switch_reflow())
+        self._shown = None
 
     def do_scroll(self, _: str) -> None:
         self._shown = None
@@ -212,60 +235,29 @@ class Lines(Generic[Open]):
             text = "\n".join(text[start:end] for start, end in wrap(text, width))
         self._out.write(f"{text}\n")
 
+    # Lists: of an assessor alone
 
-class JudgingLines(Lines[Session]):
-    """One assessor who judges line by line."""
-
-    prompt = "answer> "
-    known = keymap.PLAIN
-
-    def __init__(self, session: Session, lines: TextIO, out: TextIO) -> None:
-        super().__init__(session, lines, out)
-        self._listed: list[SearchHit] | list[HistoryEntry] = []
-        self._words, self._history_words, self._history_end = "", "", 0
-
-    def _show_item(self) -> None:
-        session, item, reading = self._session, self._session.open, self._session.reading
-        self._shown = reading
-        if item is None or reading is None:
-            nothing = session.nothing[0]
-            self._say(nothing)
-            self._say(messages.what_now(nothing, messages.ALL_DONE_WORDS, "; "))
-            return
-        if item.topic.id != self._topic:
-            self._topic = item.topic.id
-            self._show_topic(item.topic)
-        left = messages.left(item, session.progress)
-        self._say(f"document for: {visible_line(item.topic.title)} ({left})")
-        if item.before is not None:
-            self._say(f"your earlier answer: {messages.answered(item.before, session.scale)}")
-        text = reading.page.text.strip()
-        if self._out.isatty():
-            width = shutil.get_terminal_size().columns
-            self._unread = [text[start:end] for start, end in wrap(text, width)]
-            self._say_page()
-        else:
-            self._say(f"{text}\n")
-        self._say_grades()
-
-    # Lists
+    @property
+    def _judging(self) -> Session:
+        assert isinstance(self._session, Session)  # an adjudicator has no commands for lists
+        return self._session
 
     def do_topics(self, topic: str) -> None:
         if topic:
-            self._tell(self._session.choose_topic(topic))
+            self._tell(self._judging.choose_topic(topic))
             return
-        for state in self._session.topics():
+        for state in self._judging.topics():
             name, progress = visible_line(state.topic.title), messages.topic_progress(state)
             self._say(f"{visible_line(state.topic.id)} {name}: {progress}")
         self._tell_trouble()
 
     def do_history(self, words: str) -> None:
         words, begin = (self._history_words, self._history_end) if words == "more" else (words, 0)
-        past = self._session.history(words)
+        past = self._judging.history(words)
         end = min(begin + HISTORY_PAGE, len(past))
         self._listed, self._history_words, self._history_end = past, words, end
         for number, line in enumerate(past[begin:end], begin + 1):
-            said = messages.answered(line.answer, self._session.scale)
+            said = messages.answered(line.answer, self._judging.scale)
             note = f", note: {visible_line(line.answer.note)}" if line.answer.note else ""
             self._say(f"{number}. {said}: {visible_line(line.document)} {_title(line)} for {line.topic}{note}")
         if not past:
@@ -280,7 +272,7 @@ class JudgingLines(Lines[Session]):
         self._tell_trouble()
 
     def do_search(self, words: str) -> None:
-        hits = self._session.search(words)
+        hits = self._judging.search(words)
         self._listed, self._words = hits, words
         for number, hit in enumerate(hits, 1):
             snippet = visible_line(" ".join(hit.snippet.replace(HIT_START, "").replace(HIT_END, "").split()))
@@ -289,14 +281,14 @@ class JudgingLines(Lines[Session]):
         if hits:
             self._say("take NUMBER opens one, give NUMBER GRADE judges it")
         else:
-            self._tell(self._session.notice)
+            self._tell(self._judging.notice)
 
     def do_take(self, number: str) -> None:
         line = self._line(number)
         if isinstance(line, SearchHit):
-            self._tell(self._session.take(line, self._words))
+            self._tell(self._judging.take(line, self._words))
         elif line is not None:
-            self._tell(self._session.reopen(line.topic, line.document))
+            self._tell(self._judging.reopen(line.topic, line.document))
 
     def do_give(self, rest: str) -> None:
         number, _, grade = rest.partition(" ")
@@ -307,7 +299,7 @@ class JudgingLines(Lines[Session]):
         elif line is not None and not re.fullmatch("[0-9]+", grade.strip()):
             self._say("give needs the number of a search result and a grade; nothing was saved")
         elif line is not None:
-            self._tell(self._session.judge_found(line, self._words, int(grade)))
+            self._tell(self._judging.judge_found(line, self._words, int(grade)))
 
     def _line(self, number: str) -> SearchHit | HistoryEntry | None:
         if re.fullmatch("[0-9]+", number) and 1 <= int(number) <= len(self._listed):
@@ -335,37 +327,9 @@ class JudgingLines(Lines[Session]):
             self._tell(self._session.unmark(self._session.reading.marked))
 
 
-class AdjudicationLines(Lines[Adjudication]):
-    """One who decides between assessors line by line."""
-
-    prompt = "decision> "
-    known = keymap.PLAIN_ADJUDICATION
-
-    def _show_item(self) -> None:
-        case, reading, scale = self._session.open, self._session.reading, self._session.scale
-        self._shown = reading
-        if case is None or reading is None:
-            self._say(self._session.nothing[0])
-            return
-        self._say(f"case {case.position} of {case.of}: {visible_line(case.topic.title)}")
-        for text in (case.topic.description, case.topic.narrative):
-            if text.strip():
-                self._say(visible(text.strip()))
-        self._say(f"\n{reading.page.text.strip()}\n")
-        for number, opinion in enumerate(self._session.opinions):
-            self._say(f"opinion {messages.opinion(number, opinion, scale)}")
-            if opinion.note:
-                self._say(f"  note: {visible(opinion.note)}")
-            for piece in opinion.evidence:
-                self._say(f"  evidence: {visible_line(piece.text)}")
-        self._say_grades()
-
-
 def run(session: Session | Adjudication, lines: TextIO, out: TextIO) -> int:
     """Let somebody judge or adjudicate line by line; give the exit status."""
-    if isinstance(session, Session):
-        return JudgingLines(session, lines, out).run()
-    return AdjudicationLines(session, lines, out).run()
+    return Lines(session, lines, out).run()
 
 
 def _title(line: SearchHit | HistoryEntry) -> str:

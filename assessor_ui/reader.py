@@ -41,12 +41,13 @@ class Watch:
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock, self._counted = clock, 0.0
+        self._clock, self._counted, self._before = clock, 0.0, 0.0
         self._last = self.working_since = clock()
 
-    def begin(self, seconds: float = 0.0) -> None:
-        """Start with a document; `seconds` were spent on it before."""
-        self._counted, self._last = seconds, self._clock()
+    def begin(self, seconds: float | None = 0.0) -> None:
+        """Start with a document; `seconds` were spent on it before. None: start again as the last time."""
+        self._before = self._before if seconds is None else seconds
+        self._counted, self._last = self._before, self._clock()
 
     def touch(self) -> None:
         """A key was pressed; after a long gap the work begins anew."""
@@ -205,7 +206,11 @@ class Reader(ABC, Generic[Opened]):
         self.note, self.fold = "", FOLDS[0]
         self.notice = self.last = messages.QUIET
         self.doing: Literal["saving", "opening", "looking"] = "opening"
-        self.best_first = self.stuck = self.refused = False
+        self.best_first = self.reflow = self.stuck = self.refused = False
+        self.topic = ""
+        """The topic that is being judged, or was last."""
+        self.card = False
+        """Whether the topic is another one than before: it is shown first, nothing is answered until `read_on`."""
         self.ended = messages.QUIET
         """Why judging has ended by itself: the collection is gone. Nothing can be saved from then on."""
         self.keys = GradeKeys(scale)
@@ -226,8 +231,8 @@ class Reader(ABC, Generic[Opened]):
 
     def digit(self, digit: str) -> Notice:
         """A digit was typed, or none (Enter): it judges where only one grade can be meant."""
-        if self.open is None:
-            return self._say(messages.NOTHING_HERE)
+        if self.open is None or self.card:
+            return self._say(messages.TOPIC_FIRST if self.card else messages.NOTHING_HERE)
         meant = self.keys.press(digit)
         return self._say(meant) if isinstance(meant, Notice) else self.judge(meant)
 
@@ -236,6 +241,12 @@ class Reader(ABC, Generic[Opened]):
         if self.keys.digits:
             return self.digit("")
         return self._go_on(messages.QUIET) if self.open is None else self._say(messages.QUIET)
+
+    def read_on(self) -> Notice:
+        """Go on to the document after a new topic was shown; the time until now was not the document's."""
+        self.card = False
+        self.watch.begin(None)
+        return self.notice
 
     def set_note(self, text: str) -> Notice:
         """Write the note that goes with the answer; an empty one takes it away."""
@@ -284,6 +295,13 @@ class Reader(ABC, Generic[Opened]):
         """Open every document at its best passage, or at the top again."""
         self.best_first = not self.best_first
         return self._say(messages.BEST_FIRST if self.best_first else messages.TOP_FIRST)
+
+    def switch_reflow(self) -> Notice:
+        """Join the lines of hard-wrapped documents to paragraphs, or show them as they are again."""
+        self.reflow = not self.reflow
+        if self.reading is not None:
+            self.reading.page = page_of(self.reading.document, reflow=self.reflow)
+        return self._say(messages.REFLOWED if self.reflow else messages.AS_IT_IS)
 
     def switch_fold(self) -> None:
         """Show less of the topic, or all of it again."""
@@ -375,7 +393,8 @@ class Reader(ABC, Generic[Opened]):
     def _show(
         self, opened: Opened, *, grade_before: int | None, note: str = "", evidence: Sequence[Evidence] = ()
     ) -> Reading:
-        page = page_of(opened.document)
+        page = page_of(opened.document, reflow=self.reflow)
+        self.card, self.topic = self.topic not in ("", opened.topic.id), opened.topic.id
         self.open, self.grade_before, self.note, self.stuck = opened, grade_before, note, False
         self.reading = Reading(
             opened.document, page, tuple(page.from_document((span.start, span.end)) for span in evidence)
@@ -389,6 +408,7 @@ class Reader(ABC, Generic[Opened]):
     def _close(self) -> None:
         """Put the document away; the next one is opened after that."""
         self.open, self.reading, self.note, self.keys.digits, self.doing = None, None, "", "", "opening"
+        self.card = False
 
     def _find_terms(self) -> None:
         if self.open is not None and self.reading is not None:

@@ -56,10 +56,9 @@ class Session(Reader[Item]):
         self._reminds, self._reminded = break_after_minutes is not None, clock()
         self.progress: SessionProgress | None = None
         self.waiting: tuple[TopicState, ...] = ()
+        self.beyond: tuple[str, ...] = ()
         self._taken_back: set[Pair] = set()
         self._aside: list[Draft] = []
-        self.topic = ""
-        """The topic that is being judged, or was last."""
         self._before_search: float | None = None
         self._told_at: float | None = None
 
@@ -249,7 +248,7 @@ class Session(Reader[Item]):
         """Why no document is open, and what can be done."""
         if self.stuck:
             return messages.STUCK, messages.STUCK_MORE
-        nothing = messages.nothing_now(self.waiting, self.progress)
+        nothing = messages.nothing_now(self.waiting, self.progress, self.beyond)
         return nothing, messages.what_now(nothing, messages.ALL_DONE_MORE, " · ")
 
     # Inner workings
@@ -282,8 +281,8 @@ class Session(Reader[Item]):
         A note that is no part of it is saved before, unless it is that of an earlier answer, which this one does not
         replace.
         """
-        if self.open is None:
-            return self._say(messages.NOTHING_HERE)
+        if self.open is None or self.card:
+            return self._say(messages.TOPIC_FIRST if self.card else messages.NOTHING_HERE)
         self.end_search()
         self.doing = "saving"
         try:
@@ -305,6 +304,7 @@ class Session(Reader[Item]):
                 self._open(item)
             else:
                 self.stuck, self.waiting = False, tuple(self.judging.topics())
+                self.beyond = tuple(self.judging.beyond())
         except FAILURES as error:
             self.stuck = True
             return self._fail(notice, error)
@@ -320,7 +320,6 @@ class Session(Reader[Item]):
         return self._say(notice)
 
     def _open(self, item: Item) -> None:
-        self.topic = item.topic.id
         if (before := item.before) is None:
             self._show(item, grade_before=None)
         else:

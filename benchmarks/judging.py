@@ -125,11 +125,12 @@ def measure(path: Path, *, count: int, **options: object) -> None:
         desk = open_session(store, assessor="assessor0", **options)  # type: ignore[arg-type]
         desk.next_item()
         opened = (time.perf_counter() - started) * 1000
-        first = timed(desk.progress)
+        first, loaded = timed(desk.progress), timed(desk.prepare)
         tell(keys(desk, count), f"key to next document ({name}, below 50)")
         others = {
             "first document": opened,
             "first progress": first,
+            "loaded while the first document is read": loaded,
             "topics": timed(desk.topics),
             "undo": timed(desk.undo),
             "history": timed(desk.history),

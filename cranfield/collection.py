@@ -51,12 +51,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from rich.console import RenderableType
 
-    from cranfield.evaluate.align import AnyRun
+    from cranfield.evaluate.align import AnyRun, Reference
     from cranfield.qrels.qrels import Qrels
     from cranfield.runs.run import Run
     from cranfield.store import Store
     from cranfield.workflows.inputs import Found, PathLike, Watch
-    from cranfield.workflows.reading import As
 
     Judged = PathLike | Mapping[str, Mapping[str, int]] | pd.DataFrame
     Nameless = PathLike | pd.DataFrame
@@ -114,10 +113,9 @@ class Files(Inputs):
             raise InputError(f"the groups name runs that are not among these: {', '.join(map(quoted, unknown))}")
         return groups
 
-    def judged(self, *, unjudged: bool) -> Qrels:
-        """The qrels as they are; without `unjudged`, no rows that say pooled and not judged."""
-        qrels = self._read_all("10")[0]
-        return qrels if unjudged else qrels_core.judged_only(qrels)
+    def judged(self) -> Qrels:
+        """The qrels as they are."""
+        return self._read_all("10")[0]
 
     def facts(self) -> dict[str, Value]:
         """What was given; nothing is read for that."""
@@ -145,7 +143,13 @@ class Files(Inputs):
         return self._read_in_full([run if isinstance(run, str) else run.tag for run in runs], silent)
 
     def find(
-        self, names: Sequence[str] | None, words: Sequence[str], like: As, *, with_ids: bool, progress: Progress
+        self,
+        names: Sequence[str] | None,
+        words: Sequence[str],
+        like: Reference,
+        *,
+        with_ids: bool,
+        progress: Progress,
     ) -> Found:
         """The qrels and the runs; measures of others need documents by name too."""
         parsed = measuring.parse_measures(words)
@@ -166,7 +170,7 @@ class Files(Inputs):
         known = {run if isinstance(run, str) else run.tag for run in request.runs}
         return replace(request, runs=(*request.runs, *(run for name, run in runs.items() if name not in known)))
 
-    def _read_all(self, like: As, progress: Progress = silent) -> tuple[Qrels, dict[str, AnyRun]]:
+    def _read_all(self, like: Reference, progress: Progress = silent) -> tuple[Qrels, dict[str, AnyRun]]:
         if like not in self._runs:
             request = reading.Request(qrels=cast("Path | Qrels", self.given_qrels), runs=self.given, like=like)
             qrels, found = reading.read_short(request, None, progress, keep_keys=True)
@@ -301,8 +305,8 @@ class Opened:
 
     def qrels(self, *, unjudged: bool = False) -> pd.DataFrame:
         """The qrels: topic, document and grade. `unjudged` adds pooled documents without a judgment, as grade -1."""
-        qrels = self.results.judged(unjudged=unjudged)
-        qrels = qrels if unjudged else qrels_core.judged_only(qrels)
+        known = self.results.judged()
+        qrels = known if unjudged else qrels_core.judged_only(known)
         frame = pd.DataFrame(list(qrels), columns=["topic", "document", "grade"])
         frame.attrs.update(qrels=qrels.content_hash, name=qrels.name)
         return frame

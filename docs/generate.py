@@ -12,7 +12,7 @@ from systems_page import page as systems_page
 from assessor_ui import keymap
 from cranfield.base.tables import Column, Table, table_of
 from cranfield.cli.listing import describe_measure, list_formats, list_measures
-from cranfield.cli.main import program
+from cranfield.cli.main import declared
 from cranfield.report.rendering import renderers
 from cranfield.reuse.verdict import Thresholds
 
@@ -101,7 +101,7 @@ def markdown(table: Table) -> str:
 
 def command_sections() -> Iterator[str]:
     """Give the help of every command, in the order of the program."""
-    for words in [(), *command_words()]:
+    for words in [(), *(words for words, _ in declared())]:
         shown = subprocess.run(
             [sys.executable, "-m", "cranfield", *words, "--help"],
             capture_output=True,
@@ -110,23 +110,6 @@ def command_sections() -> Iterator[str]:
             env={"COLUMNS": WIDTH, "PATH": "", "TERM": "dumb", "NO_COLOR": "1"},
         ).stdout
         yield f"## cranfield {' '.join(words)}".rstrip() + f"\n\n```text\n{shown.strip()}\n```\n"
-
-
-def command_words() -> list[tuple[str, ...]]:
-    """Give the words of every command and sub-command."""
-    app = program()
-    found: list[tuple[str, ...]] = [(name_of(command),) for command in app.registered_commands]
-    for group in app.registered_groups:
-        inner = group.typer_instance
-        found.append((str(inner.info.name),))
-        found += [(str(inner.info.name), name_of(command)) for command in inner.registered_commands]
-    return list(dict.fromkeys(found))
-
-
-def name_of(command: object) -> str:
-    """Give the word a command is called by."""
-    given = getattr(command, "name", None)
-    return given or command.callback.__name__.replace("_", "-")  # type: ignore[attr-defined]
 
 
 if __name__ == "__main__":

@@ -57,7 +57,9 @@ WHOLE = ("AP", "nDCG", "Rprec", "Bpref")
 LEFT_OUT = ("rutfmed",)
 """Has half of the topics, and was not pooled on most of them."""
 
-SEED = 1
+SEED, REST = 1, "not known"
+FEWEST = 19
+"""As many groups as an upper end for 95% of new ones needs."""
 
 Pair = tuple[str, str]
 Numbers = NDArray[np.int64]
@@ -114,6 +116,15 @@ def collections_in(data: Path) -> list[Collection]:
     return [trec_2(data / "trec-2-adhoc"), *(abstracts(data, name) for name in SMART)]
 
 
+FAMILIES = {
+    "manual": ("CLARTM", "INQ002", "VTcms2", "citymf", "rutcomb1", "siems2", "siems3"),
+    "dense": ("HNCad1", "HNCad2", "lsia1", "lsiasm"),
+}
+"""Runs of TREC-2 that are known to rest on queries made or corrected by people, and on vectors of few dimensions
+(LSI, context vectors); of others that is not known. Source: Harman (ed.), The Second Text REtrieval Conference, NIST
+SP 500-215, appendix B, IIA to IIC."""
+
+
 def trec_2(folder: Path) -> Collection:
     """The runs of TREC-2 ad hoc, mended as `runs check --repair` does, each with its organisation as group."""
     rows = [text.split() for text in (folder / "qrels" / "qrels.101-150.disk1.disk2").read_text().splitlines()]
@@ -127,7 +138,8 @@ def trec_2(folder: Path) -> Collection:
             found = read_rows(Source(path))
             run = repair(found, check(found, expected), name=name)[0]
             runs += [run] if run is not None else []
-    contributors = [Contributor(run.tag, groups[run.tag]) for run in runs]
+    families = {run: family for family, members in FAMILIES.items() for run in members}
+    contributors = [Contributor(run.tag, groups[run.tag], families.get(run.tag, REST)) for run in runs]
     return Collection("TREC-2", (10, 20, 50, 100), runs, contributors, grades, None)
 
 
@@ -173,7 +185,7 @@ SYSTEMS: dict[str, tuple[str, ...]] = {
     "LSA": ("lsa", "lsa dims=30", "lsa dims=60 stemmer=none", "lsa dims=200 stopwords=none"),
 }
 """Baseline systems with their options, by family. A system is a group. Where a whole family is left out, each run
-counts as a group: 19 are left of any family, as many as an upper end for 95% of new groups needs."""
+counts as a group: 19 are left of any family, which is enough."""
 
 
 def abstracts(data: Path, name: str) -> Collection:
@@ -350,7 +362,9 @@ def calibrated(
     found: dict[tuple[Measure, Variant], list[Calibration]] = {}
     truth = alignment.lists.grades if truth is None else truth
     numbers = repeated(rng)
-    for group in range(len(provenance.groups)):
+    for group, left in enumerate(provenance.groups):
+        if left == REST:
+            continue
         reduced, others = _without(alignment, prefixes, provenance, group)
         runs = np.flatnonzero(provenance.group_of_run == group)
         depths = [measure_depths(measure, others.depth) for measure in measures]
@@ -358,8 +372,8 @@ def calibrated(
         card = Fusion.of(reduced, others) if "card" in variants else None
         by_card = None if card is None else card.popularity(reduced)
         for measure in measures:
-            same, name = next(numbers), provenance.groups[group]
-            for part in _parts(reduced, cache, measure, runs, truth, same, variants, name, draws, by_card):
+            same = next(numbers)
+            for part in _parts(reduced, cache, measure, runs, truth, same, variants, left, draws, by_card):
                 found.setdefault((measure, part.variant), []).append(part)
     return [pooled([("", part) for part in parts]) for parts in found.values()]
 
@@ -377,7 +391,9 @@ def _without(
     others = replace(
         prefixes, contributors=contributors, rows=prefixes.rows[kept], brought_by=prefixes.brought_by[kept]
     )
-    return replace(alignment, lists=reduced), others.by("group" if provenance.level == "group" else "run")
+    by_group = others.by("group")
+    is_enough = provenance.level == "group" or len(by_group.groups) >= FEWEST
+    return replace(alignment, lists=reduced), by_group if is_enough else others.by("run")
 
 
 def _parts(
@@ -504,7 +520,10 @@ def _evidence(
 
 @dataclass(frozen=True, eq=False)
 class Completeness:
-    """The scores of all runs by one measure in a shallow pool, completed, and in the deeper pool."""
+    """The scores of all runs by one measure in a shallow pool, completed, and in the deeper pool.
+
+    `unknown` is why nothing can be told.
+    """
 
     measure: str
     depth: int
@@ -514,6 +533,7 @@ class Completeness:
     low: Values
     high: Values
     truth: Values
+    unknown: str
 
 
 def complete(collection: Collection, depth: int, deepest: int) -> Iterator[Completeness]:
@@ -525,7 +545,8 @@ def complete(collection: Collection, depth: int, deepest: int) -> Iterator[Compl
     for measure, found in zip(measures, completion.of(measures, rng=np.random.default_rng(SEED)), strict=True):
         now, truth = (measure.values(one.lists).reshape(one.shape).mean(axis=1) for one in (pool.alignment, whole))
         group = tuple(groups[name] for name in pool.alignment.run_names)
-        yield Completeness(str(measure), depth, group, now, found.value, found.low, found.high, truth)
+        ends = found.low, found.high
+        yield Completeness(str(measure), depth, group, now, found.value, *ends, truth, found.unknown)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Draws the pictures of the assessor interface: docs/images/*.svg, from the kitchen collection and a fake session.
+"""Draws docs/images/*.svg: the assessor interface, from the kitchen collection and a fake session, and its verdicts.
 
 The pictures hold no dates and no times of this machine, so they change only with the program.
 """
@@ -6,6 +6,7 @@ The pictures hold no dates and no times of this machine, so they change only wit
 import asyncio
 import re
 import sys
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,10 +14,12 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "ui"))
 # ruff: noqa: E402 (the session in memory lies with the tests)
 
+import matplotlib
 from fakes import FakeAdjudication, FakeJudging
 from textual.app import App
 from textual.pilot import Pilot
 
+import cranfield as cf
 from assessor_ui.adjudication import Adjudication
 from assessor_ui.app import AssessorApp
 from assessor_ui.session import Session
@@ -35,6 +38,7 @@ PICTURES: dict[str, tuple[str, tuple[int, int], Sequence[str]]] = {
     "chair-light": ("light", (80, 24), ("2", "3", "n")),
     "chair-wide": ("light", (130, 30), ("2", "3", "v", "down", "enter")),
     "chair-small": ("dark", (60, 20), ("2", "3")),
+    "topic": ("dark", (80, 24), ("2",) * 12),
     "note": ("dark", (80, 24), ("2", "c", *"only the pan sauce")),
     "search": ("dark", (80, 24), ("2", "s", *"milk", "enter")),
     "history": ("dark", (80, 24), ("2", "3", "l", "1", "h")),
@@ -107,9 +111,25 @@ def plain_svg(svg: str) -> str:
     return without_fonts.replace("Fira Code", "DejaVu Sans Mono")
 
 
+def draw_verdicts() -> None:
+    """Draw the score of every run of the shipped collection, with what judging could add to it."""
+    runs = tomllib.loads((KITCHEN / "runs.toml").read_text(encoding="utf-8"))["run"]
+    files = cf.open_files(
+        qrels=KITCHEN / "qrels.txt",
+        runs=[KITCHEN / run["file"] for run in runs],
+        groups={Path(run["file"]).stem: run["group"] for run in runs if run["role"] == "contributing"},
+        pool_depth=5,
+        progress=False,
+    )
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "cranfield"}):
+        axes = files.reuse(measures="nDCG@5").plot.intervals("nDCG@5")
+        axes.figure.savefig(IMAGES / "verdict.svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
+
+
 def main() -> int:
     """Draw all pictures."""
     IMAGES.mkdir(exist_ok=True)
+    draw_verdicts()
     for name, (theme, size, keys) in PICTURES.items():
         asyncio.run(draw(AssessorApp(Session(kitchen_judging()), theme=theme, held=0, seen=0), name, size, keys))
     deciding = Adjudication(kitchen_cases())

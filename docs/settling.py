@@ -9,6 +9,8 @@ documents are judged one at a time, each chosen after the label of the one befor
 - The oracle knows the labels, and judges only what raises the lowest lead of the run that wins, the heaviest first.
 - The order that knows the winner has the chances of settle, but need not find out which run will win.
 - The random order takes the documents that can change the difference in any order, and stops by the same rule.
+- The least for *likely*: what the best order needs to take away as much variance as the random order had when it
+  stopped, if grades are independent.
 - By topic: as a live queue hands documents out, a topic after the other.
 """
 
@@ -56,6 +58,7 @@ COLUMNS = (
     "settle",
     "ratio",
     "of medians",
+    "least",
     "likely right",
     "within range",
 )
@@ -76,6 +79,7 @@ class Course:
     random_certain: float
     likely: int
     random_likely: float
+    least_likely: float
     is_right: bool
     is_within: bool
 
@@ -116,7 +120,7 @@ def _resampled(pairs: Sequence[tuple[int, int]], groups: int, rng: np.random.Gen
 
 def line(found: Sequence[Course], resampled: Values) -> Iterator[str]:
     """Give one line of the table: means over pairs, and ratios of them with intervals from drawn groups."""
-    unjudged, oracle, certain, by_topic, known, random, likely, random_likely, right, within = (
+    unjudged, oracle, certain, by_topic, known, random, likely, random_likely, least, right, within = (
         np.array(column, dtype=float) for column in zip(*map(astuple, found), strict=True)
     )
     is_open, is_doubtful = certain > 0, likely > 0
@@ -139,6 +143,7 @@ def line(found: Sequence[Course], resampled: Values) -> Iterator[str]:
     yield from (f"{one[is_doubtful].mean():.0f}" for one in (random_likely, likely))
     yield ratio(likely, random_likely, is_doubtful)
     yield of_medians(likely, random_likely, is_doubtful)
+    yield ratio(least, random_likely, is_doubtful, interval=False)
     yield f"{100 * right.mean():.1f}%"
     yield f"{100 * within[is_open].mean():.0f}%"
 
@@ -175,23 +180,24 @@ def course(contest: OpenScore, judging: Judging, labels: Values, rng: np.random.
     def count(goal: Goal, following: Next) -> int:
         return judged(walk(contest, judging, goal, labels, following))
 
-    def randomly(goal: Goal) -> float:
+    def randomly(goal: Goal) -> list[Judging]:
         turns = [rng.permutation(np.flatnonzero(matters)) for _ in range(RANDOM_ORDERS)]
         orders = [lambda rest, turn=turn: next(place for place in turn if rest.is_open[place]) for turn in turns]
-        return float(np.mean([count(goal, order) for order in orders]))
+        return [walk(contest, judging, goal, labels, order) for order in orders]
 
     likely = walk(contest, judging, "likely", labels, best("likely"))
     number, ahead, certain = judging.expected_number("certain", rng), likely.ahead(likely.expected), best("certain")
-    found = count("certain", certain)
+    found, by_chance = count("certain", certain), randomly("likely") if judged(likely) else [judging]
     return Course(
         unjudged=int(matters.sum()),
         oracle=oracle(judging, labels, truth),
         certain=found,
         by_topic=count("certain", TopicByTopic(contest.unjudged.topic)),
         winner_known=count("certain", lambda rest: int(np.argmax(known_gain(rest, truth)))),
-        random_certain=randomly("certain"),
+        random_certain=float(np.mean([judged(one) for one in randomly("certain")])),
         likely=judged(likely),
-        random_likely=randomly("likely") if judged(likely) else 0.0,
+        random_likely=float(np.mean([judged(one) for one in by_chance])),
+        least_likely=float(np.mean([least(judging, one) for one in by_chance])),
         is_right=abs(truth) <= TOLERANCE or (ahead > 0.5) == (truth > 0),
         is_within=number.low <= found <= number.high,
     )
@@ -238,6 +244,17 @@ def walk(contest: OpenScore, judging: Judging, goal: Goal, labels: Values, follo
         rest.judge(place, labels[place].astype(np.int64))
     rest.is_open |= ~matters
     return rest
+
+
+def least(judging: Judging, stopped: Judging) -> int:
+    """Count the documents that take away as much variance as an order had when it stopped, the largest part first.
+
+    If grades are independent, it hardly depends on the order how much of it is gone when a pair becomes likely.
+    """
+    part = np.diff(judging.moves, axis=0)[0] ** 2 * judging.expected * (1 - judging.expected)
+    gone = np.cumsum(np.sort(part)[::-1])
+    done = ~stopped.is_open
+    return int(np.searchsorted(gone, part[done].sum() - TOLERANCE)) + 1 if done.any() else 0
 
 
 def judged(judging: Judging) -> int:

@@ -17,7 +17,7 @@ _HEAD = """\
 `cranfield runs make SYSTEM` ranks the documents of a collection for its topics. Use it if you have documents and
 topics but no search engine, or to make a pool more diverse. `-s NAME=VALUE` sets an option, as in
 `cranfield runs make bm25 -s k1=0.9 -s stemmer=none`. `fts5` needs no other package; the other systems come with the
-extra `baselines`: `pip install 'cranfield[baselines]'`.
+extra `baselines`: `pip install '.[baselines]'` in the root of the checkout.
 
 All systems are deterministic and do not depend on the order of the documents. Title and text of a document are
 indexed together. Scores are rounded to 32-bit floats, so that all evaluators see the same ranking; ties are broken by

@@ -18,7 +18,7 @@ from assessor_ui.adjudication import Adjudication
 from assessor_ui.messages import Notice
 from assessor_ui.reader import Reading
 from assessor_ui.screens.lists import Chooser, HistoryScreen, SearchScreen, TopicsScreen
-from assessor_ui.screens.sheets import Prompt, Sheet, guidelines_parts, keys_parts
+from assessor_ui.screens.sheets import Prompt, Sheet, TopicCard, guidelines_parts, keys_parts
 from assessor_ui.session import Session
 from assessor_ui.widgets.bars import HintLine, NoticeBar, ScaleBar, StatusLine
 from assessor_ui.widgets.document_view import DocumentView, TopicPanel
@@ -116,8 +116,17 @@ class JudgeScreen(Screen[None]):
         else:
             view.look()
         self._shown = reading
+        if session.card and session.open is not None and not isinstance(self.app.screen, TopicCard):
+            todo = f"documents: {session.status[0]}" if isinstance(session, Session) else session.status[0]
+            self.app.push_screen(TopicCard(session.open.topic, todo, session.last), self._read_on)
         if isinstance(session, Adjudication):
             self.run_worker(self.query_one(Opinions).show(session), group="opinions")
+
+    def _read_on(self, _: None) -> None:
+        """Show the document behind the topic: from now on it is on the screen."""
+        self.session.read_on()
+        self._note_painted()
+        self.call_after_refresh(self._note_painted)
 
     def _note_painted(self) -> None:
         self._painted = time.monotonic()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
@@ -12,10 +14,15 @@ from textual.widget import Widget
 from textual.widgets import Input, Markdown, Static
 
 from assessor_ui import keymap, messages
+from assessor_ui.messages import Notice
 from assessor_ui.page import wrap
+from assessor_ui.widgets.bars import NoticeBar
 from assessor_ui.widgets.document_view import topic_content
 from cranfield.base.records import GradeScale, Topic
 from cranfield.base.text import visible, visible_line
+
+if TYPE_CHECKING:
+    from assessor_ui.app import AssessorApp
 
 
 class Sheet(ModalScreen[None]):
@@ -46,6 +53,38 @@ class Sheet(ModalScreen[None]):
         """Scroll by lines and pages."""
         sheet = self.query_one("#sheet")
         sheet.scroll_relative(y=lines + pages * max(sheet.size.height - 2, 1), animate=False)
+
+
+class TopicCard(Sheet):
+    """Another topic over the whole screen. No key goes on before it was seen, and one held down never does."""
+
+    BINDINGS = [("u", "undo", "")]  # noqa: RUF012
+    app: AssessorApp
+
+    def __init__(self, topic: Topic, todo: str, last: Notice) -> None:
+        parts = [Static(topic_content(topic), classes="part"), Static(todo, markup=False)]
+        super().__init__(messages.NEW_TOPIC, lambda _: parts)
+        self._last, self._shown = last, 0.0
+
+    def compose(self) -> ComposeResult:
+        yield from super().compose()
+        yield NoticeBar()
+
+    def on_mount(self) -> None:
+        self.query_one("#sheet").border_subtitle = "Enter goes on to the document"
+        self.query_one(NoticeBar).show(self._last)
+        self._shown = time.monotonic()
+
+    def action_dismiss(self, result: None = None) -> None:  # type: ignore[override]
+        """Go on to the document."""
+        before, self._shown = self._shown, time.monotonic()
+        if self._shown - before >= self.app.seen:
+            self.dismiss(result)
+
+    def action_undo(self) -> None:
+        """Take the answer before back instead."""
+        self.app.pop_screen()  # without going on: the answer's own topic comes up
+        self.app.perform(self.app.session.undo, answers=True)
 
 
 def guidelines_parts(topic: Topic | None, scale: GradeScale, guidelines: str, width: int) -> list[Widget]:

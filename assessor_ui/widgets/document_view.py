@@ -78,6 +78,9 @@ class DocumentView(ScrollView, can_focus=False):
         """Show hits and marks as they are now, and bring what is looked at into sight."""
         reading, height, span, self._layers = self._reading, self.scrollable_content_region.height, None, []
         if reading is not None:
+            if reading.page.text is not self._text:
+                self._text = reading.page.text
+                self.on_resize()
             page, current, marker = reading.page, reading.current, reading.marker
             span = marker.span if marker else current
             facts_start = page.title_end + 1 if page.title_end else 0

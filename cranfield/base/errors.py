@@ -18,6 +18,7 @@ letter unless with a name, ends without a full stop, and quotes what was seen wi
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -137,10 +138,18 @@ class CollectionMoved(CollectionError):
 
 
 class MissingExtra(CranfieldError):
-    """A library that lives in an extra is not installed."""
+    """A library that lives in an extra is not installed.
+
+    The message names the libraries, as the metadata of the distribution has them, and not `cranfield[extra]`: that
+    would be found by name only, whereas the libraries can be installed wherever the program itself came from.
+    """
 
     def __init__(self, purpose: str, extra: str) -> None:
-        super().__init__(f"{purpose} needs the extra {quoted(extra)}: pip install 'cranfield[{extra}]'")
+        from importlib.metadata import requires  # slow to import, and seldom needed
+
+        wanted = [line.split(";") for line in requires("cranfield") or () if extra in re.split(r"['\"]", line)]
+        names = [re.split(r"[^\w.-]", name)[0].lower() for name, _ in wanted]
+        super().__init__(f"{purpose} needs the extra {quoted(extra)}: pip install {' '.join(names)}")
 
 
 def quoted(value: object, *, limit: int = 80) -> str:

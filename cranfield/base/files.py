@@ -28,8 +28,8 @@ from cranfield.base.errors import FULL, CranfieldError, SourceError, UsageError,
 from cranfield.base.registry import deferred
 
 with deferred:
-    import concurrent.futures as futures
     import tempfile
+    from concurrent import futures
 
     import zstandard
 

@@ -9,6 +9,9 @@ from hashlib import sha256
 
 from cranfield.base.errors import InputError, Problem, ProblemsFound
 
+MEASURES = ("nDCG@10", "AP", "P@10")
+"""What runs are scored by where nobody says: by `evaluate`, `reuse` and `report`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Document:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 #         from cranfield.workflows.evaluate import evaluate as evaluate_workflow
 #
 # Type checkers, import contracts and readers see ordinary imports. Only modules can be put off (`import a`,
-# `import a.b as b`, `from a import module`), never a name inside a module; the block stands below all other imports.
+# `from a.b import module`), never a name inside a module; the block stands below all other imports.
 
 
 class _DeferredModule(ModuleType):
@@ -62,17 +62,14 @@ class _DeferredModule(ModuleType):
         return getattr(module, name)
 
 
-class _Parent:
-    """What an import statement takes its names from: each is a module below this one, down to `leaf`."""
+class _Package:
+    """What an import statement takes modules from."""
 
-    def __init__(self, name: str, scope: dict[str, Any], leaf: str = "") -> None:
-        self._name, self._scope, self._leaf = name, scope, leaf
+    def __init__(self, name: str, scope: dict[str, Any]) -> None:
+        self._name, self._scope = name, scope
 
-    def __getattr__(self, name: str) -> Any:
-        full = f"{self._name}.{name}"
-        if self._leaf.startswith(f"{full}."):
-            return _Parent(full, self._scope, self._leaf)
-        return _DeferredModule(full, self._scope)
+    def __getattr__(self, module: str) -> _DeferredModule:
+        return _DeferredModule(f"{self._name}.{module}", self._scope)
 
 
 class _Deferred:
@@ -89,10 +86,7 @@ class _Deferred:
         def put_off(name: str, scope: Any = None, local: Any = None, names: Any = (), level: int = 0) -> Any:
             if scope is not here or level:
                 return self._usual(name, scope, local, names, level)
-            if names:
-                return _Parent(name, here)
-            parent, dot, _ = name.partition(".")
-            return _Parent(parent, here, name) if dot else _DeferredModule(name, here)
+            return _Package(name, here) if names else _DeferredModule(name, here)
 
         builtins.__import__ = put_off  # type: ignore[assignment]
 
@@ -105,7 +99,7 @@ deferred = _Deferred()
 
 
 with deferred:
-    import importlib.metadata as metadata  # rarely needed, and slow to import
+    from importlib import metadata  # rarely needed, and slow to import
 
 Part = TypeVar("Part")
 

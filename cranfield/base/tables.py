@@ -196,9 +196,9 @@ def table_of(
     return Table(tuple(made), tuple(tuple(row) for row in rows), caption, tuple(notes))
 
 
-def facts_table(facts: Mapping[str, Value], *, caption: str = "", notes: Sequence[str] = ()) -> Table:
+def facts_table(facts: Mapping[str, Value], *, caption: str = "") -> Table:
     """Make a two-column table of named facts."""
-    return replace(table_of(["fact", Column("value")], list(facts.items()), caption=caption, notes=notes), facts=True)
+    return replace(table_of(["fact", Column("value")], list(facts.items()), caption=caption), facts=True)
 
 
 @dataclass(frozen=True)
@@ -424,9 +424,14 @@ class Schema:
         )
 
 
+def spelled(name: str) -> str:
+    """The name of a column as the spellings of a schema have it."""
+    return name.strip().casefold().replace("-", "_").replace(" ", "_")
+
+
 @lru_cache(maxsize=1024)
 def _roles(schema: Schema, names: tuple[str, ...]) -> Mapping[str, str]:
-    free = {name.strip().casefold().replace("-", "_").replace(" ", "_"): name for name in reversed(names)}
+    free = {spelled(name): name for name in reversed(names)}
     found = {}
     for role, spellings in schema.columns.items():
         if spelling := next((word for word in spellings if word in free), None):
@@ -475,6 +480,11 @@ class Columns:
     values: dict[str, list[str]]
     findings: Findings
 
+    @staticmethod
+    def of(source: Source, columns: Iterable[str], findings: Findings) -> Columns:
+        """A table without rows yet."""
+        return Columns(source, [], {column: [] for column in columns}, findings)
+
     def add(self, line: int, cells: Iterable[str]) -> None:
         """Add a row, its cells in the order of the columns."""
         self.lines.append(line)
@@ -499,7 +509,7 @@ def read_table(source: Source, schema: Schema, *, delimiter: str = "", multiline
 
     A row that lacks what is needed is refused; what it may lack is empty there.
     """
-    table = Columns(source, [], {role: [] for role in schema.columns}, Findings(schema))
+    table = Columns.of(source, schema.columns, Findings(schema))
     for line, row in _separated(table, delimiter, multiline=multiline) if delimiter else _objects(table):
         if all(row.get(role) for role in schema.needed):
             table.add(line, [row.get(role, "") for role in schema.columns])
@@ -510,7 +520,7 @@ def read_table(source: Source, schema: Schema, *, delimiter: str = "", multiline
 
 def read_list(source: Source, schema: Schema) -> Columns:
     """Read lines with a cell for each column, tabs between them and no header; blank lines and comments are none."""
-    table = Columns(source, [], {role: [] for role in schema.columns}, Findings(schema))
+    table = Columns.of(source, schema.columns, Findings(schema))
     for line, text in source.lines():
         cells = [cell.strip() for cell in text.strip().split("\t")]
         if not text.strip() or (schema.comment and text.startswith(schema.comment)):

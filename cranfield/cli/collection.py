@@ -13,6 +13,7 @@ from typer import Argument, Option
 from cranfield.base.errors import UsageError
 from cranfield.base.registry import deferred
 from cranfield.cli import console
+from cranfield.cli.commands import Stage
 from cranfield.cli.console import COLLECTION, Collection, Format
 
 with deferred:
@@ -21,7 +22,15 @@ with deferred:
     from cranfield.workflows import collection as collections
     from cranfield.workflows import status as status_workflow
 
+stage = Stage()
 
+
+@stage.command(
+    "init",
+    "init",
+    "init recipes --scale graded --guidelines guidelines.md",
+    "init recipes --scale '0=no, 1=partly, 2=fully' -C recipes.db",
+)
 def init(
     name: Annotated[str, Argument(help="Name of the collection.")] = "",
     collection: Collection = COLLECTION,
@@ -42,6 +51,11 @@ def init(
     console.say(f"next: add documents with {console.hint('corpus add FILE…', collection)}")
 
 
+@stage.command(
+    "status",
+    "status",
+    "status -C recipes.db",
+)
 def status(collection: Collection = COLLECTION, format: Format = "table") -> None:
     """Show the state of the collection and the next step."""
     with console.collection(collection) as store:
@@ -49,6 +63,11 @@ def status(collection: Collection = COLLECTION, format: Format = "table") -> Non
     console.show(standing, format)
 
 
+@stage.command(
+    "check",
+    "check",
+    "check --against backup.db",
+)
 def check(
     against: Annotated[
         Path | None, Option(help="Also compare the history with that in a card, a release or a backup.")
@@ -67,6 +86,11 @@ def check(
         raise typer.Exit(1)
 
 
+@stage.command(
+    "backup",
+    "backup copy.db",
+    "backup backups --keep 7",
+)
 def backup(
     file: Annotated[Path, Argument(help="File to create, never overwritten; with --keep, a folder.")],
     keep: Annotated[
@@ -83,6 +107,11 @@ def backup(
     console.say(f"copied {collection} to {file} ({file.stat().st_size:,} bytes)")
 
 
+@stage.command(
+    "restore",
+    "restore backup.db",
+    "restore backup.db -C recipes.db",
+)
 def restore(
     backup: Annotated[Path, Argument(help="A file that cranfield backup has made.")],
     collection: Collection = COLLECTION,
@@ -95,10 +124,21 @@ def restore(
         console.say(f"the file that was there is now {aside}")
 
 
+@stage.command(
+    "demo",
+    "demo",
+    "demo kitchen",
+)
 def demo(folder: Annotated[Path, Argument(help="Folder for the demonstration.")] = Path("cranfield-demo")) -> None:
-    """Run every stage on the shipped collection."""
+    """Run every stage on the shipped collection. A folder in use is left as it is: the next gets a number."""
+    wanted, number = folder, 1
+    while folder.is_dir() and any(folder.iterdir()) and folder.name.strip("."):
+        number += 1
+        folder = wanted.with_name(f"{wanted.name}-{number}")
+    if folder != wanted:
+        console.say(f"{wanted} is in use and stays as it is. This demonstration goes to {folder}.")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"{folder} is not empty; choose a new folder for the demonstration")
+        raise UsageError(f"{folder} is not an empty folder; choose another for the demonstration")
     folder.mkdir(parents=True, exist_ok=True)
     database = folder / "collection.db"
     kitchen = collections.shipped_collection("kitchen")
@@ -123,5 +163,5 @@ def demo(folder: Annotated[Path, Argument(help="Folder for the demonstration.")]
 def _run(words: Sequence[str]) -> None:
     """Run one command in this process, as if it had been typed."""
     console.say(f"$ cranfield {shlex.join(words)}")
-    if ended := main.program(words[0])(args=list(words), prog_name="cranfield", standalone_mode=False):
+    if ended := main.program()(args=list(words), prog_name="cranfield", standalone_mode=False):
         raise typer.Exit(ended)

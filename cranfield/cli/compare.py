@@ -4,25 +4,29 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from typer import Argument, Option
+from typer import Option
 
 from cranfield.base.errors import UsageError, quoted
 from cranfield.base.registry import deferred
-from cranfield.cli import console
+from cranfield.cli import completion, console
+from cranfield.cli.commands import Stage
 from cranfield.cli.console import COLLECTION, removed
-from cranfield.cli.listing import tests as tests
 
 with deferred:
     from cranfield.report import figures
     from cranfield.workflows import compare as workflow
 
-Runs = Annotated[list[str] | None, Argument(help="Run files, or names of stored runs.", show_default=False)]
-Measures = Annotated[
-    list[str] | None, Option("-m", "--measure", help="A measure; repeatable. [default: AP, nDCG@10]")
-]
+stage = Stage()
+
+Measures = Annotated[list[str] | None, console.measure_option(("AP", "nDCG@10"))]
 Baselines = Annotated[
     list[str] | None,
-    Option("-b", "--baseline", help="Compare every run with this baseline only, named by file or tag; repeatable."),
+    Option(
+        "-b",
+        "--baseline",
+        help="Compare every run with this baseline only, named by file or tag; repeatable.",
+        autocompletion=completion.runs,
+    ),
 ]
 Test = Annotated[
     str, Option(help="Significance test: t, wilcoxon, sign, randomisation, bootstrap, or tukey over all runs.")
@@ -70,8 +74,14 @@ Tolerance = Annotated[
 Power = Annotated[str | None, removed("--power", "power is 0.8; in Python, compare has the argument power")]
 
 
+@stage.command(
+    "compare",
+    "compare bm25 dense",
+    "compare --baseline bm25 -m nDCG@10 --test randomisation",
+    "compare --qrels qrels.txt bm25.run dense.run",
+)
 def compare(
-    runs: Runs = None,
+    runs: console.Runs = None,
     qrels: console.QrelsWord = None,
     skip_bad: console.SkipBad = False,
     measure: Measures = None,
@@ -105,6 +115,7 @@ def compare(
     """Compare runs: differences, intervals, corrected significance, and whether unjudged documents matter."""
     if plot:
         figures.kind_of(plot)  # refused before anything is computed
+    qrels, runs = console.bundle_first(qrels, runs)
     systems = _systems(system or [])
     described: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "pool": pool, "warn": console.say}
     with console.opened(collection, qrels=qrels, runs=runs, skip_bad=skip_bad, **described) as files:

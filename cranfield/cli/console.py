@@ -14,14 +14,16 @@ from functools import partial
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import fill
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal, cast
 
 import typer
-from typer import Option
+from typer import Argument, Option
 
 from cranfield.base.errors import CranfieldError, Problem, ProblemsFound, UnknownName, UsageError
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted, visible, visible_line
+from cranfield.cli import completion
+from cranfield.qrels import release
 from cranfield.report.rendering import renderers
 
 with deferred:
@@ -68,8 +70,20 @@ def removed(option: str, instead: str, **settings: Any) -> Any:
     return Option(option, hidden=True, callback=refuse, **settings)
 
 
+def collection_of(context: typer.Context, value: Path = COLLECTION) -> Path:
+    """The collection that a line names, after the command or before it; `value` where it names none."""
+    part: Any = context
+    while part is not None:
+        source = part.get_parameter_source("collection")
+        if source is not None and source.name == "COMMANDLINE":
+            return Path(part.params.get("collection", value))  # this part's own is `value` while it is parsed
+        part = part.parent
+    return value
+
+
 Collection = Annotated[
-    Path, Option("-C", "--collection", envvar=COLLECTION_VARIABLE, help="The collection file.", show_default=True)
+    Path,
+    Option("-C", "--collection", envvar=COLLECTION_VARIABLE, help="The collection file.", callback=collection_of),
 ]
 Replace = Annotated[bool, Option("--replace", help="Overwrite an existing file.")]
 Assessor = Annotated[
@@ -84,21 +98,43 @@ Format = Annotated[
         "-f",
         "--format",
         help="Output format: table, csv, json, jsonl, latex, markdown.",
-        autocompletion=lambda incomplete: [name for name in table_formats() if name.startswith(incomplete)],
+        autocompletion=completion.formats,
         callback=_check_format,
     ),
 ]
 
-QrelsWord = Annotated[str | None, Option("--qrels", help="A qrels file, a release, or now (the current judgments).")]
+Runs = Annotated[
+    list[str] | None,
+    Argument(help="Run files, or names of stored runs [default: all stored runs].", autocompletion=completion.runs),
+]
+QrelsWord = Annotated[
+    str | None,
+    Option(
+        "--qrels",
+        help="A qrels file or release bundle, a release, or now (the current judgments).",
+        autocompletion=completion.releases,
+    ),
+]
 SkipBad = Annotated[
     bool, Option("--skip-bad", help="Go on without run files that have errors; they are named as warnings.")
 ]
-Measures = Annotated[list[str] | None, Option("-m", "--measure", help="A measure; repeatable.")]
 Groups = Annotated[Path | None, Option(help="A file of run tag, group, and pooled or new, separated by tabs.")]
 PoolDepth = Annotated[int | None, Option(min=1, help="The pool depth.")]
-Pool = Annotated[str, Option(help="A pool of the collection [default: the latest], or the card of a published one.")]
+Pool = Annotated[
+    str,
+    Option(
+        help="A pool of the collection [default: the latest], or the card of a published one.",
+        autocompletion=completion.pools,
+    ),
+]
 Card = Annotated[str | None, removed("--card", "use --pool FILE")]
 Layers = Annotated[list[str] | None, Option("--layer", help="A layer of judgments; repeatable.")]
+Closure = Annotated[
+    Literal["at-k", "list", "open"],
+    Option(
+        help="Which unjudged documents may be relevant: down to the cutoff, in the whole ranking, or also beyond it."
+    ),
+]
 NoVerdict = Annotated[bool, Option("--no-verdict", help="Omit the effect of unjudged documents, and the verdicts.")]
 Duplicates = Annotated[
     str,
@@ -108,6 +144,25 @@ Duplicates = Annotated[
     ),
 ]
 Clusters = Annotated[str | None, removed("--clusters", "use --duplicates FILE")]
+
+
+# Options of several commands that differ in their help.
+
+
+def measure_option(default: Sequence[str]) -> Any:
+    """Measures; the help names those that are used without it."""
+    told = f"A measure, as nDCG@10; repeatable, cranfield measures lists them. [default: {', '.join(default)}]"
+    return Option("-m", "--measure", help=told, autocompletion=completion.measures)
+
+
+def topic_option(help: str) -> Any:
+    """Topics of the collection."""
+    return Option("--topic", help=help, autocompletion=completion.topics)
+
+
+def run_option(help: str) -> Any:
+    """Stored runs."""
+    return Option("--run", help=help, autocompletion=completion.runs)
 
 
 def novelty(word: str) -> dict[str, Any]:
@@ -141,11 +196,17 @@ def say(*lines: str) -> None:
     """Narrate: lines on standard error, folded between words on a terminal. A command stays in one piece."""
     for text in lines:
         shown = visible(text)
-        if sys.stderr.isatty() and not text.startswith("$ "):
-            width = get_terminal_size().columns
-            folded = (fill(line, width, break_long_words=False, break_on_hyphens=False) for line in shown.split("\n"))
-            shown = "\n".join(folded)
-        print(shown, file=sys.stderr)  # noqa: T201
+        is_folded = sys.stderr.isatty() and not text.startswith("$ ")
+        print(_folded(shown) if is_folded else shown, file=sys.stderr)  # noqa: T201
+
+
+def _folded(text: str) -> str:
+    """Lines that are longer than the terminal is wide, folded between words; what is indented stays so."""
+    width, lines = get_terminal_size().columns, []
+    for line in text.split("\n"):
+        indent = line[: len(line) - len(line.lstrip())]
+        lines.append(fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False))
+    return "\n".join(lines)
 
 
 def hint(command: str, collection: Path) -> str:
@@ -155,17 +216,24 @@ def hint(command: str, collection: Path) -> str:
     return f"cranfield {command} -C {shlex.quote(str(collection))}"
 
 
-def put(text: str) -> None:
-    """Write data to standard output: to a file or pipe as it is, to a terminal made harmless."""
-    sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
+def put(text: str, *, prose: bool = False) -> None:
+    """Write to standard output: to a file or pipe as it is, to a terminal made harmless, and prose folded."""
+    if sys.stdout.isatty():
+        text = _folded(visible(text)) if prose else visible(text)
+    sys.stdout.write(text)
     sys.stdout.flush()
 
 
-def show(result: tables.Result, format: str = "table", *, whole: bool = False) -> None:
+def show(
+    result: tables.Result, format: str = "table", *, whole: bool = False, draw: Callable[[], None] | None = None
+) -> None:
     """Print a result: its notes, its tables for people or the one table of data, and its remarks.
 
-    With `whole` its tables are cut short on a screen alone: whatever is pasted elsewhere has all of it.
+    With `draw` a chart takes the place of the tables. With `whole` its tables are cut short on a screen alone:
+    whatever is pasted elsewhere has all of it.
     """
+    if draw is not None and format != "table":
+        raise UsageError(f"--chart draws in the terminal, and does not go with --format {format}")
     surface: tables.Surface = "document"
     if format in DATA_FORMATS or (whole and format != "table"):
         surface = "data"
@@ -173,7 +241,9 @@ def show(result: tables.Result, format: str = "table", *, whole: bool = False) -
         surface = "terminal" if sys.stdout.isatty() else "pipe"
     shown = result.on(surface)
     say(*shown.notes)
-    for number, table in enumerate(shown.tables):
+    if draw is not None:
+        draw()
+    for number, table in enumerate(shown.tables if draw is None else ()):
         put_table(table, format, wide=result.wide, follows=number > 0)
     say(*shown.remarks)
 
@@ -295,6 +365,13 @@ def collection_if_any(path: Path) -> Iterator[Store | None]:
         yield store
 
 
+def bundle_first(qrels: str | None, runs: list[str] | None) -> tuple[str | None, list[str] | None]:
+    """The qrels and the runs of a command; a release bundle in front of the runs stands for its qrels."""
+    if qrels is None and runs and release.may_be_bundle(Path(runs[0])):
+        return runs[0], runs[1:]
+    return qrels, runs
+
+
 @contextmanager
 def opened(
     path: Path,
@@ -315,11 +392,15 @@ def opened(
     card = Path(pool) if pool and Path(pool).is_file() else None
     options = workflow.PoolOptions(groups=groups, depth=pool_depth, card=card, pool="" if card else pool)
     # A collection that happens to lie in the folder must not change what files say by its pool and its scale.
-    are_files = qrels is not None and runs and all(Path(word).is_file() for word in (qrels, *runs))
+    is_bundle = qrels is not None and release.may_be_bundle(Path(qrels))
+    are_files = is_bundle or (qrels is not None and runs and all(Path(word).is_file() for word in (qrels, *runs)))
     is_ignored = path == COLLECTION and path.exists() and are_files and _is_default()
     if is_ignored:
-        say(f"note: qrels and runs are files, so {path} is not used; -C {path} adds its pool and scale")
+        with_it = "" if is_bundle else f"; -C {path} adds its pool and scale"
+        say(f"note: qrels and runs are files, so {path} is not used{with_it}")
     with nullcontext() if is_ignored else collection_if_any(path) as store:
+        if is_bundle and store is not None:
+            raise UsageError(f"{qrels} is a release bundle, with a scale and a card of its own: omit -C")
         settings: Any = {"layers": layers or (), "once": True, "warn": warn, "skip_bad": skip_bad}
         inputs = workflow.Inputs(store, qrels, options, watch(), **settings)
         if store is None and options.pool:
@@ -344,9 +425,9 @@ def is_raw() -> bool:
 
 def _is_default() -> bool:
     """Whether the collection was named by nobody, neither on the command line nor in the environment."""
-    context = _context()
+    context, nowhere = _context(), Path()
     source = None if context is None else context.get_parameter_source("collection")
-    return source is not None and source.name == "DEFAULT"
+    return source is not None and source.name == "DEFAULT" and collection_of(context, nowhere) is nowhere
 
 
 def _context() -> Any:

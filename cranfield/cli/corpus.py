@@ -6,20 +6,25 @@ from typing import Annotated, Any, Literal
 import typer
 from typer import Argument, Option
 
-from cranfield.base.errors import CranfieldError, ProblemsFound
+from cranfield.base.errors import CranfieldError, ProblemsFound, UsageError, quoted
 from cranfield.base.registry import deferred
 from cranfield.base.text import HIT_END, HIT_START, begins_with, shortened, visible, visible_line
 from cranfield.cli import console
+from cranfield.cli.commands import Stage
 from cranfield.cli.console import COLLECTION, Collection, Format, removed
 
 with deferred:
     from cranfield.workflows import corpus
 
-app = typer.Typer(name="corpus", help="Documents and topics.", no_args_is_help=True, rich_markup_mode=None)
+stage = Stage("corpus", "Documents and topics.")
 
 
 Files = Annotated[list[Path], Argument(help="Files (also gzip, bz2, xz, zstd), a folder, or - for standard input.")]
 From = Annotated[str | None, Option("--from", help="The format, if it is not recognised (see cranfield formats).")]
+Columns = Annotated[
+    str,
+    Option(help="What a table or JSON lines call the parts, if not by the usual words: id=name,text=body."),
+]
 Encoding = Annotated[str, Option(help="The encoding of the files, if not UTF-8 (latin-1, cp1252 …).")]
 KeepGoing = Annotated[
     bool, Option("--keep-going", help="Load the valid records of a file with errors, and list the errors.")
@@ -30,28 +35,45 @@ _MINHASH = (
 Update = Annotated[bool, Option("--update", help="Replace existing records that have different content.")]
 
 
-@app.command()
+@stage.command(
+    "add",
+    "corpus add documents.jsonl",
+    "corpus add texts",
+    "corpus add documents.jsonl --keep-going --update",
+)
 def add(
     files: Files,
     collection: Collection = COLLECTION,
     from_: From = None,
+    columns: Columns = "",
     encoding: Encoding = "utf-8",
     keep_going: KeepGoing = False,
     update: Update = False,
 ) -> None:
     """Add documents."""
-    options: dict[str, Any] = {"format": from_, "encoding": encoding, "keep_going": keep_going, "update": update}
+    options: dict[str, Any] = {
+        "format": from_,
+        "columns": _columns(columns),
+        "encoding": encoding,
+        "keep_going": keep_going,
+        "update": update,
+    }
     with console.collection(collection) as store, console.progress() as progress:
         added = corpus.Corpus(store, progress=progress).add(files, report=_Narrator().report, **options)
     if not added.is_complete:
         raise typer.Exit(1)
 
 
-@app.command()
+@stage.command(
+    "topics",
+    "corpus topics topics.trec",
+    "corpus topics",
+)
 def topics(
     files: Annotated[list[Path] | None, Argument(help="Topic files; omit them to list the topics.")] = None,
     collection: Collection = COLLECTION,
     from_: From = None,
+    columns: Columns = "",
     encoding: Encoding = "utf-8",
     ids: Annotated[
         Literal["given", "position"],
@@ -64,6 +86,7 @@ def topics(
     """Add topics, or list them."""
     options: dict[str, Any] = {
         "format": from_,
+        "columns": _columns(columns),
         "encoding": encoding,
         "ids": ids,
         "keep_going": keep_going,
@@ -75,6 +98,14 @@ def topics(
         console.show(result, format, whole=True)
     elif not result.is_complete:
         raise typer.Exit(1)
+
+
+def _columns(text: str) -> dict[str, str]:
+    """The names of columns by part, from `part=name,part=name`."""
+    pairs = [pair.partition("=") for pair in text.split(",") if pair.strip()]
+    if wrong := [f"{part}{equals}{name}" for part, equals, name in pairs if not (part.strip() and name.strip())]:
+        raise UsageError(f"--columns needs names of columns by part, as in id=name,text=body; not {quoted(wrong[0])}")
+    return {part.strip(): name.strip() for part, _, name in pairs}
 
 
 class _Narrator:
@@ -96,7 +127,11 @@ class _Narrator:
             self._has_listed = self._has_listed or bool(more)
 
 
-@app.command()
+@stage.command(
+    "show",
+    "corpus show",
+    "corpus show K146",
+)
 def show(
     document: Annotated[str, Argument(help="A document id; omit it to list the first documents.")] = "",
     collection: Collection = COLLECTION,
@@ -112,10 +147,14 @@ def show(
         one = documents.document(document)
     title = "" if begins_with(one.text, one.title) else one.title
     lines = [f"{one.id}  {title}".rstrip(), *(f"{name}: {value}" for name, value in one.metadata.items())]
-    console.put("\n".join(visible_line(line) for line in lines) + f"\n\n{visible(one.text).rstrip()}\n")
+    console.put("\n".join(visible_line(line) for line in lines) + f"\n\n{visible(one.text).rstrip()}\n", prose=True)
 
 
-@app.command()
+@stage.command(
+    "search",
+    "corpus search burnt pan",
+    "corpus search '\"burnt pan\"' --count 3",
+)
 def search(
     words: Annotated[list[str], Argument(help="Query words; a phrase in double quotes inside single quotes.")],
     collection: Collection = COLLECTION,
@@ -134,7 +173,12 @@ def search(
     console.say(*result.remarks)
 
 
-@app.command()
+@stage.command(
+    "duplicates",
+    "corpus duplicates",
+    "corpus duplicates --threshold 0.5",
+    "corpus duplicates --stored",
+)
 def duplicates(
     collection: Collection = COLLECTION,
     threshold: Annotated[

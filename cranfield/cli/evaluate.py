@@ -1,30 +1,38 @@
 """`cranfield evaluate`: scores of runs against qrels."""
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 from typer import Argument, Option
 
+from cranfield.base.records import MEASURES
 from cranfield.base.registry import deferred
-from cranfield.cli import console
+from cranfield.cli import chart as charts
+from cranfield.cli import completion, console
+from cranfield.cli.commands import Stage
 from cranfield.cli.console import COLLECTION, removed
 
 with deferred:
     from cranfield.report import figures
+    from cranfield.workflows.evaluate import evaluate as evaluation
     from cranfield.workflows.evaluate import explain as explaining
     from cranfield.workflows.evaluate import figures as evaluate_figures
 
+stage = Stage()
+
 Runs = Annotated[
     list[str] | None,
-    Argument(help="Run files, or names of stored runs [default: all]. With --explain: RUN TOPIC [RUN]."),
+    Argument(
+        help="Run files, after a release bundle or with --qrels; or stored runs [default: all]. With --explain: RUN"
+        " TOPIC [RUN].",
+        autocompletion=completion.runs,
+    ),
 ]
-Measures = Annotated[
-    list[str] | None,
-    Option("-m", "--measure", help="A measure, such as nDCG@10 or map; repeatable. cranfield measures lists them."),
-]
-BestFirst = Annotated[bool, Option("--best-first", help="Sort runs by the first measure, best first.")]
+Measures = Annotated[list[str] | None, console.measure_option(MEASURES)]
+BestFirst = Annotated[bool, removed("--best-first", "tables show the best run first")]
 ByTopic = Annotated[bool, Option("--by-topic", help="Scores of each topic, and the summary.")]
 Topics = Annotated[
     str, Option(help="Topics to average: qrels (all topics of the qrels), common, run, or a file of topic ids.")
@@ -47,24 +55,34 @@ Plot = Annotated[
     Path | None,
     Option(help="Plot the first measure by topic (PNG, SVG, PDF); for iprec_at_recall, precision-recall curves."),
 ]
+Chart = Annotated[
+    bool,
+    Option("--chart", help="Draw bars in the terminal, a chart for each measure; for iprec_at_recall, curves."),
+]
 Curve = Annotated[bool, removed("--curve", "use -m iprec_at_recall --plot FILE")]
 Explain = Annotated[bool, Option("--explain", help="Show the ranked list of a run for one topic.")]
 Depth = Annotated[int, Option(min=1, help="Number of ranks that --explain shows.")]
 
 
+@stage.command(
+    "evaluate",
+    "evaluate",
+    "evaluate -m nDCG@10 -m AP --chart",
+    "evaluate --qrels qrels.txt bm25.run dense.run",
+)
 def evaluate(
     runs: Runs = None,
     qrels: console.QrelsWord = None,
     skip_bad: console.SkipBad = False,
     measure: Measures = None,
     by_topic: ByTopic = False,
-    best_first: BestFirst = False,
     topics: Topics = "qrels",
     like: Like = None,
     ties: Ties = "trec",
     duplicates: console.Duplicates = "plain",
     letters: LetterTest = None,
     plot: Plot = None,
+    chart: Chart = False,
     explain: Explain = False,
     depth: Depth = 30,
     layer: console.Layers = None,
@@ -76,6 +94,7 @@ def evaluate(
     format: console.Format = "table",
     clusters: console.Clusters = None,
     curve: Curve = False,
+    best_first: BestFirst = False,
     card: console.Card = None,
 ) -> None:
     """Score runs against qrels, with a verdict on how reliable each score is."""
@@ -83,10 +102,11 @@ def evaluate(
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if plot:
         figures.kind_of(plot)  # refused before anything is computed
+    qrels, runs = console.bundle_first(qrels, runs)
     words = runs or []
     if explain:
-        given = {"--by-topic": by_topic, "--best-first": best_first, "--topics": topics != "qrels"}
-        _check_explain(words, given | {"--letters": letters, "--plot": plot})
+        given = {"--by-topic": by_topic, "--topics": topics != "qrels"}
+        _check_explain(words, given | {"--letters": letters, "--plot": plot, "--chart": chart})
     named = [words[0], *words[2:]] if explain else runs
     chosen: dict[str, Any] = {"like": like, "ties": ties, **console.novelty(duplicates)}
     chosen |= {"measures": measure} if measure else {}
@@ -95,11 +115,34 @@ def evaluate(
         if explain:
             _put_lists(files.explain(words[1], *(named or ()), depth=depth, **chosen), format)
             return
-        chosen |= {"by_topic": by_topic, "best_first": best_first, "topics": topics, "letters": letters}
+        chosen |= {"by_topic": by_topic, "topics": topics, "letters": letters}
         found = files.evaluate(runs=named, verdicts=not no_verdict, **chosen)
-    console.show(found, format)
+    console.show(found, format, draw=partial(_draw, found) if chart else None)
     if plot:
         console.say(f"plotted {evaluate_figures.plot_evaluation(found, plot)} to {plot}")
+
+
+def _draw(found: "evaluation.Evaluation") -> None:
+    """Draw a chart of each measure, or curves of the eleven levels of recall."""
+    scores, names = found.scores, found.scores.run_names
+    if evaluate_figures.is_curve(scores):
+        rows = [
+            charts.Curve(names[run], scores.summary[:, run].tolist(), f"mean {scores.summary[:, run].mean():.4f}")
+            for run in found.order
+        ]
+        charts.put("interpolated precision at recall 0, .1, … 1", rows)
+        return
+    for place, measure in enumerate(scores.measures):
+        trust = None if found.trust is None else found.trust.of(measure)
+        bars, legend = [], ""
+        for run in found.order:
+            value, high, verdict = float(scores.summary[place, run]), None, ""
+            if trust is not None:
+                high, verdict = trust.evidence[run].interval[1], trust.verdicts[run].short
+                legend = "{shade} the score may rise this far if unjudged documents are judged"
+            upper = "" if high is None or high <= value else f"–{high:.4f}"
+            bars.append(charts.Bar(names[run], value, high, f"{value:.4f}{upper} {verdict}", verdict))
+        charts.put(str(measure), bars, legend=legend)
 
 
 def _check_explain(words: list[str], others: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Timer
 from typing import Annotated, Literal
 
 import typer
@@ -12,7 +13,8 @@ from typer import Argument, Option
 from cranfield.base.errors import UsageError, quoted
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted
-from cranfield.cli import console
+from cranfield.cli import completion, console
+from cranfield.cli.commands import Stage
 from cranfield.cli.console import COLLECTION, Assessor, Collection, Format, name_of_assessor, removed
 
 with deferred:
@@ -21,28 +23,23 @@ with deferred:
     from assessor_ui import plain as plain_interface
     from assessor_ui import session as interface_session
     from cranfield.workflows import collection as collections
-    from cranfield.workflows.judge import judge as stage
+    from cranfield.workflows.judge import judge as workflow
 
-app = typer.Typer(
-    name="judge",
-    help="Judge pooled documents, alone or as a team.",
-    invoke_without_command=True,
-    rich_markup_mode=None,
-)
+stage = Stage("judge", "Judge pooled documents, alone or as a team.")
 
 
 Layer = Annotated[str, Option(help="Layer of the judgments.")]
 Layers = Annotated[
     list[str] | None, Option("--layer", help="A layer; repeatable, earlier layers take precedence. [default: main]")
 ]
-Pool = Annotated[str, Option(help="The pool. [default: the latest]")]
-Queue = Annotated[str, Option(help="A queue instead of a pool.")]
+Pool = Annotated[str, Option(help="The pool. [default: the latest]", autocompletion=completion.pools)]
+Queue = Annotated[str, Option(help="A queue instead of a pool.", autocompletion=completion.queues)]
 Order = Annotated[
     Literal["plan", "id", "random", "cluster"],
     Option(help="Order of the documents of a topic: as pooled, by id, random, or near-duplicates together."),
 ]
 OrderSeed = Annotated[int, Option(min=0, help="Seed of the random order.")]
-Topics = Annotated[list[str] | None, Option("--topic", help="Only this topic; repeatable.")]
+Topics = Annotated[list[str] | None, console.topic_option("Only this topic; repeatable.")]
 Plain = Annotated[
     bool,
     Option(
@@ -67,20 +64,27 @@ Language = Annotated[str, Option(help="Language of the documents, for stemming h
 
 
 @contextmanager
-def opened(path: Path, *, quiet: bool = False) -> "Iterator[stage.Judge]":
+def opened(path: Path, *, quiet: bool = False) -> "Iterator[workflow.Judge]":
     """Open a collection to judge in; while an interface is on the screen nothing may be written beside it."""
     with collections.open_collection(path) if quiet else console.collection(path) as store:
-        yield stage.Judge(store, hint=console.hint, path=path)
+        yield workflow.Judge(store, hint=console.hint, path=path)
 
 
-@app.callback(invoke_without_command=True)
+@stage.bare(
+    "judge",
+    "judge --assessor Ann --topic T01",
+    "judge --queue settle --plain",
+)
 def judge(
     context: typer.Context,
     collection: Collection = COLLECTION,
     assessor: Assessor = "",
     topic: Topics = None,
     pool: Pool = "",
-    queue: Annotated[str, Option(help="Judge a queue, such as a top-up or the documents of settle.")] = "",
+    queue: Annotated[
+        str,
+        Option(help="Judge a queue, such as a top-up or the documents of settle.", autocompletion=completion.queues),
+    ] = "",
     layer: Annotated[str, Option(help="Layer of the judgments. [default: main]")] = "",
     order: Order = "plan",
     seed: OrderSeed = 0,
@@ -111,7 +115,12 @@ def judge(
             lease_seconds=60.0 * lease,
         )
         session = interface_session.Session(stored, break_after_minutes=break_after or None, language=language)
+        # What the end of a topic needs takes a while to load: that is done while the first document is read.
+        loading = Timer(1.0, stored.prepare)
+        loading.daemon = True
+        loading.start()
         status = run_interface(session, plain=plain, theme=theme)
+        loading.cancel()
         for note in judging.closing_notes(stored):
             console.say(note)
     if status:
@@ -146,20 +155,33 @@ def _share(text: str | None) -> float | None:
         raise UsageError(f"{quoted(text)} is not a share; write 20% or 0.2") from None
 
 
-@app.command()
+@stage.command(
+    "assign",
+    "judge assign Ann Ben",
+    "judge assign Ann Ben --overlap 20% --probes 5%",
+    "judge assign",
+)
 def assign(
     assessors: Annotated[
         list[str] | None, Argument(help="Names of assessors; without names, the assignments are listed.")
     ] = None,
     collection: Collection = COLLECTION,
     topic: Annotated[
-        list[str] | None, Option("--topic", help="Assign this topic; repeatable. [default: all unassigned topics]")
+        list[str] | None,
+        Option(
+            "--topic",
+            help="Assign this topic; repeatable. [default: all unassigned topics]",
+            autocompletion=completion.topics,
+        ),
     ] = None,
     pool: Annotated[str, Option(help="The pool whose topics are assigned. [default: the latest]")] = "",
     together: Annotated[
         bool, Option("--together", help="All assessors share all these topics; the first one is primary.")
     ] = False,
     again: Annotated[bool, Option("--again", help="Reassign all topics.")] = False,
+    take_over: Annotated[
+        bool, Option("--take-over", help="Make the named assessors primary also where another assessor judged.")
+    ] = False,
     overlap: Annotated[
         str | None, Option(help="Share of documents judged by several assessors, such as 20%.")
     ] = None,
@@ -183,6 +205,7 @@ def assign(
             pool=pool,
             together=together,
             again=again,
+            take_over=take_over,
             overlap=shares[0],
             by=by,
             probes=shares[1],
@@ -193,7 +216,11 @@ def assign(
     console.show(result, format if result.made else "table")
 
 
-@app.command()
+@stage.command(
+    "progress",
+    "judge progress",
+    "judge progress --by assessor",
+)
 def progress(
     collection: Collection = COLLECTION,
     by: Annotated[
@@ -210,14 +237,22 @@ def progress(
         console.show(judging.progress(by=by, pool=pool, queue=queue, layer=layer), format)
 
 
-@app.command()
+@stage.command(
+    "guidelines",
+    "judge guidelines guidelines.md",
+    "judge guidelines guidelines.md -C recipes.db",
+)
 def guidelines(file: Annotated[Path, Argument(help="A Markdown file.")], collection: Collection = COLLECTION) -> None:
     """Replace the guidelines; judgments made under the old ones are kept and can be made again."""
     with opened(collection) as judging:
         console.show(judging.guidelines(file))
 
 
-@app.command()
+@stage.command(
+    "scale",
+    "judge scale graded",
+    "judge scale '0=no, 1=partly, 2=mostly, 3=fully' --relevant-from 2",
+)
 def scale(
     scale: Annotated[str, Argument(help="As for init: binary, graded, '0=no, 1=yes', or a TOML file.")],
     collection: Collection = COLLECTION,
@@ -228,9 +263,13 @@ def scale(
         console.show(judging.scale(scale, relevant_from=relevant_from))
 
 
-@app.command(name="try")
+@stage.command(
+    "try",
+    "judge try T15",
+    "judge try T15 --accept",
+)
 def try_topic(
-    topic: Annotated[str, Argument(help="A topic of the collection.")],
+    topic: Annotated[str, Argument(help="A topic of the collection.", autocompletion=completion.topics)],
     collection: Collection = COLLECTION,
     assessor: Assessor = "",
     accept: Annotated[bool, Option("--accept", help="Accept the topic: you become its primary assessor.")] = False,
@@ -254,7 +293,11 @@ def try_topic(
         console.show(judging.try_(topic, accept=accept, refuse=refuse), format)
 
 
-@app.command("import")
+@stage.command(
+    "import",
+    "judge import judgments.csv",
+    "judge import qrels.txt --assessor Ann --layer second",
+)
 def import_(
     file: Annotated[Path, Argument(help="Qrels, or a table: topic, document, grade[, assessor, time, note].")],
     collection: Collection = COLLECTION,
@@ -269,7 +312,11 @@ def import_(
         console.show(judging.import_(file, assessor=assessor, layer=layer, format=from_))
 
 
-@app.command()
+@stage.command(
+    "packet",
+    "judge packet Ben -o for-ben.db",
+    "judge packet Ben -o for-ben.db --topic T01 --days 30",
+)
 def packet(
     assessor: Annotated[str, Argument(help="The assessor of the packet.")],
     output: Annotated[Path, Option("-o", "--output", help="The packet to write.")],
@@ -291,7 +338,11 @@ def packet(
     console.show(result)
 
 
-@app.command()
+@stage.command(
+    "merge",
+    "judge merge ben.db",
+    "judge merge recovered.db --trust",
+)
 def merge(
     file: Annotated[Path, Argument(help="A judged packet, or with --trust a recovery file or a copy.")],
     trust: Annotated[
@@ -306,7 +357,11 @@ def merge(
         console.show(judging.merge(file, trust=trust), format)
 
 
-@app.command("with")
+@stage.command(
+    "with",
+    "judge with ./judge.py --as words@1",
+    "judge with ./judge.py --as words@1 --only judged --limit 50",
+)
 def with_(
     command: Annotated[str, Argument(help="A program that reads JSON lines and writes JSON lines.")],
     judge: Annotated[str, Option("--as", help="Name of the judge: NAME@VERSION.")],
@@ -349,7 +404,11 @@ def with_(
         raise typer.Exit(1)
 
 
-@app.command()
+@stage.command(
+    "agreement",
+    "judge agreement",
+    "judge agreement --by pair",
+)
 def agreement(
     collection: Collection = COLLECTION,
     by: Annotated[
@@ -371,7 +430,11 @@ def agreement(
         console.show(result, format)
 
 
-@app.command()
+@stage.command(
+    "adjudicate",
+    "judge adjudicate",
+    "judge adjudicate --list",
+)
 def adjudicate(
     assessor: Assessor = "",
     collection: Collection = COLLECTION,
@@ -403,7 +466,11 @@ def adjudicate(
         raise typer.Exit(status)
 
 
-@app.command()
+@stage.command(
+    "propagate",
+    "judge propagate",
+    "judge propagate --exact",
+)
 def propagate(
     collection: Collection = COLLECTION,
     layer: Layer = "main",

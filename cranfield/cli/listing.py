@@ -9,7 +9,8 @@ from typer import Argument
 
 from cranfield.base.errors import UnknownName
 from cranfield.base.registry import Registry, deferred, described_options
-from cranfield.cli import console
+from cranfield.cli import completion, console
+from cranfield.cli.commands import Stage
 from cranfield.cli.console import Format
 from cranfield.report.rendering import renderers
 
@@ -25,9 +26,17 @@ with deferred:
     from cranfield.qrels import reading as qrels_reading
     from cranfield.runs import reading as runs_reading
 
+stage = Stage()
+
 _CUTOFFS = {"none": "", "optional": "[@k]", "needed": "@k", "level": "@recall"}
 
 
+@stage.command(
+    "trec-eval",
+    "trec-eval qrels.txt bm25.run",
+    "trec-eval -q -m map -m P.5,10 qrels.txt bm25.run",
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []},
+)
 def trec_eval(context: typer.Context) -> None:
     """Behave like trec_eval: version 10, or version 9 with --as 9."""
     printed = printing.trec_eval(context.args)
@@ -37,33 +46,59 @@ def trec_eval(context: typer.Context) -> None:
     raise typer.Exit(printed.status)
 
 
+@stage.command(
+    "measures",
+    "measures",
+    "measures nDCG@10",
+)
 def measures(
-    name: Annotated[str, Argument(help="A measure; all are listed without one.")] = "", format: Format = "table"
+    name: Annotated[
+        str, Argument(help="A measure; all are listed without one.", autocompletion=completion.measures)
+    ] = "",
+    format: Format = "table",
 ) -> None:
     """List the measures, or explain one."""
     if name:
-        console.put(describe_measure(name))
+        console.put(describe_measure(name), prose=True)
     else:
         console.put_table(list_measures(), format)
 
 
+@stage.command(
+    "formats",
+    "formats",
+    "formats --format csv",
+)
 def formats(format: Format = "table") -> None:
     """List the input and output formats."""
     console.put_table(list_formats(), format)
 
 
+@stage.command(
+    "strategies",
+    "strategies",
+    "strategies rrf",
+)
 def strategies(
-    name: Annotated[str, Argument(help="A strategy or a stopping rule; all are listed without one.")] = "",
+    name: Annotated[
+        str,
+        Argument(help="A strategy or a stopping rule; all are listed without one.", autocompletion=completion.plans),
+    ] = "",
     format: Format = "table",
 ) -> None:
     """List the pooling strategies and stopping rules, or explain one."""
     if name:
-        console.put(describe_strategy(name))
+        console.put(describe_strategy(name), prose=True)
         return
     console.put_table(list_strategies(), format)
     console.say("formula and source of each: cranfield strategies NAME")
 
 
+@stage.command(
+    "tests",
+    "tests",
+    "tests randomisation",
+)
 def tests(
     name: Annotated[str, Argument(help="A test or a correction. [default: list all]")] = "",  # noqa: PT028
     format: Format = "table",  # noqa: PT028
@@ -83,7 +118,7 @@ def tests(
         return
     for kind, word, aliases, part in parts:
         if name in (word, *aliases):
-            console.put(f"{_title(word, kind, aliases)}\n\n{inspect.getdoc(part) or ''}\n")
+            console.put(f"{_title(word, kind, aliases)}\n\n{inspect.getdoc(part) or ''}\n", prose=True)
             return
     known = [one for _, word, aliases, _ in parts for one in (word, *aliases)]
     raise UnknownName("test or correction", name, known)

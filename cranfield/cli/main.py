@@ -8,10 +8,12 @@ import signal
 import sys
 import threading
 import traceback
+from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer import Option
@@ -19,35 +21,33 @@ from typer import Option
 from cranfield._version import __version__
 from cranfield.base.errors import CranfieldError, UsageError, not_utf8, reason_of
 from cranfield.base.registry import deferred
-from cranfield.cli import console
+from cranfield.cli import commands, console
 
 with deferred:
     import tempfile
 
-MODULES = {
-    "collection": ("demo", "init", "status", "check", "backup", "restore"),
-    "corpus": ("corpus",),
-    "runs": ("runs",),
-    "pool": ("pool",),
-    "judge": ("judge",),
-    "qrels": ("qrels",),
-    "evaluate": ("evaluate",),
-    "compare": ("compare", "tests"),
-    "reuse": ("reuse",),
-    "simulate": ("simulate",),
-    "report": ("report",),
-    "settle": ("settle",),
-    "listing": ("trec-eval", "measures", "formats", "strategies"),
+SECTIONS = {
+    "Begin": {"demo": "collection", "init": "collection", "status": "collection"},
+    "Documents, topics and runs": {"corpus": "corpus", "runs": "runs"},
+    "Pool and judge": {"pool": "pool", "judge": "judge", "qrels": "qrels", "settle": "settle"},
+    "Score, and trust the scores": {
+        "evaluate": "evaluate",
+        "compare": "compare",
+        "reuse": "reuse",
+        "simulate": "simulate",
+        "report": "report",
+        "trec-eval": "listing",
+    },
+    "Look after the collection": {"check": "collection", "backup": "collection", "restore": "collection"},
+    "Look up": {"measures": "listing", "strategies": "listing", "tests": "listing", "formats": "listing"},
 }
-"""The files beside this one, in the order of the help, and the commands in each.
+"""The headings of the help in the order of the work, and under each its commands with the files that hold them."""
 
-A file holds an `app` with subcommands, or one function for each of its commands.
-"""
-
-_UNTOUCHED = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
-"""What lets a command see all its words as they were typed."""
+EXAMPLES = ("demo", "init my-collection --scale graded", "evaluate --qrels qrels.txt bm25.run dense.run")
 
 INTERRUPTED, BUG = 130, 70
+COMPLETE = "_CRANFIELD_COMPLETE"
+"""What a shell sets where it asks for completions."""
 
 
 def _show_version(wanted: bool) -> None:
@@ -56,27 +56,35 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def program(command: str = "") -> typer.Typer:
-    """The program; for a command that is known, with what its file holds alone: the rest takes a while."""
+def program() -> Any:
+    """The program, as click runs it."""
     app = typer.Typer(
         name="cranfield",
         help="Build information-retrieval test collections, and say how far each score can be trusted.",
+        epilog="\n".join(EXAMPLES),
         no_args_is_help=True,
         rich_markup_mode=None,
-        pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_main)
-    wanted = [module for module, commands in MODULES.items() if command in commands]
-    for module in wanted or MODULES:
-        held = import_module(f"cranfield.cli.{module}")
-        if hasattr(held, "app"):
-            app.add_typer(held.app)
-            continue
-        for name in MODULES[module]:
-            function = getattr(held, name.replace("-", "_"))
-            app.command(name, context_settings=_UNTOUCHED if name == "trec-eval" else None)(function)
-    return app
+    return commands.group(
+        app, {head: {name: partial(find, name) for name in section} for head, section in SECTIONS.items()}
+    )
+
+
+def find(name: str) -> commands.Stage | commands.Declared:
+    """What is declared of a command; its file is loaded for that."""
+    file = next(section[name] for section in SECTIONS.values() if name in section)
+    stage: commands.Stage = import_module(f"cranfield.cli.{file}").stage
+    return stage if stage.name == name else stage.commands[name]
+
+
+def declared() -> Iterator[tuple[tuple[str, ...], commands.Stage | commands.Declared]]:
+    """The words of every command and subcommand, in the order of the work, and what is declared of it."""
+    for name in [name for section in SECTIONS.values() for name in section]:
+        yield (name,), (held := find(name))
+        if isinstance(held, commands.Stage):
+            yield from (((name, word), one) for word, one in held.commands.items())
 
 
 def _main(
@@ -88,6 +96,9 @@ def _main(
         bool,
         Option("--raw", help="Write cells of CSV as they are, also those that a spreadsheet takes for formulas."),
     ] = False,
+    collection: Annotated[
+        Path | None, Option("-C", "--collection", help="The collection file, before or after the command.")
+    ] = None,
 ) -> None:
     if verbose:
         form = "%(relativeCreated)8d ms  %(name)s: %(message)s"
@@ -138,6 +149,10 @@ def run() -> None:
 
 def status_of(arguments: list[str]) -> int:
     """Run the program with these words, and give the status it ends with."""
+    if COMPLETE in os.environ:
+        with suppress(Exception, SystemExit):  # somebody is typing: a shell gets an answer or none, never a complaint
+            program()(args=[], prog_name="cranfield")
+        return 0
     head = arguments[: arguments.index("--")] if "--" in arguments else arguments
     # Some options may stand anywhere on the line, not only before the command.
     first = [word for word in head if word in ("--verbose", "--raw")]
@@ -145,7 +160,7 @@ def status_of(arguments: list[str]) -> int:
     try:
         if "" in arguments:
             raise UsageError("a word of the command is empty; is a shell variable unset?")
-        program(_command_of(arguments))(args=words, prog_name="cranfield")
+        program()(args=words, prog_name="cranfield")
     except CranfieldError as error:
         return console.fail(error)
     except UnicodeEncodeError as error:
@@ -173,8 +188,3 @@ def _report_bug(error: Exception) -> int:
         log.write("".join(traceback.format_exception(error)))
     console.say(f"cranfield: unexpected error, please report it: {type(error).__name__}; details are in {log.name}")
     return BUG
-
-
-def _command_of(arguments: list[str]) -> str:
-    """The first word that is no option; where the shell asks for completions there is none."""
-    return next((word for word in arguments if not word.startswith("-")), "")

@@ -1,43 +1,65 @@
 """`cranfield pool`: from runs to what is judged, and why."""
 
 import shlex
-from typing import Annotated, Literal
+from functools import partial
+from typing import Annotated, Literal, cast
 
 import typer
 from typer import Argument, Option
 
+from cranfield.base.errors import UsageError
 from cranfield.base.registry import deferred
-from cranfield.cli import console
+from cranfield.cli import chart as charts
+from cranfield.cli import completion, console
+from cranfield.cli.commands import Stage
 from cranfield.cli.console import COLLECTION, Collection, Format, removed
 
 with deferred:
+    from cranfield.base import tables
     from cranfield.workflows.pool import pool
 
-app = typer.Typer(
-    name="pool", help="Select the documents to judge, and record why.", no_args_is_help=True, rich_markup_mode=None
-)
+stage = Stage("pool", "Select the documents to judge, and record why.")
 
 
-Name = Annotated[str, Option("--name", help="Name of the pool. [default: the latest]")]
+Name = Annotated[
+    str, Option("--name", help="Name of the pool. [default: the latest]", autocompletion=completion.pools)
+]
 Seconds = Annotated[
     float | None,
     Option("--seconds-per-document", help="Seconds per document, instead of the measured or assumed speed."),
 ]
 
 
-@app.command()
+@stage.command(
+    "build",
+    "pool build depth 10",
+    "pool build 'depth 5; rrf until 60; sample 10% ranks=6-50'",
+    "pool build depth 5 --run bm25 --name small",
+)
 def build(
     plan: Annotated[
-        str, Argument(help="The plan, for example 'depth 10' or 'depth 5; rrf until 100; sample 5% ranks=11-100'.")
+        list[str],
+        Argument(
+            help="The plan, for example depth 10; one of several steps in quotes, as in the examples.",
+            autocompletion=completion.plans,
+        ),
     ],
     collection: Collection = COLLECTION,
     name: Annotated[str, Option(help="Name of the new pool.")] = "pool",
     run: Annotated[
-        list[str] | None, Option("--run", help="Pool this run; repeatable. [default: all contributing runs]")
+        list[str] | None,
+        Option(
+            "--run",
+            help="Pool this run; repeatable. [default: all contributing runs]",
+            autocompletion=completion.runs,
+        ),
     ] = None,
     priority: Annotated[int | None, Option(min=1, help="Pool only runs up to this priority.")] = None,
     topic: Annotated[
-        list[str] | None, Option("--topic", help="Pool this topic; repeatable. [default: all topics]")
+        list[str] | None,
+        Option(
+            "--topic", help="Pool this topic; repeatable. [default: all topics]", autocompletion=completion.topics
+        ),
     ] = None,
     seed: Annotated[int, Option(min=0, help="Seed for all random draws.")] = 0,
     order: Annotated[
@@ -53,7 +75,7 @@ def build(
     """Build a pool from the runs according to a plan."""
     with console.collection(collection) as store:
         result = pool.Pool(store).build(
-            plan,
+            " ".join(plan),
             name=name,
             runs=run or (),
             priority=priority,
@@ -65,14 +87,26 @@ def build(
     console.show(result)
 
 
-@app.command()
+@stage.command(
+    "extend",
+    "pool extend",
+    "pool extend --run dense",
+)
 def extend(
     collection: Collection = COLLECTION,
     name: Name = "",
     run: Annotated[
-        list[str] | None, Option("--run", help="Add this run; repeatable. [default: all later contributing runs]")
+        list[str] | None,
+        Option(
+            "--run",
+            help="Add this run; repeatable. [default: all later contributing runs]",
+            autocompletion=completion.runs,
+        ),
     ] = None,
-    topic: Annotated[list[str] | None, Option("--topic", help="Add this topic, which is not in the pool.")] = None,
+    topic: Annotated[
+        list[str] | None,
+        console.topic_option("Add this topic, which is not in the pool."),
+    ] = None,
 ) -> None:
     """Add later runs to a pool as a new version; no document is judged twice."""
     with console.collection(collection) as store:
@@ -80,14 +114,21 @@ def extend(
     console.show(result)
 
 
-@app.command("top-up")
+@stage.command(
+    "top-up",
+    "pool top-up dense --depth 10",
+    "pool top-up dense.run --depth 5 --topic T01",
+)
 def top_up(
-    run: Annotated[str, Argument(help="A stored run or a run file.")],
+    run: Annotated[str, Argument(help="A stored run or a run file.", autocompletion=completion.runs)],
     depth: Annotated[int, Option(min=1, help="Cutoff down to which the run is to be judged.")],
     collection: Collection = COLLECTION,
     name: Annotated[str, Option(help="Name of the queue. [default: top-up-RUN]")] = "",
     topic: Annotated[
-        list[str] | None, Option("--topic", help="Only this topic; repeatable. [default: all topics]")
+        list[str] | None,
+        Option(
+            "--topic", help="Only this topic; repeatable. [default: all topics]", autocompletion=completion.topics
+        ),
     ] = None,
     seconds_per_document: Seconds = None,
 ) -> None:
@@ -102,7 +143,12 @@ def top_up(
         console.say(f"next: {console.hint(f'judge --queue {queue}', collection)}")
 
 
-@app.command()
+@stage.command(
+    "show",
+    "pool show",
+    "pool show --by depth --chart",
+    "pool show --by topic --format csv",
+)
 def show(
     collection: Collection = COLLECTION,
     name: Name = "",
@@ -114,6 +160,7 @@ def show(
         ),
     ] = "run",
     seconds_per_document: Seconds = None,
+    chart: Annotated[bool, Option("--chart", help="Draw runs, groups, topics or depths as bars.")] = False,
     format: Format = "table",
     by_topic: Annotated[bool, removed("--by-topic", "use --by topic")] = False,
     by_group: Annotated[bool, removed("--by-group", "use --by group")] = False,
@@ -124,12 +171,38 @@ def show(
     """Show the size of a pool, the contribution of each run, and the cost of judging it."""
     with console.collection(collection) as store:
         result = pool.Pool(store).show(name, by=by, seconds_per_document=seconds_per_document)
-        console.show(result, format, whole=True)
+        console.show(result, format, whole=True, draw=partial(_draw, by, result.table()) if chart else None)
 
 
-@app.command()
+_CHARTS = {
+    "run": ("documents of each run", 3, 2, "{full} only this group, {shade} also other groups"),
+    "group": ("documents of each group", 3, 2, "{full} only this group, {shade} also other groups"),
+    "topic": ("documents of each topic", 2, 1, "{full} judged, {shade} not judged"),
+    "depth": ("documents that a pool of this depth would add", 2, None, ""),
+}
+"""Of a table: what its chart is of, the columns up to which bars are full and shaded, and what that means."""
+
+
+def _draw(by: str, table: "tables.Table") -> None:
+    """Draw a table of a pool as bars."""
+    if by not in _CHARTS:
+        raise UsageError(f"--chart draws --by {', '.join(_CHARTS)}; not {by}")
+    title, full, shaded, legend = _CHARTS[by]
+    bars = []
+    for row in table.rows:
+        value, most = row[full], None if shaded is None else row[shaded]
+        text = f"{value:,}" if most is None else f"{value:,} of {most:,}"
+        bars.append(charts.Bar(str(row[0]), cast("int", value), cast("int | None", most), text))
+    charts.put(title, bars, legend=legend)
+
+
+@stage.command(
+    "explain",
+    "pool explain T01 K146",
+    "pool explain T01 K146 --format json",
+)
 def explain(
-    topic: Annotated[str, Argument(help="Topic id.")],
+    topic: Annotated[str, Argument(help="Topic id.", autocompletion=completion.topics)],
     document: Annotated[str, Argument(help="Document id.")],
     collection: Collection = COLLECTION,
     name: Name = "",
@@ -141,7 +214,11 @@ def explain(
     console.show(result, format)
 
 
-@app.command()
+@stage.command(
+    "verify",
+    "pool verify",
+    "pool verify --name first",
+)
 def verify(collection: Collection = COLLECTION, name: Name = "") -> None:
     """Rebuild a pool from the stored runs, repeat every choice, and list any differences."""
     with console.collection(collection) as store:
@@ -150,4 +227,4 @@ def verify(collection: Collection = COLLECTION, name: Name = "") -> None:
         console.say(line)
     if result.differences:
         raise typer.Exit(1)
-    console.put(f"{result.facts.name} is what its plan says: {result.facts.content_hash}\n")
+    console.put(f"{result.facts.name} is what its plan says: {result.facts.content_hash}\n", prose=True)

@@ -7,17 +7,23 @@ import typer
 from typer import Argument, Option
 
 from cranfield.base.registry import deferred
-from cranfield.cli import console
+from cranfield.cli import completion, console
+from cranfield.cli.commands import Stage
 from cranfield.cli.console import COLLECTION, Collection, Format, Replace, removed
 
 with deferred:
     from cranfield.qrels import release as releases
     from cranfield.workflows import qrels
 
-app = typer.Typer(name="qrels", help="One grade per topic and document.", no_args_is_help=True, rich_markup_mode=None)
+stage = Stage("qrels", "One grade per topic and document.")
 
 
-Which = Annotated[str | None, Argument(help="A release, a file, or now (the current judgments). [default: now]")]
+Which = Annotated[
+    str | None,
+    Argument(
+        help="A release, a file, or now (the current judgments). [default: now]", autocompletion=completion.releases
+    ),
+]
 Layers = Annotated[
     list[str] | None,
     Option("--layer", help="A layer; repeatable: later layers add, and override nothing. [default: main]"),
@@ -47,7 +53,11 @@ def _selection(
     )
 
 
-@app.command()
+@stage.command(
+    "export",
+    "qrels export -o qrels.txt",
+    "qrels export first --binary",
+)
 def export(
     which: Which = None,
     collection: Collection = COLLECTION,
@@ -65,14 +75,19 @@ def export(
     """Write qrels to a file."""
     selection = _selection(layer, rule, as_of, up_to_event, unjudged)
     with console.collection(collection) as store:
-        stage = qrels.Qrels(store)
-        made = stage.export(which, format=to, binary=binary, binary_from=binary_from, selection=selection)
+        made = qrels.Qrels(store).export(
+            which, format=to, binary=binary, binary_from=binary_from, selection=selection
+        )
     with console.binary_output(output, replace=replace) as stream:
         made.write(stream)
     console.say(*made.remarks)
 
 
-@app.command()
+@stage.command(
+    "release",
+    "qrels release second",
+    "qrels release second --note 'all topics' --bundle bundle",
+)
 def release(
     name: Annotated[str, Argument(help="Name of the release.")],
     collection: Collection = COLLECTION,
@@ -97,7 +112,11 @@ def release(
     console.show(made, format, whole=True)
 
 
-@app.command("import")
+@stage.command(
+    "import",
+    "qrels import qrels.txt --name theirs",
+    "qrels import qrels.txt --name theirs --note 'from the track'",
+)
 def import_(
     file: Annotated[Path, Argument(help="A qrels file, compressed or not.")],
     name: Annotated[str, Option("--name", help="Name of the release.")],
@@ -111,7 +130,11 @@ def import_(
     console.say(*made.remarks)
 
 
-@app.command("list")
+@stage.command(
+    "list",
+    "qrels list",
+    "qrels list --name first",
+)
 def list_(
     collection: Collection = COLLECTION,
     name: Annotated[str, Option("--name", help="Show the manifest of one release.")] = "",
@@ -123,10 +146,14 @@ def list_(
     console.show(known, format, whole=True)
 
 
-@app.command()
+@stage.command(
+    "diff",
+    "qrels diff first now",
+    "qrels diff qrels.txt now --by grade",
+)
 def diff(
-    before: Annotated[str, Argument(help="A release, a file, or now.")],
-    after: Annotated[str, Argument(help="A release, a file, or now.")],
+    before: Annotated[str, Argument(help="A release, a file, or now.", autocompletion=completion.releases)],
+    after: Annotated[str, Argument(help="A release, a file, or now.", autocompletion=completion.releases)],
     collection: Collection = COLLECTION,
     layer: Layers = None,
     unjudged: Unjudged = False,
@@ -144,7 +171,11 @@ def diff(
     console.show(found, format, whole=True)
 
 
-@app.command()
+@stage.command(
+    "licence",
+    "qrels licence",
+    "qrels licence CC-BY-4.0",
+)
 def licence(
     text: Annotated[
         str | None,
@@ -156,12 +187,16 @@ def licence(
     with console.collection(collection) as store:
         chosen = qrels.Qrels(store).licence(text)
     if chosen:
-        console.put(f"{chosen}\n")
+        console.put(f"{chosen}\n", prose=True)
     else:
         console.say("no licence is set; set one with cranfield qrels licence 'CC-BY-4.0'")
 
 
-@app.command()
+@stage.command(
+    "rule",
+    "qrels rule",
+    "qrels rule adjudicated,majority,latest",
+)
 def rule(
     words: Annotated[str, Argument(help="The rule, like adjudicated,majority,latest. [default: show the rule]")] = "",
     collection: Collection = COLLECTION,

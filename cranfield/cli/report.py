@@ -6,22 +6,24 @@ from typing import Annotated, Literal
 from typer import Option
 
 from cranfield.base.errors import UsageError
+from cranfield.base.records import MEASURES
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted
 from cranfield.cli import console
+from cranfield.cli.commands import Stage
 from cranfield.cli.console import COLLECTION, Collection, Layers, QrelsWord
 
 with deferred:
     from cranfield.workflows.report import material
     from cranfield.workflows.report import report as workflow
 
+stage = Stage()
+
 Output = Annotated[
     Path | None,
     Option("-o", "--output", help="Output file: .html or .md. [default: report.html beside the collection]"),
 ]
-Measures = Annotated[
-    list[str] | None, Option("-m", "--measure", help="A measure; repeatable. [default: nDCG@10, AP, P@10]")
-]
+Measures = Annotated[list[str] | None, console.measure_option(MEASURES)]
 Public = Annotated[bool, Option("--public", help="Omit the names of assessors and the titles of documents.")]
 Tables = Annotated[Path | None, Option(help="Also write every table to this folder.")]
 TableFormat = Annotated[
@@ -32,6 +34,12 @@ FigureKind = Annotated[Literal["svg", "png", "pdf"], Option(help="Format of the 
 CardFile = Annotated[Path | None, Option("--card", help="Also write the collection card (JSON).")]
 
 
+@stage.command(
+    "report",
+    "report",
+    "report -o page.html --public",
+    "report --tables tables --format latex",
+)
 def report(
     output: Output = None,
     measure: Measures = None,
@@ -50,7 +58,7 @@ def report(
     for file in (target, card):  # refused before anything is computed
         if file is not None and not file.absolute().parent.is_dir():
             raise UsageError(f"cannot write {file.name}: no such folder: {file.parent}")
-    measures, layers = tuple(measure or material.MEASURES), tuple(layer or ["main"])
+    measures, layers = tuple(measure or MEASURES), tuple(layer or ["main"])
     request = material.ReportRequest(measures=measures, qrels=qrels, layers=layers, public=public)
     with console.collection(collection) as store, console.progress() as progress:
         made = workflow.report_on(store, request, with_card=card is not None, progress=progress)

@@ -5,28 +5,29 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from typer import Argument, Option
+from typer import Option
 
 from cranfield.base.errors import UsageError
+from cranfield.base.records import MEASURES
 from cranfield.base.registry import deferred
 from cranfield.cli import console
+from cranfield.cli.commands import Stage
 from cranfield.cli.console import COLLECTION, removed
 
 with deferred:
     from cranfield.reuse import tables
     from cranfield.workflows.reuse import field
 
-Runs = Annotated[list[str] | None, Argument(help="Run files, or names of stored runs [default: all stored runs].")]
+stage = Stage()
+
+Measures = Annotated[list[str] | None, console.measure_option(MEASURES)]
 ThresholdValues = Annotated[
     list[str] | None,
     Option("--threshold", help="Set a threshold for this call, as NAME=NUMBER; repeatable. See --thresholds."),
 ]
-ClosureWord = Annotated[
-    Literal["at-k", "list", "open"],
-    Option(
-        help="Which unjudged documents may be relevant: down to the cutoff, in the whole ranking, or also beyond it."
-    ),
-]
+RUNS_TOLD = 5
+"""Up to how many runs that are named have their verdicts before all else; those of more are in the tables."""
+
 Further = Annotated[
     int, Option(min=0, help="With --closure open: assumed number of relevant documents that no run retrieved.")
 ]
@@ -43,16 +44,22 @@ OneTable = Annotated[
 Describe = Annotated[bool, Option("--describe", help="Describe every run in sentences.")]
 
 
+@stage.command(
+    "reuse",
+    "reuse",
+    "reuse dense --describe",
+    "reuse dense.run -m P@5 --table topics",
+)
 def reuse(
-    runs: Runs = None,
+    runs: console.Runs = None,
     qrels: console.QrelsWord = None,
     skip_bad: console.SkipBad = False,
-    measure: console.Measures = None,
+    measure: Measures = None,
     groups: console.Groups = None,
     pool_depth: console.PoolDepth = None,
     pool: console.Pool = "",
     layer: console.Layers = None,
-    closure: ClosureWord = "at-k",
+    closure: console.Closure = "at-k",
     further: Further = 0,
     threshold: ThresholdValues = None,
     keep: KeepThresholds = False,
@@ -68,6 +75,7 @@ def reuse(
     card: console.Card = None,
 ) -> None:
     """Show whether the pool is fair to non-contributing runs, and how reliable the score of each run is."""
+    qrels, runs = console.bundle_first(qrels, runs)
     values = _threshold_values(threshold or ())
     described: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "pool": pool}
     with console.opened(collection, qrels=qrels, runs=runs, skip_bad=skip_bad, **described) as files:
@@ -81,19 +89,21 @@ def reuse(
             return
         found = files.reuse(
             *(runs or ()),
-            measures=measure or ("nDCG@10", "P@10", "AP"),
+            measures=measure or MEASURES,
             closure=closure,
             further=further,
             thresholds=values,
         )
+        is_data, is_named = format in console.DATA_FORMATS, 0 < len(runs or ()) <= RUNS_TOLD
+        for sentence in found.verdicts() if is_named and not is_data and table is None else ():
+            console.put(f"{sentence}\n", prose=True)
         console.say(*found.narration())
-        is_data = format in console.DATA_FORMATS
         if not is_data and table is None:
             console.say(*found.about_collection())
         for one in [found.table(table or "runs")] if is_data else found.tables(table):
             console.put_table(one, format, wide=True)
         for sentence in found.about_runs() if describe else ():
-            console.put(f"{sentence}\n")
+            console.put(f"{sentence}\n", prose=True)
     if write_card is not None:
         found.write_card(write_card)
         console.say(f"wrote the card to {write_card}; use it with cranfield evaluate --pool {write_card}")

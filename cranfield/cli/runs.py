@@ -10,14 +10,15 @@ from typer import Argument, Option
 from cranfield.base.errors import UsageError, quoted
 from cranfield.base.registry import deferred
 from cranfield.base.text import visible_line
-from cranfield.cli import console
+from cranfield.cli import completion, console
+from cranfield.cli.commands import Stage
 from cranfield.cli.console import COLLECTION, Collection, Format, Replace
 from cranfield.cli.corpus import From
 
 with deferred:
-    from cranfield.workflows.runs import runs as stage
+    from cranfield.workflows.runs import runs as workflow
 
-app = typer.Typer(name="runs", help="Ranked runs of systems.", no_args_is_help=True, rich_markup_mode=None)
+stage = Stage("runs", "Ranked runs of systems.")
 
 
 Files = Annotated[list[Path], Argument(help="Run files (also compressed), or a runs.toml that describes several.")]
@@ -30,10 +31,14 @@ Names = Annotated[
 ]
 MaxDepth = Annotated[int, Option(min=1, help="Documents per topic; more are an error.")]
 MinDepth = Annotated[int, Option(min=0, help="Documents per topic; fewer give a warning.")]
-Name = Annotated[str, Argument(help="The run's name: see cranfield runs list.")]
+Name = Annotated[str, Argument(help="The run's name: see cranfield runs list.", autocompletion=completion.runs)]
 
 
-@app.command()
+@stage.command(
+    "check",
+    "runs check bm25.run dense.run",
+    "runs check bm25.run --repair repaired",
+)
 def check(
     files: Files,
     collection: Collection = COLLECTION,
@@ -54,11 +59,11 @@ def check(
     """List all problems of run files, with line numbers; nothing is stored."""
     options: dict[str, Any] = {"max_depth": max_depth, "min_depth": min_depth, "repair": repair}
     with console.collection_if_any(collection) as store, console.progress() as progress:
-        runs = stage.Runs(store, progress=progress)
+        runs = workflow.Runs(store, progress=progress)
         result = runs.check(files, format=from_, order=order, names=names, **options)
     if format == "table":
         console.put_problems(result.problems)
-        console.put("".join(f"{visible_line(line)}\n" for line in result.summaries))
+        console.put("".join(f"{visible_line(line)}\n" for line in result.summaries), prose=True)
     else:
         console.put_table(result.table(), format)
     console.say(*result.remarks)
@@ -66,7 +71,12 @@ def check(
         raise typer.Exit(1)
 
 
-@app.command()
+@stage.command(
+    "submit",
+    "runs submit bm25.run --group larder --family lexical",
+    "runs submit dense.run --new",
+    "runs submit runs.toml",
+)
 def submit(
     files: Files,
     collection: Collection = COLLECTION,
@@ -103,12 +113,16 @@ def submit(
     }
     hint = partial(console.hint, collection=collection)
     with console.collection(collection) as store, console.progress() as progress:
-        result = stage.Runs(store, hint=hint, progress=progress).submit(files, name=name, **reading, **about)
+        result = workflow.Runs(store, hint=hint, progress=progress).submit(files, name=name, **reading, **about)
     console.put_warnings(result.problems)
     console.show(result, format)
 
 
-@app.command("list")
+@stage.command(
+    "list",
+    "runs list",
+    "runs list --withdrawn --format csv",
+)
 def list_(
     collection: Collection = COLLECTION,
     withdrawn: Annotated[bool, Option("--withdrawn", help="Show withdrawn runs too.")] = False,
@@ -116,20 +130,28 @@ def list_(
 ) -> None:
     """List the runs of the collection."""
     with console.collection(collection) as store:
-        result = stage.Runs(store).list(withdrawn=withdrawn)
+        result = workflow.Runs(store).list(withdrawn=withdrawn)
     console.show(result, format, whole=True)
 
 
-@app.command()
+@stage.command(
+    "show",
+    "runs show bm25",
+    "runs show bm25 --format json",
+)
 def show(name: Name, collection: Collection = COLLECTION, format: Format = "table") -> None:
     """Show one run and the warnings from its submission."""
     with console.collection(collection) as store:
-        result = stage.Runs(store).show(name)
+        result = workflow.Runs(store).show(name)
     console.show(result, format)
     console.put_problems(result.problems)
 
 
-@app.command()
+@stage.command(
+    "export",
+    "runs export bm25",
+    "runs export bm25 -o bm25.txt",
+)
 def export(
     name: Name,
     collection: Collection = COLLECTION,
@@ -141,11 +163,16 @@ def export(
 ) -> None:
     """Export a run as an equivalent file."""
     with console.collection(collection) as store, console.binary_output(output, replace=replace) as stream:
-        notes = stage.Runs(store).export(name, stream, format=to)
+        notes = workflow.Runs(store).export(name, stream, format=to)
     console.say(*notes)
 
 
-@app.command(options_metavar="--because TEXT [OPTIONS]")
+@stage.command(
+    "withdraw",
+    "runs withdraw dense --because 'made with an old index'",
+    "runs withdraw dense --because 'submitted twice' -C recipes.db",
+    options_metavar="--because TEXT [OPTIONS]",
+)
 def withdraw(
     name: Name,
     because: Annotated[str, Option(help="The reason; it is stored with the run.")],
@@ -153,11 +180,16 @@ def withdraw(
 ) -> None:
     """Withdraw a run; its history is kept."""
     with console.collection(collection) as store:
-        stage.Runs(store).withdraw(name, because=because)
+        workflow.Runs(store).withdraw(name, because=because)
     console.say(f"withdrew {name}; cranfield runs list --withdrawn still shows it")
 
 
-@app.command()
+@stage.command(
+    "make",
+    "runs make",
+    "runs make fts5 --depth 100",
+    "runs make fts5 --field title --field description --tag fts5-long",
+)
 def make(
     system: Annotated[str, Argument(help="The system; omit it to list all systems.")] = "",
     collection: Collection = COLLECTION,
@@ -177,7 +209,7 @@ def make(
 ) -> None:
     """Search with a baseline system and write a run file."""
     if not system:
-        console.put_table(stage.list_systems(), format)
+        console.put_table(workflow.list_systems(), format)
         return
     options = {}
     for word in option or []:
@@ -187,7 +219,7 @@ def make(
         options[key] = value
     target = output or Path(f"{tag or system}.run")
     with console.collection(collection) as store, console.progress() as progress:
-        runs = stage.Runs(store, progress=progress)
+        runs = workflow.Runs(store, progress=progress)
         made = runs.make(system, tag=tag, fields=tuple(field or ["title"]), depth=depth, options=options)  # type: ignore[arg-type]
         with console.binary_output(target, replace=replace) as stream:
             lines = made.write(stream)

@@ -5,14 +5,21 @@ from typing import Annotated, Any, Literal
 import typer
 from typer import Argument, Option
 
-from cranfield.cli import console
+from cranfield.cli import completion, console
+from cranfield.cli.commands import Stage
 from cranfield.cli.console import COLLECTION, removed
-from cranfield.cli.reuse import ClosureWord
 
-RunWord = Annotated[str, Argument(help="A run file, or the name of a stored run.")]
+stage = Stage()
+
+RunWord = Annotated[str, Argument(help="A run file, or the name of a stored run.", autocompletion=completion.runs)]
 OtherWord = Annotated[
-    str | None, Argument(help="The other run; without it, the interval of the run's score is narrowed.")
+    str | None,
+    Argument(
+        help="The other run; without it, the interval of the run's score is narrowed.",
+        autocompletion=completion.runs,
+    ),
 ]
+Measures = Annotated[list[str] | None, console.measure_option(("nDCG@10",))]
 QueueName = Annotated[str, Option("--queue", help="Save the documents as a queue for cranfield judge --queue.")]
 Layer = Annotated[str, Option("--into", help="The layer for the judgments of the queue.")]
 ToSafe = Annotated[bool, removed("--to-safe", "call settle with one run")]
@@ -23,16 +30,22 @@ Until = Annotated[
 ]
 
 
+@stage.command(
+    "settle",
+    "settle bm25 dense",
+    "settle bm25 dense -m P@5 --until likely --queue bm25-dense",
+    "settle dense",
+)
 def settle(
     run: RunWord,
     other: OtherWord = None,
     qrels: console.QrelsWord = None,
-    measure: console.Measures = None,
+    measure: Measures = None,
     groups: console.Groups = None,
     pool_depth: console.PoolDepth = None,
     pool: console.Pool = "",
     layer: console.Layers = None,
-    closure: ClosureWord = "at-k",
+    closure: console.Closure = "at-k",
     until: Until = "certain",
     everything: All = False,
     queue: QueueName = "",

@@ -8,19 +8,26 @@ from typer import Option
 
 from cranfield.base.errors import UsageError
 from cranfield.base.registry import deferred
-from cranfield.cli import console
+from cranfield.cli import completion, console
+from cranfield.cli.commands import Stage
 from cranfield.cli.console import COLLECTION, removed
 from cranfield.cli.pool import Seconds
-from cranfield.cli.reuse import Runs
 
 with deferred:
     from cranfield.report import figures
     from cranfield.workflows import simulate as workflow
 
+stage = Stage()
+
 Plans = Annotated[
     list[str] | None,
-    Option("--plan", help="A plan to simulate, as for pool build; repeatable. [default: depths 1 to 100]"),
+    Option(
+        "--plan",
+        help="A plan to simulate, as for pool build; repeatable. [default: depths 1 to 100]",
+        autocompletion=completion.plans,
+    ),
 ]
+Measures = Annotated[list[str] | None, console.measure_option(("nDCG@10", "AP"))]
 Budgets = Annotated[
     str, Option(help="Simulate the plans at these budgets, as in 500,1000,2000: documents over all topics.")
 ]
@@ -52,13 +59,19 @@ Plot = Annotated[
 ]
 
 
+@stage.command(
+    "simulate",
+    "simulate",
+    "simulate --plan 'depth 3' --plan 'rrf until 20'",
+    "simulate --forecast 10",
+)
 def simulate(
-    runs: Runs = None,
+    runs: console.Runs = None,
     plan: Plans = None,
     budgets: Budgets = "",
     qrels: console.QrelsWord = None,
     skip_bad: console.SkipBad = False,
-    measure: console.Measures = None,
+    measure: Measures = None,
     groups: Groups = None,
     outsiders: Outsiders = False,
     difference: Wanted = None,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from inspect import signature
-from math import exp, expm1, inf, isfinite, isnan, log, nan, sqrt
+from math import exp, expm1, inf, isnan, log, nan, sqrt
 from os.path import normpath
 from typing import Any
 
@@ -34,7 +34,6 @@ from cranfield.compare.differences import (
     DRAWS,
     Values,
     as_scores,
-    check_share,
     draws_needed,
     enough_draws,
     seeded,
@@ -45,8 +44,7 @@ from cranfield.evaluate.measure import SMALLEST, AnyMeasure
 from cranfield.evaluate.scores import Scores
 
 with deferred:
-    import scipy.optimize as optimize
-    import scipy.special as special
+    from scipy import optimize, special
 
 # How runs are compared: the options, checked, under their registered names.
 
@@ -79,13 +77,7 @@ class Options:
     difference: float | None = None
 
     def __post_init__(self) -> None:
-        test: object = self.test
-        if test != TUKEY:
-            if not isinstance(test, str) or test not in tests:
-                raise UnknownName("significance test", str(test), [TUKEY, *tests.names()])
-            test = tests.canonical(test)
-        object.__setattr__(self, "test", test)
-        correction: object = self.correction
+        test, correction = str(self.test), str(self.correction)  # from Python anything may come
         if test == TUKEY:
             if correction not in ("", TUKEY):
                 raise UsageError(
@@ -93,21 +85,21 @@ class Options:
                     f" {quoted(correction)}; omit the correction"
                 )
             correction = TUKEY
+        elif test not in tests:
+            raise UnknownName("significance test", test, [TUKEY, *tests.names()])
         elif correction == TUKEY:
             raise UsageError("tukey is a test, not a correction: use --test tukey")
-        elif not isinstance(correction, str):
-            raise UnknownName("correction", str(correction), corrections.names())
         else:
-            correction = corrections.canonical(correction or "holm")
+            test, correction = tests.canonical(test), corrections.canonical(correction or "holm")
+        object.__setattr__(self, "test", test)
         object.__setattr__(self, "correction", correction)
-        _check_number("alpha", self.alpha, 1.0)
-        _check_number("tolerance", self.tolerance, inf)
+        _check_number("alpha", self.alpha, below=1.0)
+        _check_number("power", self.power, below=1.0)
+        _check_number("tolerance", self.tolerance)
+        _check_number("the difference", 0.0 if self.difference is None else self.difference)
         seeded(self.seed)
         if self.draws is not None and (type(self.draws) is not int or self.draws < LEAST_DRAWS):
             raise UsageError(f"draws must be an integer of at least {LEAST_DRAWS}, not {self.draws!r}")
-        check_share("power", self.power)
-        if self.difference is not None and not 0 <= self.difference < inf:
-            raise UsageError(f"the difference must be a number of at least 0, not {self.difference!r}")
 
     @property
     def interval_draws(self) -> int:
@@ -168,11 +160,11 @@ class Options:
         return [belongs.get(run, run) for run in runs]
 
 
-def _check_number(name: str, value: object, highest: float) -> None:
-    """Refuse a number below 0; where there is a highest value, both ends are excluded."""
+def _check_number(name: str, value: object, *, below: float = inf) -> None:
+    """Refuse what is no number of at least 0; with a limit, no number between 0 and that."""
     number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else nan
-    if not (0 < number < highest if isfinite(highest) else 0 <= number < inf):
-        wanted = f"a number between 0 and {highest:g}" if isfinite(highest) else "a number of at least 0"
+    if not 0 <= number < below or (number == 0 and below < inf):
+        wanted = f"a number between 0 and {below:g}" if below < inf else "a number of at least 0"
         raise UsageError(f"{name} must be {wanted}, not {value!r}")
 
 
@@ -205,8 +197,6 @@ def discriminative_power(p: ArrayLike, differences: ArrayLike, *, alpha: float =
     Source: Sakai, "Evaluating evaluation metrics based on the bootstrap", SIGIR 2006.
     """
     found, sizes = significant(p, alpha=alpha), np.abs(np.asarray(differences, dtype=np.float64))
-    if found.ndim != 1 or found.shape != sizes.shape or not found.size:
-        raise UsageError("discriminative power needs one p-value and one difference for each of at least one pair")
     smallest = float(sizes[found].min()) if found.any() else nan
     return DiscriminativePower(found.size, int(found.sum()), smallest)
 
@@ -222,8 +212,6 @@ def residual_deviation(scores: ArrayLike) -> float:
     Source: Sakai, "Topic set size design", Information Retrieval Journal 19, 2016.
     """
     matrix = as_scores(scores)
-    if matrix.ndim != 2 or min(matrix.shape) < 2:
-        raise UsageError("the residual deviation needs at least two runs and two topics")
     rest = matrix - matrix.mean(axis=1, keepdims=True) - matrix.mean(axis=0, keepdims=True) + matrix.mean()
     freedom = (matrix.shape[0] - 1) * (matrix.shape[1] - 1)
     return sqrt(2 * float((rest**2).sum()) / freedom)
@@ -236,7 +224,6 @@ def t_test_power(topics: int, *, difference: float, deviation: float, alpha: flo
 
     Fewer than two topics: 0. A deviation of 0: 1 for any true difference, alpha for none.
     """
-    _check_positive(alpha=alpha, deviation=deviation)
     if topics < 2:
         return 0.0
     if deviation == 0:
@@ -252,8 +239,6 @@ def topics_needed(*, difference: float, deviation: float, power: float = 0.8, al
 
     Source: Sakai 2016, with the exact power in place of the approximation.
     """
-    _check_positive(alpha=alpha, deviation=deviation)
-    check_share("power", power)
     if not abs(difference) > 0:
         raise UsageError("no number of topics detects a difference of 0")
 
@@ -276,8 +261,6 @@ def detectable_difference(topics: int, *, deviation: float, power: float = 0.8, 
 
     Fewer than two topics: ∞. A deviation of 0: 0. A power not above alpha is an error: it needs no difference.
     """
-    _check_positive(alpha=alpha, deviation=deviation)
-    check_share("power", power)
     if power <= alpha:
         raise UsageError(f"power {power} must exceed alpha {alpha}")
     if topics < 2:
@@ -303,12 +286,6 @@ def _power_at(topics: int, shift: float, alpha: float) -> float:
     if isnan(missed):
         raise UsageError(f"the power of {topics} topics at alpha {alpha} cannot be computed")
     return 1.0 - missed
-
-
-def _check_positive(*, alpha: float, deviation: float) -> None:
-    check_share("alpha", alpha)
-    if not 0 <= deviation < inf:
-        raise UsageError(f"the standard deviation must be a number of at least 0, not {deviation!r}")
 
 
 # The comparison under one measure.
@@ -456,7 +433,7 @@ def compare_scores(scores: Scores, options: Options) -> list[MeasureComparison]:
 
 def _compare_values(measure: AnyMeasure, values: Values, runs: Sequence[str], options: Options) -> MeasureComparison:
     of, values = _comparable(measure, values)
-    entries = paired_scores(runs, values, systems=options.entries(runs))
+    entries = paired_scores(options.entries(runs), values)
     for name in options.baselines:
         if name not in entries.labels:
             raise UnknownName("baseline", name, entries.labels)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cranfield.base.errors import InputError, UnknownName, UsageError, quoted
+from cranfield.base.errors import InputError, UsageError
 from cranfield.base.registry import Registry, deferred
 from cranfield.compare.differences import (
     DRAWS,
@@ -20,7 +20,6 @@ from cranfield.compare.differences import (
     Values,
     as_scores,
     blocks,
-    check_draws,
     difference_interval,
     effects_of,
     noise_of,
@@ -31,7 +30,7 @@ from cranfield.compare.significance import tests
 from cranfield.compare.significance.student import student
 
 with deferred:
-    import scipy.special as special
+    from scipy import special, stats
 
 # Corrections for many tests: p-values in, adjusted p-values out, in the same order.
 #
@@ -92,16 +91,11 @@ def benjamini_hochberg(p: ArrayLike) -> Values:
     Controls the false discovery rate at alpha, for independent or positively dependent tests, and not the familywise
     error rate. Source: Benjamini and Hochberg, JRSS B 57, 1995.
     """
-    raw = _checked(p)
-    order = np.argsort(raw, kind="stable")
-    scaled = raw[order] * (len(raw) / np.arange(1, len(raw) + 1))
-    return np.asarray(np.minimum.accumulate(scaled[::-1])[::-1][np.argsort(order)])
+    return np.asarray(stats.false_discovery_control(_checked(p)))
 
 
 def _checked(p: ArrayLike) -> Values:
     values = np.asarray(p, dtype=np.float64)
-    if values.ndim != 1:
-        raise UsageError(f"p-values must be one row, not an array of {values.ndim} dimensions")
     if not ((values >= 0) & (values <= 1)).all():
         raise InputError("p-values must be numbers from 0 to 1; leave out missing ones, NaN is not allowed")
     return values
@@ -135,25 +129,17 @@ class PairedScores:
         return np.asarray(self.values[self.labels.index(label)])
 
 
-def paired_scores(labels: Sequence[str], values: ArrayLike, *, systems: Sequence[str] | None = None) -> PairedScores:
-    """Scores that can be compared, one row per label.
+def paired_scores(labels: Sequence[str], values: ArrayLike) -> PairedScores:
+    """Scores that can be compared, one row per label; NaN is an error.
 
-    With `systems`, one name per row, rows of the same system are its seeds: they become one entry that carries the
-    name of the system, stands where its first row stood, and has the mean over seeds on each topic. Testing the seeds
-    as if they were more topics would count each topic several times. Labels must be distinct, NaN is an error.
+    Rows with the same label are the seeds of one system: they become one entry that stands where its first row stood,
+    and has the mean over seeds on each topic. Testing the seeds as if they were more topics would count each topic
+    several times.
     """
-    matrix = as_scores(values)
-    names = list(labels if systems is None else systems)
-    if matrix.ndim != 2 or len(matrix) != len(labels) or len(names) != len(labels):
-        raise UsageError(f"expected one row of scores per label, not {matrix.shape} for {len(labels)} labels")
-    entries = list(dict.fromkeys(names))
-    if systems is None and len(entries) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"two rows are called {quoted(twice)}; pass systems to merge the seeds of one system")
-
-    groups = [matrix[[name == entry for name in names]] for entry in entries]
+    matrix, entries = as_scores(values), tuple(dict.fromkeys(labels))
+    groups = [matrix[[label == entry for label in labels]] for entry in entries]
     return PairedScores(
-        labels=tuple(entries),
+        labels=entries,
         values=np.stack([group.mean(axis=0) for group in groups]),
         seeds=np.array([len(group) for group in groups], dtype=np.int64),
         seed_deviation=np.array([group.mean(axis=1).std(ddof=1) if len(group) > 1 else 0.0 for group in groups]),
@@ -172,11 +158,6 @@ def pairs(entries: int, *, baselines: Sequence[int] | None = None) -> tuple[Indi
     first, second = np.triu_indices(entries, k=1)
     if baselines is None:
         return first, second
-    if not baselines:
-        raise UsageError("no baseline is named; omit the baselines to compare all pairs")
-    for base in baselines:
-        if not 0 <= base < entries:
-            raise UsageError(f"baseline {base} is not among the {entries} systems, which count from 0")
     if len(set(baselines)) < len(baselines):
         raise UsageError("a baseline is named twice")
     meeting = [
@@ -210,10 +191,7 @@ def tukey(scores: ArrayLike, *, draws: int = DRAWS, rng: np.random.Generator) ->
     Source: Carterette, "Multiple testing in statistical analysis of systems-based information retrieval
     experiments", TOIS 30, 2012.
     """
-    check_draws(draws)
     matrix = as_scores(scores)
-    if matrix.ndim != 2 or len(matrix) < 2:
-        raise UsageError("Tukey's test needs two or more runs, as rows of a matrix")
     by_topic = np.ascontiguousarray(matrix.T)
     ranges = np.empty(draws)
     for part in blocks(draws, width=by_topic.size, block=CACHED):
@@ -279,7 +257,7 @@ def compare_all(
     *,
     baselines: Sequence[int] | None = None,
     test: str | SignificanceTest = "t",
-    correction: str | Correction = "holm",
+    correction: str = "holm",
     tolerance: float = 0.0,
     draws: int = DRAWS,
     rng: np.random.Generator,
@@ -320,8 +298,7 @@ def compare_all(
         # From the generator itself: intervals and tests draw from its children, so this is what `tukey` gives alone.
         adjusted = tukey(scores.values, draws=draws, rng=rng)[first, second]
     else:
-        correct = corrections.get(correction) if isinstance(correction, str) else correction
-        adjusted = correct([result.p for result in results])
+        adjusted = corrections.get(correction)([result.p for result in results])
     return [replace(result, adjusted_p=float(p)) for result, p in zip(results, adjusted, strict=True)]
 
 
@@ -359,11 +336,7 @@ def letters(different: ArrayLike, *, order: ArrayLike | None = None) -> tuple[tu
     Source: Piepho, "An algorithm for a letter-based representation of all-pairwise comparisons", 2004, for the idea.
     """
     matrix = np.asarray(different, dtype=bool)
-    if matrix.ndim != 2 or not np.array_equal(matrix, matrix.T) or matrix.diagonal().any():
-        raise UsageError("differences between runs are a symmetric matrix in which no run differs from itself")
     ranked = np.arange(len(matrix)) if order is None else np.asarray(order, dtype=np.intp)
-    if sorted(ranked.tolist()) != list(range(len(matrix))):
-        raise UsageError("the order must name every run once")
     groups = _groups(~matrix[np.ix_(ranked, ranked)])
     given: list[list[str]] = [[] for _ in range(len(matrix))]
     for number, group in enumerate(sorted(group.tolist() for group in groups)):
@@ -416,19 +389,17 @@ def letters_of(
 ) -> dict[str, tuple[str, ...]]:
     """The letters of each label, best mean first getting `a`, from the corrected p-values of all pairs."""
     place = {label: row for row, label in enumerate(labels)}
-    different = np.zeros((len(place), len(place)), dtype=bool)
-    tested = np.eye(len(place), dtype=bool)
-    means = np.zeros(len(place))
+    p, means = np.ones((len(place), len(place))), np.zeros(len(place))
     for result in results:
-        for label in (result.a, result.b):
-            if label not in place:
-                raise UnknownName("system", label, place)
         row, other = place[result.a], place[result.b]
         means[row], means[other] = result.mean_a, result.mean_b
-        tested[row, other] = tested[other, row] = True
-        different[row, other] = different[other, row] = bool(significant(result.adjusted_p, alpha=alpha))
-    if not tested.all():
-        raise UsageError("letters need all pairs; with baselines use beaten")
+        p[row, other] = p[other, row] = result.adjusted_p
+    return _letters_by_label(labels, p, means, alpha)
+
+
+def _letters_by_label(labels: Sequence[str], p: Values, means: Values, alpha: float) -> dict[str, tuple[str, ...]]:
+    different = significant(p, alpha=alpha)
+    np.fill_diagonal(different, val=False)
     given = letters(different, order=np.argsort(-means, kind="stable"))
     return dict(zip(labels, given, strict=True))
 
@@ -474,7 +445,5 @@ def letters_of_scores(
         first, second = pairs(len(matrix))
         p = np.ones((len(matrix), len(matrix)))
         p[first, second] = p[second, first] = holm(student(matrix[first], matrix[second], rng=rng).p)
-    different = significant(p, alpha=alpha)
-    np.fill_diagonal(different, val=False)
-    given = letters(different, order=np.argsort(-matrix.mean(axis=1), kind="stable"))
-    return {label: "".join(own) for label, own in zip(labels, given, strict=True)}
+    given = _letters_by_label(labels, p, matrix.mean(axis=1), alpha)
+    return {label: "".join(own) for label, own in given.items()}

@@ -1,47 +1,31 @@
 """Documents and topics out of files: what a format is, which one a file has, and what is wrong with its records.
 
-Reading gives records and problems in the order of the file. A bad record is a problem of severity `error` in its
-place, and reading goes on behind it; a `warning` stands before the record it is about, which is given all the same.
-A format has no state, so a class with static methods is one: the class itself is what is registered.
+A format has a `summary`, its line in the help, and `suffixes`, the usual file endings; `sniff(head, name)` says
+whether a file that begins with `head` is of this format, and `read(source)` streams records and problems in the order
+of the file. A bad record is a problem of severity `error` in its place, and reading goes on behind it; a `warning`
+stands before the record it is about, which is given all the same. A format whose records name their parts has them as
+its `schema`, so that others can be named.
 """
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 from unicodedata import category
 
-from cranfield.base.errors import InputError, Problem, SourceError, quoted
+from cranfield.base.errors import InputError, Problem, SourceError, UnknownName, UsageError, quoted
 from cranfield.base.files import LONGEST_LINE, Source, codec_name
 from cranfield.base.records import Document, Topic
 from cranfield.base.registry import Registry
-from cranfield.base.tables import Schema
+from cranfield.base.tables import Schema, spelled
 
-
-class Format(Protocol):
-    """A file format of documents or topics. `summary` is its line in the help; `suffixes` the usual file endings."""
-
-    @property
-    def summary(self) -> str: ...
-    @property
-    def suffixes(self) -> tuple[str, ...]: ...
-
-    def sniff(self, head: bytes, name: str) -> bool:
-        """Whether a file that begins with `head` is of this format."""
-        ...
-
-    def read(self, source: Source) -> Iterator[Any]:
-        """The records and the problems, streamed."""
-        ...
-
-
-document_formats: Registry[Format] = Registry(
+document_formats: Registry[Any] = Registry(
     "document format", package="cranfield.corpus.formats", group="cranfield.document_formats"
 )
-topic_formats: Registry[Format] = Registry(
+topic_formats: Registry[Any] = Registry(
     "topic format", package="cranfield.corpus.formats", group="cranfield.topic_formats"
 )
 
@@ -49,15 +33,17 @@ topic_formats: Registry[Format] = Registry(
 TopicIds = Literal["given", "position"]
 
 
-def read_documents(path: Path | Source, *, format: str | None = None) -> Iterator[Document | Problem]:
+def read_documents(
+    path: Path | Source, *, format: str | None = None, columns: Mapping[str, str] | None = None
+) -> Iterator[Document | Problem]:
     """The documents of a file or folder and the problems with it, in the order of the file, streamed.
 
-    The format is named or recognised. Every problem names the file. A file without any document is a problem.
-    A `Source` instead of a path can name another encoding and report the progress.
+    The format is named or recognised. `columns` says what the file calls the id, the title or the text, where that is
+    none of the usual words. Every problem names the file. A file without any document is a problem. A `Source`
+    instead of a path can name another encoding and report the progress.
     """
     source = path if isinstance(path, Source) else Source(path)
-    reader = document_formats.get(format_of(source, "documents", format))
-    yield from _placed(source, reader.read(source), "documents")
+    yield from _placed(source, _records(source, "documents", format, columns), "documents")
     if codec_name(source.encoding) != "utf-8" and not source.is_piped:
         # Warn of files that are UTF-8 as they lie there, and were read in the encoding that was named.
         files = files_in(source.path) if source.is_folder else [source.path]
@@ -73,27 +59,65 @@ def read_documents(path: Path | Source, *, format: str | None = None) -> Iterato
 
 
 def read_topics(
-    path: Path | Source, *, format: str | None = None, ids: TopicIds = "given"
+    path: Path | Source,
+    *,
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    ids: TopicIds = "given",
 ) -> Iterator[Topic | Problem]:
-    """The topics of a file and the problems with it, in the order of the file.
+    """The topics of a file and the problems with it, in the order of the file; `columns` as for documents.
 
     With `ids="position"` a topic is called 1, 2, 3 … by its place in the file, and what the file calls it is kept
     as metadata `given_id`. That is for collections whose qrels count topics so: the Cranfield query file says 001,
     002, 004, 008 …, its qrels 1 … 225.
     """
     source = path if isinstance(path, Source) else Source(path)
-    records = topic_formats.get(format_of(source, "topics", format)).read(source)
+    records = _records(source, "topics", format, columns)
     yield from _placed(source, _numbered(records) if ids == "position" else records, "topics")
 
 
+def _records(source: Source, kind: Kind, format: str | None, columns: Mapping[str, str] | None) -> Iterator[Any]:
+    """What a file holds, read in its format, with some of its columns called as the user says."""
+    name = format_of(source, kind, format)
+    reader = (document_formats if kind == "documents" else topic_formats).get(name)
+    if columns:
+        if not hasattr(reader, "schema"):
+            raise UsageError(f"--columns names the columns of a table or the fields of JSON lines; {name} has none")
+        for part in columns:
+            if part not in reader.schema.columns:
+                raise UnknownName(f"part of {kind}", part, reader.schema.columns)
+        spellings = {**reader.schema.columns, **{part: (spelled(word),) for part, word in columns.items()}}
+        reader = replace(reader, schema=replace(reader.schema, columns=spellings))
+    return reader.read(source)  # type: ignore[no-any-return]
+
+
 def _placed(source: Source, records: Iterator[Any], noun: str) -> Iterator[Any]:
-    """The records, each problem with the name of the file; a file without a record or an error is empty."""
-    is_empty = True
+    """The records, each problem with the name of the file.
+
+    A file without a record or an error is empty; one in which most records look like the other kind is refused.
+    """
+    is_empty, count, others = True, 0, 0
     for record in records:
-        is_empty = is_empty and isinstance(record, Problem) and not is_error(record)
-        yield record.at(source.name) if isinstance(record, Problem) and not record.file else record
+        is_problem = isinstance(record, Problem)
+        is_empty = is_empty and is_problem and not is_error(record)
+        count, others = count + (not is_problem), others + (not is_problem and _looks_like_other(record))
+        yield record.at(source.name) if is_problem and not record.file else record
     if is_empty:
         yield Problem("empty", f"it contains no {noun}", file=source.name)
+    if 2 * others > count:
+        meant, command = ("topics", "topics") if noun == "documents" else ("documents", "add")
+        message = f"most records ({others:,} of {count:,}) look like {meant}, not {noun}"
+        remedy = f"add {meant} with cranfield corpus {command}; --keep-going loads them as {noun} all the same"
+        yield Problem(f"{meant}-as-{noun}", message, file=source.name, remedy=remedy)
+
+
+def _looks_like_other(record: Document | Topic) -> bool:
+    """Whether a document has the fields of a topic and no text, or a topic the text or the length of a document."""
+    fields = {spelled(name) for name in record.metadata}
+    if isinstance(record, Document):
+        return not record.text and not fields.isdisjoint(TOPIC.columns["description"] + TOPIC.columns["narrative"])
+    long = len(f"{record.title} {record.description}".split()) > _LONGEST_QUERY
+    return long or not fields.isdisjoint(DOCUMENT.columns["text"])
 
 
 def _numbered(records: Iterator[Topic | Problem]) -> Iterator[Topic | Problem]:
@@ -130,9 +154,13 @@ def format_of(path: Path | Source, kind: Kind, format: str | None = None) -> str
     if source.is_folder and is_documents:
         return "folder"
     found = recognised(source, formats)
-    if found == ONE_TEXT:
+    if is_documents and found is not None:
+        # Where only the name of the file speaks for a format of documents, topics are known by their content.
         head, name = source.head(), source.bare_name
-        found = None if any(known.sniff(head, name) for _, known in topic_formats.items()) else found
+        if not formats.get(found).sniff(head, name) and any(
+            one.sniff(head, name) for _, one in topic_formats.items()
+        ):
+            found = None
     if found is not None:
         return found
     others: Registry[Any] = topic_formats if is_documents else document_formats
@@ -161,6 +189,8 @@ def recognised(source: Source, formats: Registry[Any]) -> str | None:
 # Records made out of parts, with what is wrong about them.
 
 LONGEST_ID = 1000
+_LONGEST_QUERY = 100
+"""In words: longer ones are texts of documents."""
 
 
 def checked(
@@ -171,11 +201,11 @@ def checked(
     The title of a topic is the query, so it is never empty: where the source has none, it is the description, else
     the narrative, else all other fields in a row. It is always one line.
     """
-    noun = "document" if schema is DOCUMENT else "topic"
+    noun = "document" if "text" in schema.columns else "topic"
     id, title, *texts = (parts.get(part, "") for part in schema.columns)
     if problem := id_problem(noun, id, line):
         yield problem
-    elif schema is DOCUMENT:
+    elif noun == "document":
         if not texts[0] and not title:
             message = f"document {quoted(id)} has neither title nor text"
             yield Problem("empty-document", message, "warning", lines=(line,))
@@ -262,38 +292,15 @@ def is_error(problem: Problem) -> bool:
     return problem.severity == "error"
 
 
-class Lines:
-    """The decoded lines of a file, each with its line end as LF, and the problems met on the way.
-
-    `number` is the number of the last line. `take_problems` empties the list of problems; a reader calls it after
-    each record, and drops the record if an error is among them.
-    """
-
-    def __init__(self, source: Source) -> None:
-        self._lines = source.byte_lines()
-        self._problems: list[Problem] = []
-        self.number = 0
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        self.number, data = next(self._lines)
+def lines_of(source: Source) -> Iterator[tuple[int, str, list[Problem]]]:
+    """The number of each line of a file, its text with the line end as LF, and the problems with it."""
+    for number, data in source.byte_lines():
         if len(data) > LONGEST_LINE:
-            message = f"a line of more than {LONGEST_LINE >> 20} MB"
-            self._problems.append(Problem("too-long", message, lines=(self.number,)))
-            return "\n"
-        text, problems = decoded(data, self.number)
-        self._problems += problems
+            yield number, "\n", [Problem("too-long", f"a line of more than {LONGEST_LINE >> 20} MB", lines=(number,))]
+            continue
+        text, problems = decoded(data, number)
         text = text[:-2] + "\n" if text.endswith("\r\n") else text
-        if "\r" in text:
-            self._problems.append(lone_carriage_return(self.number))
-        return text
-
-    def take_problems(self) -> list[Problem]:
-        """The problems since the last time."""
-        taken, self._problems = self._problems, []
-        return taken
+        yield number, text, [*problems, lone_carriage_return(number)] if "\r" in text else problems
 
 
 # Which field of a foreign record is the id, the title, the text: the usual spellings, best first.
@@ -317,12 +324,6 @@ TOPIC = Schema(
     faults=(),
     needed=("id",),
 )
-
-
-def looks_like_header(cells: Sequence[str], schema: Schema) -> bool:
-    """Whether the cells of a first row are names of fields: an id and at least one other part."""
-    roles = schema.roles(cells)
-    return "id" in roles and len(roles) > 1
 
 
 # The files of a folder that are documents.

@@ -205,9 +205,8 @@ def _pair_keys(run: AnyRun, placed: _Placed, reference: Reference) -> Keys | Non
     if isinstance(run, KnownRun):
         keys = run.keys
     else:
-        documents = arranged(run.documents, order_as_float32(run)) if reference == "9" else run.documents
-        known = keys_of(as_text(run.document_ids))
-        keys = keys_of_pairs(run.topic_ids.to_pylist(), np.diff(run.offsets), known[documents])
+        known = keys_of(as_text(run.document_ids))[_ordered_documents(run, reference)]
+        keys = keys_of_pairs(run.topic_ids.to_pylist(), np.diff(run.offsets), known)
     return keys if keys is None or placed.kept is None else keys[placed.kept]
 
 
@@ -247,7 +246,7 @@ def at_each_rank(
                 piece = slice(start, start + _PIECE)
                 value_of_row.take(judged[piece] + 1, out=out[piece], mode="clip")
             return
-        documents = arranged(run.documents, order_as_float32(run)) if reference == "9" else run.documents
+        documents = _ordered_documents(run, reference)
         kept = documents if rows.kept is None else documents[rows.kept]
         known = code_of[id(run.document_ids)].take(kept, mode="clip")
         if is_small:
@@ -465,6 +464,10 @@ def documents_of(run: Run, topic: str, *, reference: Reference = "10") -> list[s
     if topic not in topics:
         return []
     place = topics.index(topic)
-    codes = arranged(run.documents, order_as_float32(run)) if reference == "9" else run.documents
-    chosen = codes[run.offsets[place] : run.offsets[place + 1]]
+    chosen = _ordered_documents(run, reference)[run.offsets[place] : run.offsets[place + 1]]
     return list(run.document_ids.take(pa.array(chosen)).to_pylist())
+
+
+def _ordered_documents(run: Run, reference: Reference) -> Codes:
+    """The documents of all topics, best first, as the reference compares scores."""
+    return arranged(run.documents, order_as_float32(run)) if reference == "9" else run.documents

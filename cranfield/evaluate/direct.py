@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cranfield.base.files import UTF8_BOM, Source
-from cranfield.evaluate.align import KnownRun, Reference, ties_of
+from cranfield.evaluate.align import NONE, KnownRun, Reference, ties_of
 from cranfield.qrels.qrels import Qrels
 from cranfield.runs.columns import (
     Codes,
@@ -165,8 +165,6 @@ def ids_at(letters: Letters, starts: Places, lengths: Places) -> Ids:
 
 
 # Where in the qrels a pair of topic and document stands, for whole columns of pairs at once.
-
-NONE = -1
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,9 +29,7 @@ def foreign_measure(text: str, unknown: UnknownName) -> ForeignMeasure:
     """The measure that ir_measures means by an expression whose name we do not know."""
     library = _library()
     if library is None:
-        raise UsageError(
-            f"{unknown}; for measures of ir_measures install the extra {EXTRA!r}: pip install 'cranfield[{EXTRA}]'"
-        )
+        raise UsageError(f"{unknown}; for measures of ir_measures: pip install {EXTRA}")
     try:
         return ForeignMeasure(str(library.parse_measure(text)))
     except NameError:
@@ -64,7 +62,7 @@ def foreign_values(
     """The value of each measure for each run and topic of an alignment; 0 where a run lacks the topic."""
     library = _library()
     if library is None:
-        raise UsageError(f"{measures[0]} needs the extra {EXTRA!r}: pip install 'cranfield[{EXTRA}]'")
+        raise UsageError(f"{measures[0]} needs the extra {EXTRA!r}: pip install {EXTRA}")
     parsed = [library.parse_measure(str(measure)) for measure in measures]
     rows = [library.Qrel(row.topic, row.document, row.grade, row.subtopic) for row in judged if row.grade >= 0]
     places = {topic: place for place, topic in enumerate(aligned.topic_ids)}

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pandas
 
 with deferred:
-    import pyarrow.compute as pc
+    from pyarrow import compute as pc
 
 
 _TERRIER = ("qid", "docno")

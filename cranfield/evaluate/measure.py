@@ -204,14 +204,11 @@ def measure(
             choices = get_args(annotation) if get_origin(annotation) is Literal else ()
             kind = annotation if isinstance(annotation, type) and get_origin(annotation) is None else tuple
             parameters[parameter] = Parameter(parameter, str if choices else kind, default, choices, limits)
-        facts.setdefault("rises_with", "grade" if monotone else "unknown")
-        declaration: dict[str, Any] = {
-            "function": function,
-            "parameters": parameters,
-            "cutoff": cutoff,
-            "monotone": monotone,
-        }
-        measures.register(name, *aliases)(MeasureKind(name=name, **declaration, **facts))
+        rises = {"rises_with": "grade" if monotone else "unknown"} | facts
+        kind_of_measure = MeasureKind(
+            name=name, function=function, parameters=parameters, cutoff=cutoff, monotone=monotone, **rises
+        )
+        measures.register(name, *aliases)(kind_of_measure)
         return function
 
     return decorate
@@ -298,8 +295,8 @@ class Measure:
 
         Where a grade costs something nothing is known: the best possible ranking has no such document, a run may.
         """
-        gains = dict(self.settings).get("gains")
-        costs = isinstance(gains, tuple) and any(worth < 0 for _, worth in gains)
+        gains: Any = dict(self.settings).get("gains", ())
+        costs = any(worth < 0 for _, worth in gains)
         return (-math.inf, math.inf) if costs or self.kind.bounds is None else self.kind.bounds
 
     @property
@@ -317,11 +314,8 @@ class Measure:
     def parameters(self) -> dict[str, Any]:
         """The value of every parameter of its own, and of the cutoff (None where it has none)."""
         defaults = {name: one.default for name, one in self.kind.parameters.items()}
-        return {
-            **defaults,
-            **{name: value for name, value in self.settings if name in defaults},
-            "cutoff": self.cutoff,
-        }
+        own = {name: value for name, value in self.settings if name in defaults}
+        return {**defaults, **own, "cutoff": self.cutoff}
 
     def gains(self, highest: int) -> Values | None:
         """The gain of each grade from 0 to the highest; None where it depends on the topic's documents."""
@@ -523,15 +517,17 @@ def _measure(expression: Scanned, threshold: int, gains: GradeGains) -> AnyMeasu
     if settings.get("agg") == kind.aggregate:
         del settings["agg"]
     cutoff, where = expression.cutoff, f"{expression.text}: "
-    if cutoff is None and kind.cutoff in ("needed", "level"):
-        example = "10" if kind.cutoff == "needed" else "0.5"
-        raise UsageError(f"{where}{kind.name} needs a cutoff, such as {kind.name}@{example}")
-    if cutoff is not None and kind.cutoff == "none":
+    if cutoff is None:
+        if kind.cutoff in ("needed", "level"):
+            example = "10" if kind.cutoff == "needed" else "0.5"
+            raise UsageError(f"{where}{kind.name} needs a cutoff, such as {kind.name}@{example}")
+    elif kind.cutoff == "none":
         raise UsageError(f"{where}{kind.name} has no cutoff")
-    if cutoff is not None and kind.cutoff == "level" and not 0 <= cutoff <= 1:
-        raise UsageError(f"{where}a recall level must be a number from 0 to 1, not {cutoff:g}")
-    if cutoff is not None and kind.cutoff != "level":
-        if not 1 <= cutoff <= DEEPEST or cutoff != int(cutoff):
-            raise UsageError(f"{where}a cutoff must be an integer from 1 to {DEEPEST:,}, not {cutoff:g}")
+    elif kind.cutoff == "level":
+        if not 0 <= cutoff <= 1:
+            raise UsageError(f"{where}a recall level must be a number from 0 to 1, not {cutoff:g}")
+    elif not 1 <= cutoff <= DEEPEST or cutoff != int(cutoff):
+        raise UsageError(f"{where}a cutoff must be an integer from 1 to {DEEPEST:,}, not {cutoff:g}")
+    else:
         cutoff = int(cutoff)
     return Measure(kind.name, tuple(sorted(settings.items())), cutoff, threshold)

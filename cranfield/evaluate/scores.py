@@ -210,20 +210,18 @@ def novelty_hash(qrels: Qrels, cluster: Codes) -> str:
 
 # One ranked list, explained: what stands at each rank, and what precision, recall and DCG are so far.
 
-State = str
-"""What is known of a document: its grade as text, `unjudged` (pooled, without a grade) or `not pooled`.
-
-With novelty a grade may be followed by `copy`: then the document counts as not relevant.
-"""
-
 
 @dataclass(frozen=True)
 class Step:
-    """One rank: the document, what is known of it, and the measures of the list down to here."""
+    """One rank: the document, what is known of it, and the measures of the list down to here.
+
+    `state` is the grade as text, `unjudged` (pooled, without a grade) or `not pooled`. With novelty a grade may be
+    followed by `copy`: then the document counts as not relevant.
+    """
 
     rank: int
     document: str
-    state: State
+    state: str
     relevant: bool
     precision: float
     recall: float
@@ -237,12 +235,11 @@ def explain(
     *,
     rel: int = 1,
     gains: GradeGains = (),
-    depth: int | None = None,
     reference: Reference = "10",
     ties: Literal["trec", "best", "worst"] = "trec",
     clusters: Clusters | None = None,
 ) -> list[Step]:
-    """The first ranks of a run's list for a topic; none where the run lacks the topic.
+    """The ranks of a run's list for a topic; none where the run lacks the topic.
 
     `ties` puts the highest or the lowest grades first within each tie. With `clusters` later members of a cluster
     count as not relevant, and each cluster once.
@@ -255,13 +252,13 @@ def explain(
         order = np.lexsort((-worth if ties == "best" else worth, np.cumsum(~aligned.tied)))
     documents = documents_of(run, topic, reference=reference)
     relevant = max(int(lists.relevant_count(rel)[0]), 1)
-    chosen = order[:depth].tolist()
-    counted = lists.grades[chosen]
-    gain = gain_function("linear", gains)(counted).tolist()
+    grades = lists.grades[order]
+    gain = np.where(grades >= 0, gain_function("linear", gains)(grades), 0.0).tolist()
+    rows = zip(order.tolist(), grades.tolist(), gain, strict=True)
     steps, found, dcg = [], 0, 0.0
-    for rank, (place, grade) in enumerate(zip(chosen, counted.tolist(), strict=True), start=1):
+    for rank, (place, grade, worth) in enumerate(rows, start=1):
         found += grade >= rel
-        dcg += (gain[rank - 1] if grade >= 0 else 0.0) / np.log2(rank + 1)
+        dcg += worth / np.log2(rank + 1)
         own = int(aligned.lists.grades[place])
         state = str(own) if own == grade else f"{own} copy"
         if own < 0:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import Literal, NamedTuple
 
 from cranfield.base.errors import InputError, quoted
@@ -122,6 +121,10 @@ def fold(events: Iterable[Event]) -> dict[PairKey, Event]:
 # What makes an event invalid: a grade off its scale, an unreadable time, an impossible duration.
 
 
+LONGEST = 1e12
+"""The most seconds an event may have: `check` refuses more, so nothing may bring more into a file."""
+
+
 def faults_of(event: Event, scales: Mapping[int, GradeScale]) -> Iterator[tuple[str, str]]:
     """(code, description) of everything that is invalid in an event; `scales` are all versions of the scale."""
     scale = scales.get(event.scale)
@@ -133,8 +136,10 @@ def faults_of(event: Event, scales: Mapping[int, GradeScale]) -> Iterator[tuple[
         is_moment = False
     if not is_moment:
         yield "bad-time", f"the time {quoted(event.happened)}"
-    if event.seconds is not None and not (isfinite(event.seconds) and event.seconds >= 0):
+    if event.seconds is not None and not 0 <= event.seconds <= LONGEST:
         yield "bad-seconds", f"{event.seconds:g} seconds"
+    if event.position < 0 or (event.position == 0 and event.order):
+        yield "bad-position", f"position {event.position}"
 
 
 # Where assessors disagree, as cases without names.

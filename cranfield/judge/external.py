@@ -64,7 +64,9 @@ def label_from(line: str, scale: GradeScale, asked: Container[Pair], answered: C
         return f"a second answer for topic {quoted(pair[0])} and document {quoted(pair[1])}: the first one counts"
     if pair not in asked:
         return f"an answer for topic {quoted(pair[0])} and document {quoted(pair[1])}, which was not requested"
-    grade, confidence = said.get("grade"), said.get("confidence")
+    if "grade" not in said:  # null says that the judge cannot tell; a program that echoes its input says nothing
+        return f"topic {pair[0]}, document {pair[1]}: no grade"
+    grade, confidence = said["grade"], said.get("confidence")
     grades = [step.grade for step in scale.grades]
     whole = isinstance(grade, int) and not isinstance(grade, bool)
     if grade is not None and (not whole or grade not in grades):

@@ -69,35 +69,47 @@ class Assigned:
     role: Role
 
 
-def equal_shares(sizes: Mapping[str, int], assessors: Sequence[str], *, seconds: int = 0) -> list[Assigned]:
+def equal_shares(
+    sizes: Mapping[str, int], assessors: Sequence[str], *, seconds: int = 0, kept: Mapping[str, str] | None = None
+) -> list[Assigned]:
     """Give every topic to one of the assessors, so that all have about as many documents.
 
     The largest topic first, always to whoever has least (Graham's rule); ties go by the order of names and topics.
     Each topic gets `seconds` second assessors as well: those who follow in the circle of names, a step further each
-    time round, so that everybody is compared with everybody.
+    time round, so that everybody is compared with everybody. `kept` is who stays primary of a topic: where that is
+    none of the assessors, one of them shares what is left of it.
     """
     check_names(assessors, seconds=seconds)
+    stays = kept or {}
     load = dict.fromkeys(assessors, 0)
     topics_of = dict.fromkeys(assessors, 0)
     made = []
-    for topic in sorted(sizes, key=lambda name: -sizes[name]):
-        chosen = min(assessors, key=lambda name: (load[name], topics_of[name]))
-        made.append(Assigned(topic, chosen, "primary"))
+    for topic in sorted(sizes, key=lambda name: (stays.get(name) not in load, -sizes[name])):
+        primary = stays.get(topic, "")
+        chosen = primary if primary in load else min(load, key=lambda name: (load[name], topics_of[name]))
+        made.append(Assigned(topic, primary or chosen, "primary"))
         place = assessors.index(chosen)
         circle = [*assessors[place + 1 :], *assessors[:place]]
         start = topics_of[chosen] * seconds % len(circle) if circle else 0
-        made += [Assigned(topic, name, "second") for name in [*circle[start:], *circle[:start]][:seconds]]
+        others = [*circle[start:], *circle[:start]]
+        if primary and primary not in load:
+            others = [*others, chosen]
+            made += [Assigned(topic, others.pop(), "share")] if sizes[topic] else []
+        made += [Assigned(topic, name, "second") for name in others[:seconds]]
         load[chosen] += sizes[topic]
         topics_of[chosen] += 1
     return sorted(made)
 
 
-def together(topics: Sequence[str], assessors: Sequence[str]) -> list[Assigned]:
-    """Give the topics to all of the assessors: the first is primary, the others share the work."""
+def together(
+    topics: Sequence[str], assessors: Sequence[str], *, kept: Mapping[str, str] | None = None
+) -> list[Assigned]:
+    """Give the topics to all of the assessors: the first is primary, unless another is `kept`; the rest share."""
     check_names(assessors)
-    first, *others = assessors
-    made = [Assigned(topic, first, "primary") for topic in topics]
-    return sorted([*made, *(Assigned(topic, name, "share") for topic in topics for name in others)])
+    primaries = dict.fromkeys(topics, assessors[0]) | dict(kept or {})
+    made = [Assigned(topic, name, "primary") for topic, name in primaries.items()]
+    shares = ((topic, name) for topic, primary in primaries.items() for name in assessors if name != primary)
+    return sorted([*made, *(Assigned(*share, "share") for share in shares)])
 
 
 def check_names(assessors: Sequence[str], *, seconds: int = 0) -> None:

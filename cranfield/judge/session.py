@@ -204,6 +204,9 @@ class JudgingSession(Protocol):
     def outdated(self) -> str:
         """What was changed since the session began: the scale, the guidelines, both, or nothing (empty)."""
 
+    def beyond(self) -> Sequence[str]:
+        """What is left to judge beside this session, by whom, and how this assessor could get some of it."""
+
     def keep(self, item: Item) -> None:
         """Renew the lease of the document that is being read."""
 

@@ -13,7 +13,18 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cranfield.base.errors import Problem, ProblemsFound, UsageError, quoted
-from cranfield.runs.columns import Codes, Places, Scores, byte_order, encoded, named, places_in, running_sum, taken
+from cranfield.runs.columns import (
+    Codes,
+    Mask,
+    Places,
+    Scores,
+    byte_order,
+    encoded,
+    named,
+    places_in,
+    running_sum,
+    taken,
+)
 from cranfield.runs.encoding import UNKNOWN, CodedRun, as_ids
 from cranfield.runs.run import Run
 
@@ -156,8 +167,6 @@ def _coded_together(ids_of_runs: Sequence[pa.Array]) -> tuple[pa.Array, list[Cod
     return ids, np.split(codes, np.cumsum([len(own) for own in ids_of_runs])[:-1])
 
 
-Mask = NDArray[np.bool_]
-
 FAR = np.iinfo(np.int32).max
 """The best rank of a document that no run has any more; it sorts behind every rank."""
 
@@ -224,7 +233,7 @@ class Candidates:
     @cached_property
     def found(self) -> Mask:
         """Which run has which candidate."""
-        return np.asarray(self.ranks > 0)
+        return self.ranks > 0
 
     @cached_property
     def best_rank(self) -> Codes:

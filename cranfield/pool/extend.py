@@ -172,12 +172,10 @@ def top_up(
 
 def new_by_depth(runs: PooledRuns, *, topics: Sequence[str] | None = None) -> Places:
     """How many documents each depth adds to a depth pool: place 0 is depth 1."""
-    total = np.zeros(1, dtype=np.int64)
+    total = np.zeros(runs.depth + 1, dtype=np.int64)
     for topic in runs.topics if topics is None else topics:
-        counts = np.bincount(candidates_of(runs, topic).best_rank)
-        size = max(len(total), len(counts))
-        total = np.pad(total, (0, size - len(total))) + np.pad(counts, (0, size - len(counts)))
-    return total[1:].astype(np.int64)
+        total += np.bincount(candidates_of(runs, topic).best_rank, minlength=len(total))
+    return np.trim_zeros(total, "b")[1:]
 
 
 def missing_by_depth(pool: Pool, runs: PooledRuns, *, clusters: Mapping[str, object] | None = None) -> Places:

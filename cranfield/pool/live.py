@@ -14,12 +14,13 @@ import numpy as np
 
 from cranfield.base.errors import Problem, ProblemsFound, UsageError
 from cranfield.pool.build import build
-from cranfield.pool.candidates import Candidates, Mask, PooledRuns, clusters_of
+from cranfield.pool.candidates import Candidates, PooledRuns, clusters_of
 from cranfield.pool.extend import collapsed_topic, earlier_of
 from cranfield.pool.plan import Plan, Selection
 from cranfield.pool.pool import NO_PROBABILITY, JudgingOrder, Pool, Stratum, TopicPool, check_budget, levels, view
 from cranfield.pool.stopping import Review
 from cranfield.pool.strategy import Label, Start, State, Texts
+from cranfield.runs.columns import Mask
 
 # One topic of a live pool: its warm-up, its adaptive step, and what comes after.
 

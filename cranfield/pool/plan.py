@@ -136,7 +136,6 @@ class Plan:
     """Steps in order. `str` gives the canonical text, which parses to an equal plan."""
 
     steps: tuple[PlanStep, ...]
-    grammar: int = GRAMMAR
 
     def __str__(self) -> str:
         return "; ".join(str(step) for step in self.steps)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.errors import InputError, Problem, ProblemsFound, quoted
 from cranfield.base.text import counted
-from cranfield.pool.candidates import Candidates, Mask, by_group
+from cranfield.pool.candidates import Candidates, by_group
 from cranfield.pool.plan import Plan, Selection
 from cranfield.pool.strategy import RankAmount, Sample, Strata, spelled_number
-from cranfield.runs.columns import Codes, Places, Scores, named
+from cranfield.runs.columns import Codes, Mask, Places, Scores, named
 
 # One topic's pool while it grows: each step of a plan adds what is not there yet.
 
@@ -405,7 +405,7 @@ def levels(have: Places, available: Places, budget: int) -> Places:
     check_budget(int(have.sum()), budget)
 
     def filled(level: int) -> Places:
-        return np.asarray(have + np.clip(level - have, 0, available), dtype=np.int64)
+        return have + np.clip(level - have, 0, available)
 
     low, high = 0, int((have + available).max(initial=0))
     while low < high:
@@ -425,23 +425,7 @@ def check_budget(have: int, budget: int) -> None:
         raise ProblemsFound("this pool cannot be built", [Problem("budget-below-warm-up", message, remedy=remedy)])
 
 
-# How much the runs of a pool have in common, and whether one group supplies most of it.
-
-MOST = 0.5
-"""The share of all unique documents from which on a group is said to dominate a pool."""
-
-
-def dominant_group(uniques: Mapping[str, int]) -> Problem | None:
-    """Warn where one of at least three groups contributed most of the documents that only one group contributed.
-
-    Such a pool judges that group's documents and few others, and may be unfair to other groups and to new runs.
-    """
-    total, most = sum(uniques.values()), max(uniques, key=lambda group: uniques[group], default="")
-    if len(uniques) < 3 or not total or uniques[most] <= MOST * total:
-        return None
-    message = f"{most} contributed {counted(uniques[most], 'unique document')}, {uniques[most] / total:.0%} of all"
-    remedy = "pool by group (by=group), or collect more diverse runs"
-    return Problem("one-group-dominates", f"{message} unique documents", severity="warning", remedy=remedy)
+# How much the runs of a pool have in common.
 
 
 def overlaps(pool: Pool, level: Literal["run", "group"]) -> list[tuple[str, str, int, float]]:

@@ -19,8 +19,8 @@ from typing import Annotated, Any, Literal, Protocol, Self, TypeVar
 import numpy as np
 
 from cranfield.base.registry import Option, Registry, configured
-from cranfield.pool.candidates import Candidates, Mask, best_first, numbers, rounded
-from cranfield.runs.columns import Codes, Places, Scores
+from cranfield.pool.candidates import Candidates, best_first, numbers, rounded
+from cranfield.runs.columns import Codes, Mask, Places, Scores
 
 Kind = Literal["fixed", "sampling", "adaptive"]
 Label = bool | None

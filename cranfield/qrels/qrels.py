@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -71,10 +72,24 @@ class Qrels:
         The iteration column and the strata are no part.
         """
         digest = sha256(b"cranfield-qrels-1\n")
-        topics, documents = (self.topic_ids, self.topic_of_row), (self.document_ids, self.documents)
-        for part in in_pieces(len(self), {"topic": topics, "document": documents, "grade": self.grades}):
+        for part in self.columns():
             digest.update(joined_lines(part["topic"], "\t", part["document"], "\t", part["grade"], "\n"))
         return digest.hexdigest()
+
+    def columns(self, spell: Callable[[str], str] = str) -> Iterator[dict[str, pa.Array]]:
+        """The columns topic, document, grade and, in a sample, stratum, some rows at a time; ids in a `spell`ing."""
+        topics, documents = (
+            ids if spell is str else pa.array([spell(word) for word in ids.to_pylist()], TEXT)
+            for ids in (self.topic_ids, self.document_ids)
+        )
+        columns: dict[str, Any] = {
+            "topic": (topics, self.topic_of_row),
+            "document": (documents, self.documents),
+            "grade": self.grades,
+        }
+        if self.strata is not None:
+            columns["stratum"] = pa.array(self.stratum_names, TEXT), self.strata
+        return in_pieces(len(self), columns)
 
     def __iter__(self) -> Iterator[tuple[str, str, int]]:
         """(topic, document, grade), sorted."""
@@ -150,6 +165,9 @@ def in_byte_order(ids: pa.Array, codes: Codes) -> tuple[pa.Array, Codes]:
 
 UNJUDGED = -1
 """The grade of a document that is in the pool and was not judged, as trec_eval has it."""
+
+JUNK = -2
+"""The grade under which TREC's web tracks have spam: judged, and useless to anyone; read as not judged here."""
 
 BESIDE = "beside"
 """The stratum of what was judged and no step of a plan chose: found by searching, imported, asked for by name."""

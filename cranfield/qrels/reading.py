@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from cranfield.base.errors import Problem, ProblemsFound, UsageError, quoted
+from cranfield.base.errors import Problem, ProblemsFound
 from cranfield.base.files import Source
 from cranfield.base.registry import Format, Registry
 from cranfield.base.tables import LINE_FAULTS, Fault, Findings, Schema, cell_as_meant, read_table
 from cranfield.base.text import counted
 from cranfield.qrels.qrels import Grades, Qrels, pair_keys, qrels_of, sorted_qrels
 from cranfield.runs.columns import (
-    TEXT,
     Codes,
     LineNumbers,
     Mask,
     encoded,
-    in_pieces,
     joined_lines,
     matching,
     numbers_in,
 )
+from cranfield.runs.run import repeats
 
 qrels_formats: Registry[Format] = Registry(
     "qrels format", package="cranfield.qrels.formats", group="cranfield.qrels_formats"
@@ -131,11 +129,7 @@ class QrelsRows:
     def qrels(self) -> Qrels:
         """The qrels, or an error with everything that is wrong: a pair is judged once, even if the grades agree."""
         problems = list(self.problems)
-        keys = pair_keys(self.topics, self.documents)
-        in_order = np.sort(keys)
-        if (in_order[1:] == in_order[:-1]).any():
-            order = np.argsort(keys, kind="stable")
-            again = np.sort(order[1:][keys[order][1:] == keys[order][:-1]])
+        if len(again := repeats(pair_keys(self.topics, self.documents))):
             first = int(again[0])
             topic = self.topic_ids[int(self.topics[first])].as_py()
             example = f"{topic} {self.document_ids[int(self.documents[first])].as_py()}"
@@ -160,34 +154,6 @@ def grades_of(words: pa.Array) -> tuple[Grades, dict[str, Mask]]:
     """Grades as a file writes them, 0 where a word is not an integer of at most nine digits; also those rows."""
     whole = matching(words, _INTEGER)
     return numbers_in(words, whole, pa.int32()), {"grade-not-an-integer": ~whole}
-
-
-# How qrels are written: in parts, as joined columns, so that reading gives the same qrels.
-
-
-def write_qrels(qrels: Qrels, stream: BinaryIO, *, format: str = "trec") -> None:
-    """Write qrels in a format that can be written."""
-    known = qrels_formats.get(format)
-    if not hasattr(known, "write"):
-        able = ", ".join(name for name, one in qrels_formats.items() if hasattr(one, "write"))
-        raise UsageError(f"qrels cannot be written as {quoted(format)}, only as {able}")
-    known.write(qrels, stream)
-
-
-def columns_of(qrels: Qrels, spell: Callable[[str], str] = str) -> Iterator[dict[str, pa.Array]]:
-    """The columns topic, document, grade and, in a sample, stratum, some rows at a time; ids spelled for a file."""
-    topics, documents = (
-        ids if spell is str else pa.array([spell(word) for word in ids.to_pylist()], TEXT)
-        for ids in (qrels.topic_ids, qrels.document_ids)
-    )
-    columns: dict[str, Any] = {
-        "topic": (topics, qrels.topic_of_row),
-        "document": (documents, qrels.documents),
-        "grade": qrels.grades,
-    }
-    if qrels.strata is not None:
-        columns["stratum"] = pa.array(qrels.stratum_names, TEXT), qrels.strata
-    return in_pieces(len(qrels), columns)
 
 
 # Formats whose rows name their columns; a file of `formats` declares each.
@@ -245,31 +211,9 @@ class NamedColumns:
             stream.write((self.delimiter.join(self.header) + "\n").encode())
         else:
             around = ('{"topic": ', ', "document": ', ', "grade": ', "}\n")
-        for part in columns_of(qrels, spell):
+        for part in qrels.columns(spell):
             words = (around[0], part["topic"], around[1], part["document"], around[2], part["grade"], around[3])
             stream.write(joined_lines(*words))
-
-
-JUNK = -2
-"""The grade under which TREC's web tracks have spam: judged, and useless to anyone; read as not judged here."""
-
-
-def contents(qrels: Qrels) -> str:
-    """How many judgments there are, on how many topics, what the other rows are, and the content hash."""
-    judged = int(np.count_nonzero(qrels.grades >= 0))
-    junk = int(np.count_nonzero(qrels.grades <= JUNK))
-    pooled = len(qrels) - judged - junk
-    parts = [f"{counted(judged, 'judgment')} on {counted(len(qrels.topic_ids), 'topic')}"]
-    parts += [f"{pooled:,} pooled but not judged"] if pooled else []
-    parts += [f"{junk:,} junk (grade {JUNK} or below)"] if junk else []
-    return f"{', '.join(parts)}; content hash {qrels.content_hash}"
-
-
-def summary(qrels: Qrels) -> str:
-    """The number of judgments and topics, and the hash, in one line."""
-    judged = int(np.count_nonzero(qrels.grades >= 0))
-    topics = counted(len(qrels.topic_ids), "topic")
-    return f"{counted(judged, 'judgment')} on {topics}, qrels {qrels.content_hash[:12]}"
 
 
 # Tables that also say who gave a grade, when, and why.

@@ -4,11 +4,35 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+import weakref
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import astuple, dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+from typing import IO
 
-from cranfield.base.errors import InputError, UnknownName, UsageError, quoted
+from cranfield.base.errors import (
+    InputError,
+    Problem,
+    ProblemsFound,
+    SourceError,
+    UnknownName,
+    UsageError,
+    quoted,
+)
+from cranfield.base.files import Source, most_grown
+from cranfield.base.records import Grade, GradeScale
+from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Result, Table, Value, facts_table, table_of
+
+with deferred:
+    import lzma
+    import shutil
+    import tarfile
+    import tempfile
+    import zipfile
 
 Rule = tuple[str, ...]
 """Words in order: the first that gives a grade decides."""
@@ -120,6 +144,110 @@ def manifest_from(text: str) -> Manifest:
     raise InputError("the manifest of a release is invalid; cranfield check names it")
 
 
+# A release as it is published: a folder with checksums, or an archive of it.
+
+SUMS, QRELS, CARD = "SHA256SUMS", "qrels.txt", "card.json"
+OLDER_CARD = "reuse-card.json"
+"""Bundles of earlier versions have the card of the pool in a file of its own."""
+
+ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip")
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """What scoring needs of a bundle: its qrels, the file that has the card of its pool, and its scale."""
+
+    qrels: Path
+    card: Path | None
+    scale: GradeScale
+
+
+def may_be_bundle(path: Path) -> bool:
+    """Whether a path is a folder or an archive, which no file of qrels or runs is."""
+    return path.is_dir() or (path.name.lower().endswith(ARCHIVES) and path.is_file())
+
+
+def open_bundle(path: Path) -> Bundle:
+    """Open a bundle; one whose files are not those that were released is refused."""
+    if path.is_dir():
+        return _bundle_in(path, path)
+    folder = Path(tempfile.mkdtemp(prefix="cranfield-"))
+    try:
+        _unpack(path, folder)
+        bundle = _bundle_in(folder, path)
+    except BaseException:
+        shutil.rmtree(folder)
+        raise
+    weakref.finalize(bundle, shutil.rmtree, folder, ignore_errors=True)
+    return bundle
+
+
+def _bundle_in(folder: Path, path: Path) -> Bundle:
+    """The bundle in a folder, which was unpacked from `path` or is the same."""
+    lines = [text for _, text in Source(folder / SUMS).lines()] if (folder / SUMS).is_file() else []
+    sums = {PurePosixPath(name).name: known for known, _, name in (line.partition("  ") for line in lines)}
+    if not {QRELS, CARD} <= sums.keys():
+        raise InputError(
+            f"{path} is neither a file of qrels or of a run nor a release bundle, which has {SUMS} of its files;"
+            " cranfield qrels release NAME --bundle FOLDER makes one"
+        )
+    problems = []
+    for name, known in sums.items():
+        if not (folder / name).is_file():
+            problems.append(Problem("missing-file", f"{name} is missing", file=str(path)))
+        elif sha256((folder / name).read_bytes()).hexdigest() != known:
+            message = f"{name} is not the file that was released: its checksum differs"
+            problems.append(Problem("changed-file", message, file=str(path)))
+    if problems:
+        raise ProblemsFound(f"{path} was changed after its release", problems)
+    try:
+        card = json.loads(Source(folder / CARD).text())
+        steps = [Grade(one["grade"], one["label"], one["gain"], one["text"]) for one in card["scale"]["grades"]]
+        scale = GradeScale(tuple(steps), card["scale"]["relevant_from"])
+        has_pool = card["reusability"]["card"] is not None
+    except (ValueError, TypeError, LookupError, AttributeError):
+        raise SourceError(str(path), f"{CARD} is not the card of a collection") from None
+    file = OLDER_CARD if OLDER_CARD in sums else CARD if has_pool else None
+    return Bundle(folder / QRELS, None if file is None else folder / file, scale)
+
+
+def _unpack(path: Path, folder: Path) -> None:
+    """Write the files that stand beside the checksums of an archive into a folder."""
+    most, total = most_grown(path.stat().st_size), 0
+    try:
+        for place, size, stream in _members(path):
+            total += size
+            if total > most:
+                raise SourceError(str(path), Source.grown_beyond(most))
+            # Wherever the files lie in the archive, their last names are those of the bundle.
+            with closing(stream), (folder / PurePosixPath(place).name).open("wb") as file:
+                file.write(stream.read(size))
+    except (
+        tarfile.TarError,
+        zipfile.BadZipFile,
+        zlib.error,
+        lzma.LZMAError,
+        EOFError,
+        OSError,
+        RuntimeError,
+    ) as error:
+        reason = str(error).partition("\n")[0].rstrip(":")
+        raise SourceError(str(path), f"cannot be unpacked: {reason}") from None
+
+
+def _members(path: Path) -> Iterator[tuple[str, int, IO[bytes]]]:
+    if path.name.lower().endswith(".zip"):
+        with zipfile.ZipFile(path) as archive:
+            for one in archive.infolist():
+                if not one.is_dir():
+                    yield one.filename, one.file_size, archive.open(one)
+        return
+    with tarfile.open(path) as packed:
+        for member in packed:
+            if member.isfile() and (stream := packed.extractfile(member)) is not None:
+                yield member.name, member.size, stream
+
+
 # What the commands print of releases.
 
 HASH_SHOWN = 16
@@ -169,31 +297,20 @@ def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name}: {count:,}" for name, count in counts.items())
 
 
-@dataclass(frozen=True)
-class Releases(Result):
-    """The releases of a collection; the remark says in which layers there are judgments."""
-
-    manifests: tuple[Manifest, ...]
-    remarks: Sequence[str]
-
-    def table(self, *, short: bool = False) -> Table:
-        """One row for each release; the `short` one has the beginning of each hash, and the day."""
-        digits, day = (HASH_SHOWN, 10) if short else (None, None)
-        rows = [
-            (
-                one.name,
-                one.topics,
-                one.judged,
-                one.unjudged,
-                one.content_hash[:digits],
-                one.file or f"{', '.join(one.layers)} by {', '.join(one.rule)}",
-                one.made[:day],
-            )
-            for one in self.manifests
-        ]
-        source, created = Column("made_from", "source"), Column("made", "created")
-        return table_of(["release", "topics", "judged", "unjudged", "content_hash", source, created], rows)
-
-    def tables(self) -> list[Table]:
-        """What fits on a screen."""
-        return [self.table(short=True)]
+def releases_table(manifests: Sequence[Manifest], *, short: bool = False) -> Table:
+    """One row for each release; the `short` one has the beginning of each hash, and the day."""
+    digits, day = (HASH_SHOWN, 10) if short else (None, None)
+    rows = [
+        (
+            one.name,
+            one.topics,
+            one.judged,
+            one.unjudged,
+            one.content_hash[:digits],
+            one.file or f"{', '.join(one.layers)} by {', '.join(one.rule)}",
+            one.made[:day],
+        )
+        for one in manifests
+    ]
+    source, created = Column("made_from", "source"), Column("made", "created")
+    return table_of(["release", "topics", "judged", "unjudged", "content_hash", source, created], rows)

@@ -55,8 +55,9 @@ _WIDEST, _TALLEST = 24.0, 60.0
 _POINTS = 10_000
 """More points than these are one picture inside a drawing, else they would weigh a hundred bytes each."""
 
-_CURVES_NAMED = 80
-"""How many lines of a figure have names beside it."""
+_COLOURS = ("#0b6aa2", "#c8550c", "#00805a", "#a83c86", "#8a6d00", "#4a4ec4", "#2b9bb8")
+_MARKERS = "osD^vP*"
+"""How the best runs of a figure of many lines are told apart, by colour and by shape."""
 
 _LONGEST = 40
 """How many letters of a name stand on an axis."""
@@ -146,22 +147,22 @@ def differences(
 def precision_recall(curves: Mapping[str, Values], *, on: On = None) -> Axes:
     """Interpolated precision at the eleven recall levels, averaged over topics, one line per run.
 
-    The names stand beside the lines, of very many runs those of the best.
+    The best few are drawn in colours, with their names; all others are thin and grey behind them.
     """
     levels = np.linspace(0, 1, 11)
     ranked = sorted(curves, key=lambda name: -float(np.mean(curves[name])))
-    named = [label(name) for name in ranked[:_CURVES_NAMED]]
-    columns = 1 + len(named) // 24
-    column_inches = 0.4 + 0.06 * max(map(len, named), default=0)
-    axes = axes_on(on, width=6.5 + (columns - 1) * column_inches, height=4.2)
-    for place, name in enumerate(ranked):
-        style = ("-", "--", "-.", ":")[place // 10 % 4]
-        known = named[place] if place < len(named) else "_"
-        axes.plot(levels, curves[name], style, marker="o", markersize=3, linewidth=1.3, label=known)
+    axes = axes_on(on, height=4.2)
+    others = ranked[len(_COLOURS) :]
+    for place, name in enumerate(others):
+        known = f"{len(others):,} other run{'s' if len(others) > 1 else ''}" if place == 0 else "_"
+        axes.plot(levels, curves[name], color=LIGHT, linewidth=0.8, alpha=0.6, label=known)
+    for name, colour, marker in zip(ranked, _COLOURS, _MARKERS, strict=False):
+        axes.plot(levels, curves[name], marker + "-", color=colour, markersize=4, linewidth=1.6, label=label(name))
     axes.set(xlabel="recall", ylabel="interpolated precision", xlim=(-0.02, 1.02), ylim=(0, 1.02))
-    said = f"the best {len(named)} of {len(ranked):,} runs" if len(named) < len(ranked) else None
-    beside: Any = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "ncols": columns}
-    axes.legend(fontsize=7, frameon=False, title=said, title_fontsize=7, **beside)
+    lines, names = axes.get_legend_handles_labels()
+    last = bool(others)  # those without a name come last
+    beside: Any = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)}
+    axes.legend([*lines[last:], *lines[:last]], [*names[last:], *names[:last]], fontsize=8, frameon=False, **beside)
     return axes
 
 
@@ -386,14 +387,17 @@ def relevant_by_depth(found: Values, *, fitted: Values | None = None, until: int
     axes = axes_on(on, height=3.4)
     depths = np.arange(1, len(found) + 1)
     axes.bar(depths, found, color=BLUE, width=0.9, label="observed")
+    axes.set_axisbelow(True)
     if fitted is not None and len(fitted):
         reach = np.arange(1, len(fitted) + 1)
         axes.plot(reach, fitted, color=ORANGE, linewidth=1.6, linestyle="--", label="fitted and extrapolated")
         axes.axvline(len(found) + 0.5, color=GREY, linewidth=1, linestyle=":")
     axes.set_xlim(0.4, max(len(found), until) + 0.6)
     axes.set_xlabel("pool depth")
+    axes.locator_params(axis="x", integer=True)
     axes.set_ylabel("new relevant documents")
-    axes.legend(fontsize=8, frameon=False)
+    if fitted is not None and len(fitted):
+        axes.legend(fontsize=8, frameon=False)
     return axes
 
 

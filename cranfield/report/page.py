@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from importlib.resources import files
+from math import ceil, floor, log10
 from typing import Any
 
 from cranfield.base.tables import Table, html_text
@@ -32,12 +34,26 @@ class Callout:
 
 
 @dataclass(frozen=True)
+class Legend:
+    """What verdicts mean: each with its sentence."""
+
+    verdicts: tuple[tuple[str, str], ...]
+
+
+Range = tuple[float, float, float, float, float]
+"""The lowest value, both ends of where it probably is, the highest, and the value itself."""
+
+
+@dataclass(frozen=True)
 class TableBlock:
-    """A table with a name of its own, under which it is also written as a file. `folded`: shown on demand."""
+    """A table with a name of its own, under which it is also written as a file.
+
+    `ranges` are those of the rows: a page draws them in the third column, which has them in words.
+    """
 
     name: str
     table: Table
-    folded: bool = False
+    ranges: tuple[Range, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -51,7 +67,6 @@ class Drawing:
     svg: str
     alternative: str
     caption: str
-    data: Table | None = None
     section: str = ""
     figure: Any = field(default=None, compare=False, repr=False)
 
@@ -73,7 +88,15 @@ class Fold:
     hint: str = ""
 
 
-Block = Prose | Callout | TableBlock | Drawing | Literal | Fold
+@dataclass(frozen=True)
+class Switch:
+    """Parts of which one is seen at a time, chosen by its title; on paper all of them."""
+
+    label: str
+    parts: tuple[Fold, ...]
+
+
+Block = Prose | Callout | Legend | TableBlock | Drawing | Literal | Fold | Switch
 
 
 @dataclass(frozen=True)
@@ -92,41 +115,39 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """A title, what stands below it, and the sections."""
+    """A title, a sentence below it, the answers that everybody looks for first, and the sections."""
 
     title: str
     sections: tuple[Section, ...]
     subtitle: str = ""
-    facts: tuple[tuple[str, str], ...] = ()
+    answers: tuple[Section, ...] = ()
     foot: tuple[str, ...] = ()
 
 
 def blocks_of(page: Page) -> Iterator[Block]:
     """All blocks of a page, those behind folds too, in order."""
-    waiting = [block for section in reversed(page.sections) for block in reversed(section.blocks)]
+    waiting: list[Block] = [block for one in (*page.answers, *page.sections) for block in one.blocks][::-1]
     while waiting:
         block = waiting.pop()
         yield block
-        waiting += reversed(block.blocks) if isinstance(block, Fold) else ()
+        inside = block.parts if isinstance(block, Switch) else block.blocks if isinstance(block, Fold) else ()
+        waiting += reversed(inside)
 
 
 def tables_of(page: Page) -> dict[str, Table]:
-    """The named tables of a page, those behind figures too."""
-    tables: dict[str, Table] = {}
-    for block in blocks_of(page):
-        if isinstance(block, TableBlock):
-            tables[block.name] = block.table
-        elif isinstance(block, Drawing) and block.data is not None:
-            tables[f"figure-{block.name}"] = block.data
-    return tables
+    """The named tables of a page."""
+    return {block.name: block.table for block in blocks_of(page) if isinstance(block, TableBlock)}
 
 
 # Pages as one HTML file that needs nothing else: no network, no fonts, no library.
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
-_FILTERED_FROM, _PAIRS_FILTERED_FROM = 8, 30
-"""Tables with at least so many rows get a field to filter them; those of two columns are lists that an eye finds its
-way in for longer."""
+_FILTERED_FROM = 25
+"""Tables with so many rows are longer than a screen, and get a field to filter them."""
+_WIDE = 3
+"""On a phone each row of a table with more columns, or with long text, is a card: its cells below their headings."""
+_DRAWN = 2
+"""The column in which ranges are drawn."""
 _LONG = 40
 """Cells with more letters are folded into several lines."""
 
@@ -151,28 +172,29 @@ def render_html(page: Page) -> str:
         f"<header>\n<h1>{title}</h1>",
     ]
     lines += [f'<p class="subtitle">{html_text(page.subtitle)}</p>'] if page.subtitle else []
-    if page.facts:
-        cells = (f"<div><dt>{html_text(name)}</dt><dd>{html_text(value)}</dd></div>" for name, value in page.facts)
-        lines.append(f'<dl class="facts">{"".join(cells)}</dl>')
-    lines += ["</header>", '<div class="frame">', '<nav aria-label="Contents">', "<ul>"]
-    lines += [f'<li><a href="#{one.anchor}">{html_text(one.title)}</a></li>' for one in page.sections]
-    lines += ["</ul>", "</nav>", '<main id="content">']
-    for section in page.sections:
-        lines.append(f'<section id="{section.anchor}" aria-labelledby="{section.anchor}-title">')
-        lines.append(f'<h2 id="{section.anchor}-title">{html_text(section.title)}</h2>')
-        lines += [f'<p class="lead">{html_text(section.lead)}</p>'] if section.lead else []
-        for block in section.blocks:
-            lines += _html_block(block)
-        lines.append("</section>")
+    lines += ["</header>", '<main id="content">']
+    if page.answers:
+        lines += ['<div class="answers">', *(line for one in page.answers for line in _html_section(one)), "</div>"]
+    links = (f'<li><a href="#{one.anchor}">{html_text(one.title)}</a></li>' for one in page.sections)
+    lines += ['<nav aria-label="Contents"><ul>', *links, "</ul></nav>"]
+    lines += [line for section in page.sections for line in _html_section(section)]
     lines += [
         "</main>",
-        "</div>",
         "<footer>",
         *(f"<p>{html_text(sentence)}</p>" for sentence in page.foot),
         "</footer>",
     ]
     script = (assets / "page.js").read_text(encoding="utf-8")
     return "\n".join([*lines, f"<script>\n{script}</script>", "</body>", "</html>", ""])
+
+
+def _html_section(section: Section) -> Iterator[str]:
+    yield f'<section id="{section.anchor}" aria-labelledby="{section.anchor}-title">'
+    yield f'<h2 id="{section.anchor}-title">{html_text(section.title)}</h2>'
+    yield from [f'<p class="lead">{html_text(section.lead)}</p>'] if section.lead else []
+    for block in section.blocks:
+        yield from _html_block(block)
+    yield "</section>"
 
 
 def _html_block(block: Block) -> Iterator[str]:
@@ -185,23 +207,18 @@ def _html_block(block: Block) -> Iterator[str]:
         case Callout(text, tone, heading):
             bold = f"<strong>{html_text(heading)}</strong> " if heading else ""
             yield f'<p class="callout {escape(tone)}">{bold}{html_text(text)}</p>'
-        case TableBlock(name, table, folded):
-            if folded:
-                yield f'<details class="table-fold"><summary>{html_text(table.caption or name)}</summary>'
-            yield from _html_table(table, name)
-            if folded:
-                yield "</details>"
-        case Drawing(name=name, data=data):
+        case Legend(verdicts):
+            entries = (
+                f"<div><dt>{_badge(level, level)}</dt><dd>{html_text(what)}</dd></div>" for level, what in verdicts
+            )
+            yield f'<dl class="legend">{"".join(entries)}</dl>'
+        case TableBlock(name, table, ranges):
+            yield from _html_table(table, name, ranges)
+        case Drawing(name=name):
             yield f'<figure id="figure-{escape(name)}">'
             yield f'<div class="drawing" role="img" aria-label="{html_text(block.alternative)}" tabindex="0">'
             yield themed(block.svg, name)
-            yield "</div>"
-            yield f"<figcaption>{html_text(block.caption)}</figcaption>"
-            if data is not None:
-                yield "<details><summary>Data of the figure</summary>"
-                yield from _html_table(data, f"figure-{name}")
-                yield "</details>"
-            yield "</figure>"
+            yield f"</div><figcaption>{html_text(block.caption)}</figcaption></figure>"
         case Literal(text, label):
             label = html_text(label or "text")
             yield f'<pre tabindex="0" role="region" aria-label="{label}">{escape(visible(text))}</pre>'
@@ -211,33 +228,55 @@ def _html_block(block: Block) -> Iterator[str]:
             for inner in blocks:
                 yield from _html_block(inner)
             yield "</details>"
+        case Switch(label, parts):
+            group = _slug(label, "a-z0-9")
+            yield f'<div class="switch" role="group" aria-label="{html_text(label)}">'
+            for place, part in enumerate(parts):
+                chosen = f'id="{group}-{place}"{"" if place else " checked"}'
+                yield f'<input type="radio" name="{group}" {chosen}>'
+                yield f'<label for="{group}-{place}">{html_text(part.title)}</label><div>'
+                for inner in part.blocks:
+                    yield from _html_block(inner)
+                yield "</div>"
+            yield "</div>"
 
 
-def _html_table(table: Table, name: str) -> Iterator[str]:
+def _html_table(table: Table, name: str, ranges: Sequence[Range] = ()) -> Iterator[str]:
     label = html_text(table.caption or name.replace("-", " "))
     yield f'<div class="table" data-name="{escape(name)}">'
-    if not table.facts and len(table.rows) >= (_FILTERED_FROM if len(table.columns) > 2 else _PAIRS_FILTERED_FROM):
+    if not table.facts and len(table.rows) >= _FILTERED_FROM:
         yield (
             '<p class="filter"><label>Filter rows <input type="search"'
             f' aria-label="Filter rows of: {label}"></label> <span role="status"></span></p>'
         )
     yield f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">'
-    yield '<table class="named">' if table.facts else "<table>"
-    yield f"<caption>{label}</caption>"
-    kinds = [' class="number"' if column.numeric else "" for column in table.columns]
-    titles = [html_text(column.title) for column in table.columns]
-    heads = (f'<th scope="col"{kind}>{title}</th>' for kind, title in zip(kinds, titles, strict=True))
-    yield f"<thead><tr>{''.join(heads)}</tr></thead>"
-    yield "<tbody>"
-    for cells in table.cells(html_text):
+    titles = [column.title for column in table.columns]
+    is_wide = len(titles) > _WIDE or any(len(str(cell)) > _LONG for row in table.rows for cell in row)
+    kind = "board" if ranges else "named" if table.facts else "cards" if is_wide else "plain"
+    # Where rows are cards, the style sheet repeats the headings in them.
+    words = ";".join(f"--c{place}:{json.dumps(title)}" for place, title in enumerate(titles, start=1))
+    yield f'<table class="{kind}" style="{html_text(words)}"><caption>{label}</caption>'
+    place_of, ticks = _axis(ranges)
+    heads = ""
+    for place, (column, title) in enumerate(zip(table.columns, titles, strict=True)):
+        is_drawn = bool(ranges) and place == _DRAWN
+        of_kind = ' class="range"' if is_drawn else ' class="number"' if column.numeric else ""
+        heads += f'<th scope="col"{of_kind}>{html_text(title)}{ticks if is_drawn else ""}</th>'
+    yield f"<thead><tr>{heads}</tr></thead><tbody>"
+    for number, cells in enumerate(table.cells(html_text)):
         row = []
         for place, cell in enumerate(cells):
             text, is_long = cell.text, len(cell.text) > _LONG
             if cell.bold:
                 text = f"<strong>{text}</strong>"
             if cell.is_verdict:
-                text = f'<span class="verdict {_slug(str(cell.value).partition(" (")[0], "a-z")}">{text}</span>'
+                text = _badge(str(cell.value), text)
             attributes = ' class="number"' if cell.column.numeric else ' class="long"' if is_long else ""
+            if ranges and place == _DRAWN:
+                level = next((_level(str(one.value)) for one in cells if one.is_verdict), "")
+                ends = zip("labhs", map(place_of, ranges[number]), strict=True)
+                style = ";".join(f"--{name}:{end}" for name, end in ends)
+                text, attributes = f'<span>{text}</span><i class="{level}" style="{style}"></i>', ' class="range"'
             if isinstance(cell.value, float) and cell.value == cell.value:
                 attributes += f' data-value="{cell.value!r}"'
             if is_long and place == 0:
@@ -249,6 +288,31 @@ def _html_table(table: Table, name: str) -> Iterator[str]:
     yield "</div>"
     yield from (f'<p class="note">{html_text(note)}</p>' for note in table.notes)
     yield "</div>"
+
+
+def _badge(verdict: str, text: str) -> str:
+    return f'<span class="verdict {_level(verdict)}">{text}</span>'
+
+
+def _level(verdict: str) -> str:
+    """The class of a verdict: its level, whatever it says of ranks or pools."""
+    return _slug(re.split(r" to rank | \(", verdict)[0], "a-z")
+
+
+def _axis(ranges: Sequence[Range]) -> tuple[Callable[[float], str], str]:
+    """Where a value stands on the axis that ranges share, in per cent; and the round numbers along it."""
+    values = [value for one in ranges for value in one if value == value] or [0.0]
+    low, span = min(values), max(values) - min(values) or 1.0
+    power = 10.0 ** floor(log10(span / 5))
+    step = next(power * factor for factor in (1, 2, 5, 10) if 5 * power * factor >= span - 1e-9)
+    start, end = floor(low / step + 1e-9), ceil((low + span) / step - 1e-9)
+
+    def place_of(value: float) -> str:
+        return f"{100 * (value / step - start) / (end - start):.1f}"
+
+    digits = max(0, -floor(log10(step) + 1e-9))
+    marks = (f'<i style="--s:{place_of(one * step)}">{one * step:,.{digits}f}</i>' for one in range(start, end + 1))
+    return place_of, f'<span class="axis">{"".join(marks)}</span>'
 
 
 def themed(svg: str, name: str) -> str:
@@ -273,8 +337,7 @@ def render_page_markdown(page: Page) -> str:
     """The page as Markdown; figures are described in words and tables."""
     lines = [f"# {escaped(page.title)}", ""]
     lines += [escaped(page.subtitle), ""] if page.subtitle else []
-    lines += [*(f"- {escaped(name)}: **{escaped(value)}**" for name, value in page.facts), ""]
-    for section in page.sections:
+    for section in (*page.answers, *page.sections):
         lines += [f"## {escaped(section.title)}", ""]
         lines += [escaped(section.lead), ""] if section.lead else []
         for block in section.blocks:
@@ -292,11 +355,12 @@ def _markdown_block(block: Block, *, level: int) -> Iterator[str]:
         case Callout(text, _, heading):
             bold = f"**{escaped(heading)}** " if heading else ""
             yield from (f"> {bold}{escaped(text)}", "")
+        case Legend(verdicts):
+            yield from (*(f"- **{level}**: {escaped(what)}" for level, what in verdicts), "")
         case TableBlock(_, table):
             yield render_markdown(table)
-        case Drawing(data=data):
-            yield from (f"*Figure: {escaped(block.caption)}* {escaped(block.alternative)}", "")
-            yield from () if data is None else [render_markdown(data)]
+        case Drawing(alternative=alternative, caption=caption):
+            yield from (f"*Figure: {escaped(caption)}* {escaped(alternative)}", "")
         case Literal(text):
             # The fence is longer than any in the text itself.
             longest = max((len(line) - len(line.lstrip("`")) for line in text.splitlines()), default=0)
@@ -307,3 +371,6 @@ def _markdown_block(block: Block, *, level: int) -> Iterator[str]:
             yield from (f"{'#' * level} {escaped(title)}{beside}", "")
             for inner in blocks:
                 yield from _markdown_block(inner, level=level + 1)
+        case Switch(parts=parts):
+            for part in parts:
+                yield from _markdown_block(part, level=level)

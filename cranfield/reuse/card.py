@@ -39,7 +39,8 @@ STEPS = 32
 DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 """The depths k that a card has a model for, down to the pool depth: enough for any measure and cutoff."""
 
-KIND = "cranfield-reuse-card"
+KIND, COLLECTION_KIND = "cranfield-reuse-card", "cranfield-collection-card"
+"""What a card of a pool alone is called, and one of a whole collection, which has that of its pool in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,14 +225,24 @@ def card_text(card: Card) -> str:
     return json.dumps(encoded(card, KEYS), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
+def pool_card(content: Mapping[str, Any]) -> Any:
+    """The card of the pool in the card of a collection, None where there is none."""
+    reusability = content.get("reusability")
+    return reusability.get("card") if isinstance(reusability, dict) else None
+
+
 def read_card(text: str, *, file: str = "") -> Card:
     """Read a card; everything that is wrong with it is listed at once."""
     try:
         content = json.loads(text)
     except ValueError as error:
         raise _refused([f"not JSON: {error}"], file) from None
+    if isinstance(content, dict) and content.get("kind") == COLLECTION_KIND:
+        content = pool_card(content)
+        if content is None:
+            raise _refused(["this card has nothing on the pool: its contributing runs were not known"], file)
     if not isinstance(content, dict) or content.get("kind") != KIND:
-        raise _refused([f"not a card: 'kind' must be {KIND!r}"], file)
+        raise _refused([f"not a card: 'kind' must be {COLLECTION_KIND!r} or {KIND!r}"], file)
     version = content.get("version")
     if version not in (1, 2, VERSION):
         raise _refused([f"the card has version {version!r}; this program reads version {VERSION}"], file)

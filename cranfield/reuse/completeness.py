@@ -5,6 +5,8 @@ number be with all judged that contributors retrieve down to a stated rank? Ever
 draw, by a logistic model of its topic, its best rank, its popularity, and how good the runs are that retrieve it; R
 and what the run finds come from the same draw. The same estimate from half of the pool depth to the whole of it,
 where the labels are known, tells how far it is off, and widens the interval by that; the farther it looks, the more.
+Where it is off by more than is allowed for, or expects more relevant documents than there is room for, the score in a
+deeper pool is unknown.
 
 Freezing what the run finds and letting only R grow, -AP ΔR / (R + ΔR), is a floor for a run that retrieves none of
 the new relevant documents, and overstates the drift of full lists many times.
@@ -26,6 +28,7 @@ from cranfield.reuse.collection import FEWEST_DEPTHS, FLAT, fit_decay, new_by_de
 from cranfield.reuse.labels import Retrieved, logit
 from cranfield.reuse.provenance import Provenance
 from cranfield.reuse.unjudged_model import TO_ALL, TO_RUN, chances, fit_chances
+from cranfield.runs.columns import documents_of_pairs
 
 DEPTH = 100
 """The rank down to which a score is completed; twice the pool depth where that is more."""
@@ -96,23 +99,38 @@ class Completion:
         if self.alignment.lists.length.max(initial=0) <= self.pool_depth:
             return "no list goes deeper than the pool"
         new = new_by_depth(self.alignment, self.provenance, rel=self._relevant_from).relevant.sum(axis=0)
-        decay = fit_decay(new[: self.pool_depth])
-        return "" if decay.s < -FLAT else "going deeper did not find fewer relevant documents"
+        if fit_decay(new[: self.pool_depth]).s >= -FLAT:
+            return "going deeper did not find fewer relevant documents"
+        found = int((self._trial.judged[self._trial.open] > 0).sum())
+        if abs(self._trial.expected - found) > FORM * found:
+            found_or_expected = f"{found:,} relevant documents, and {self._trial.expected:,.0f} were expected"
+            return f"from half of the pool depth to the whole the pool found {found_or_expected}"
+        expected, room = self._now.expected + int((self._now.grade > 0).sum()), self._pairs.room(self._now.grade)
+        return "" if expected <= room else "more relevant documents are expected than the runs retrieve"
 
     @cached_property
     def _pairs(self) -> _Pairs:
         retrieved = self._retrieved(np.full_like(self.provenance.depth, self.depth))
         return _Pairs(self.alignment, retrieved, self.depth)
 
+    @cached_property
+    def _trial(self) -> _Labelled:
+        """From half of the pool depth to the whole: the labels are known."""
+        return _Labelled(self._pairs, self.provenance.depth // 2, self.provenance.depth)
+
+    @cached_property
+    def _now(self) -> _Labelled:
+        deep = np.full_like(self.provenance.depth, self.depth)
+        return _Labelled(self._pairs, deep, deep)
+
     def of(self, measures: Sequence[Measure], *, rng: np.random.Generator) -> list[Completed]:
         """The scores of all runs, completed, by each measure; all measures have the same labels."""
-        alignment, pool_depth = self.alignment, self.provenance.depth
+        alignment = self.alignment
         nothing = np.full(len(alignment.run_names), np.nan)
         if self.unknown or not measures:
             unknown = Completed(self.depth, nothing, nothing, nothing, nothing, float("nan"), self.unknown)
             return [unknown] * len(measures)
-        trial = _Labelled(self._pairs, pool_depth // 2, pool_depth)
-        now = _Labelled(self._pairs, np.full_like(pool_depth, self.depth), np.full_like(pool_depth, self.depth))
+        trial, now = self._trial, self._now
         contributing = self.provenance.group_of_run >= 0
         missed = self._pairs.scores(measures, trial.judged) - trial.drawn(measures, TRIAL_TWINS, rng).mean(axis=0)
         error = (missed[:, contributing] ** 2).mean(axis=1, keepdims=True)
@@ -155,6 +173,7 @@ class _Pairs:
         number[kept] = np.arange(len(kept))
         self.alignment, self.of_row, self.best = alignment, number[retrieved.of_row], best[kept]
         self._fusion, self._groups = retrieved.fusion[kept], retrieved.groups[kept]
+        self._keys = retrieved.keys[kept]
         here = number[pair] >= 0
         rows, self._run, self._weight = retrieved.rows[here], retrieved.run[here], retrieved.weight[here]
         self._pair = self.of_row[rows]
@@ -181,6 +200,12 @@ class _Pairs:
         known = [standing[self.topic], np.log(self.best), *popular]
         centred = [one - one[grade >= 0].mean() for one in known]
         return np.column_stack([np.ones(len(grade)), *centred]), rate
+
+    def room(self, grade: NDArray[np.int32]) -> int:
+        """How many pairs can be relevant, if no document is so for more topics than any is by these grades."""
+        keys = documents_of_pairs(self.alignment.topic_ids, self.topic, self._keys)
+        documents, document = np.unique(keys, return_inverse=True)
+        return len(documents) * int(np.bincount(document[grade > 0]).max(initial=1))
 
     def at_rank(self, grade: NDArray[np.int32]) -> NDArray[np.int32]:
         """The grade at each rank of the lists, from those of the pairs."""
@@ -228,7 +253,7 @@ class _Labelled:
             max(float(((off / variance) ** 2 - 1.0 / variance).mean()), 0.0),
         )
 
-    @property
+    @cached_property
     def expected(self) -> float:
         """How many of the unjudged documents are expected to be relevant."""
         return float(chances(self._columns[self.open] @ self._fitted[0]).sum())

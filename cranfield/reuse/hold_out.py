@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.errors import InputError, UsageError
 from cranfield.compare.comparison import pairs
-from cranfield.compare.differences import RELATIVE_NOISE, as_scores, check_share, significant
+from cranfield.compare.differences import RELATIVE_NOISE, as_scores, significant
 from cranfield.compare.significance.student import student
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Sample, Values
@@ -344,7 +344,6 @@ def decisions(values: ArrayLike, *, alpha: float = ALPHA) -> Decisions:
     """
     from scipy import stats
 
-    check_share("alpha", alpha)
     scores = as_scores(values)
     if scores.ndim != 2:
         raise UsageError("decisions need runs by topics")

@@ -127,7 +127,7 @@ WORST_FIRST = tuple(MARKS)
 INFERRED = " (pool inferred)"
 """Stands behind every reason that rests on an inferred pool: on its contributing runs, or its depth."""
 
-REMEDY = "; use --groups and --pool-depth, or --card"
+REMEDY = "; use --groups and --pool-depth, or --pool CARD"
 """What would help where too little is known of the pool."""
 
 _BY_CONTRIBUTORS = ("contributed", "kappa-unknown", "large-loss", "loss", "upper-loss", "small-loss")

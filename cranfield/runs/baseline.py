@@ -23,7 +23,7 @@ from cranfield.base.records import Document, Topic
 from cranfield.base.registry import Option, Registry, configured, deferred
 
 with deferred:
-    import scipy.sparse as sparse
+    from scipy import sparse
 
 TopicField = Literal["title", "description", "narrative"]
 
@@ -175,35 +175,21 @@ _STOPWORDS = {
 _UNSPACED = ("CJK ", "HIRAGANA ", "KATAKANA ")
 
 
-class Analyser:
-    """Turns text into terms. `system` names the system that asks, for the message when a library is missing."""
-
-    def __init__(self, system: str, stemmer: str = "none", stopwords: str = "none") -> None:
-        self._system, self._stemmer = system, stemmer
-        self._left_out = frozenset(_STOPWORDS[stopwords].split())
-
-    def terms(self, text: str) -> list[str]:
-        """The terms of `text` in order, with repetitions."""
-        return self._stems([word for word in self.words(text) if word not in self._left_out])
-
-    def words(self, text: str) -> list[str]:
-        """The words of `text`, folded, before stop words and stemming."""
-        return unicodedata.normalize("NFKC", text).casefold().translate(_CUTS).split()
-
-    @cached_property
-    def _stems(self) -> Callable[[list[str]], list[str]]:
-        if self._stemmer == "none":
-            return list
-        library = library_for(self._system, "Stemmer")
-        if self._stemmer not in library.algorithms():
-            raise UnknownName("stemmer", self._stemmer, ["none", *library.algorithms()])
-        stems: Callable[[list[str]], list[str]] = library.Stemmer(self._stemmer).stemWords
-        return stems
+def words_of(text: str) -> list[str]:
+    """The words of a text, folded, before stop words and stemming."""
+    return unicodedata.normalize("NFKC", text).casefold().translate(_CUTS).split()
 
 
 def words_and_stems(system: str, *, stemmer: Stemmer = "english", stopwords: Stopwords = "english") -> Terms:
     """The stems of words, without stop words: how most systems cut a text."""
-    return Analyser(system, stemmer, stopwords).terms
+    left_out = frozenset(_STOPWORDS[stopwords].split())
+    stems: Callable[[list[str]], list[str]] = list
+    if stemmer != "none":
+        library = library_for(system, "Stemmer")
+        if stemmer not in library.algorithms():
+            raise UnknownName("stemmer", stemmer, ["none", *library.algorithms()])
+        stems = library.Stemmer(stemmer).stemWords
+    return lambda text: stems([word for word in words_of(text) if word not in left_out])
 
 
 class _Cuts(dict[int, str]):

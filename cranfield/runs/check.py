@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,7 @@ from cranfield.base.errors import Problem, quoted
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted
 from cranfield.runs.columns import Codes, Mask, Places
+from cranfield.runs.encoding import CodedRun
 from cranfield.runs.reading import problem
 from cranfield.runs.run import (
     NO_RANK,
@@ -24,6 +25,7 @@ from cranfield.runs.run import (
     matrix_of,
     ranked,
     ranking,
+    repeats,
     tie_groups,
     ties,
     ties_only_in_float32,
@@ -31,7 +33,7 @@ from cranfield.runs.run import (
 )
 
 with deferred:
-    import pyarrow.compute as pc
+    from pyarrow import compute as pc
 
 
 # What there is to say about the order of a run: ties, and ranks that contradict the scores.
@@ -140,16 +142,9 @@ def repeated_rows(rows: Rows) -> Places:
     if worth_a_matrix(counts):
         lists = matrix_of(arranged(rows.documents, groups.rows), counts, fill=np.int32(_NOTHING))
         lists.sort(axis=1)
-        has_repeats = bool(((lists[:, 1:] == lists[:, :-1]) & (lists[:, 1:] != _NOTHING)).any())
-    else:
-        in_order = np.sort(_keys(rows))
-        has_repeats = bool((in_order[1:] == in_order[:-1]).any())
-    if not has_repeats:
-        return np.empty(0, dtype=np.int64)
-    keys = _keys(rows)
-    order = np.argsort(keys, kind="stable")
-    again = keys[order][1:] == keys[order][:-1]
-    return np.sort(order[1:][again])
+        if not ((lists[:, 1:] == lists[:, :-1]) & (lists[:, 1:] != _NOTHING)).any():
+            return np.empty(0, dtype=np.int64)
+    return repeats(_keys(rows))
 
 
 def _keys(rows: Rows) -> Places:
@@ -169,7 +164,7 @@ def long_ids(rows: Rows) -> Iterator[Problem]:
         # Their bytes are counted first, since that is almost always enough.
         if (pc.max(pc.binary_length(ids)).as_py() or 0) <= LONGEST_ID:
             continue
-        is_long = np.asarray(pc.greater(pc.utf8_length(ids), LONGEST_ID).to_numpy(zero_copy_only=False), dtype=bool)
+        is_long = pc.greater(pc.utf8_length(ids), LONGEST_ID).to_numpy(zero_copy_only=False)
         if is_long.any():
             lines = rows.lines.of(np.flatnonzero(is_long[codes]))
             yield _problem(f"{noun} id", ids.filter(pa.array(is_long)).to_pylist(), lines.tolist(), LONGEST_ID)
@@ -201,8 +196,6 @@ class Expectations:
     known_documents: KnownDocuments | None = None
     max_depth: int = 1000
     min_depth: int = 1
-    taken_tags: Collection[str] = field(default_factory=frozenset)
-    tag_pattern: str = TAG_PATTERN
     name: str | None = None
     order: Order = "score"
 
@@ -239,15 +232,11 @@ def _tag_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]:
     # What the run will be called: its first tag, else a name that was given or is the file's.
     is_tag = bool(rows.tags) and not given
     name = rows.name if expectations.name is None else expectations.name
-    lines = [rows.tags[0][1]] if is_tag else []
-    if not re.fullmatch(expectations.tag_pattern, name):
-        remedy = (
-            "" if is_tag else "rename the file, or pass a name (letters, digits and . _ + -, at most 100 characters)"
-        )
-        yield problem("bad-tag", f"{quoted(name)} is not a valid run name", lines=lines, remedy=remedy)
-    if name in expectations.taken_tags:
-        remedy = "" if is_tag else "rename the file, or pass another name"
-        yield problem("taken-tag", f"a run named {quoted(name)} already exists", lines=lines, remedy=remedy)
+    if not re.fullmatch(TAG_PATTERN, name):
+        remedy = "rename the file, or pass a name (letters, digits and . _ + -, at most 100 characters)"
+        lines = [rows.tags[0][1]] if is_tag else []
+        message = f"{quoted(name)} is not a valid run name"
+        yield problem("bad-tag", message, lines=lines, remedy="" if is_tag else remedy)
 
 
 def _topic_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]:
@@ -460,14 +449,13 @@ class Top:
     documents: Codes
 
 
-def top(topics: Codes, offsets: Places, documents: Codes, *, depth: int = DEPTH) -> Top:
-    """The first `depth` documents of each topic of a run, as codes of the collection."""
-    counts = np.minimum(np.diff(offsets), depth)
-    inside = np.arange(depth) < counts[:, None]
-    places = offsets[:-1, None] + np.arange(depth)
-    best = np.full(inside.shape, EMPTY, dtype=np.int32)
-    best[inside] = documents[places[inside]]
-    return Top(topics, best)
+def top(run: CodedRun) -> Top:
+    """The first `DEPTH` documents of each topic of a run, as codes of the collection."""
+    has_document = np.arange(DEPTH) < np.diff(run.offsets)[:, None]
+    places = run.offsets[:-1, None] + np.arange(DEPTH)
+    best = np.full(has_document.shape, EMPTY, dtype=np.int32)
+    best[has_document] = run.documents[places[has_document]]
+    return Top(run.topics, best)
 
 
 def likeness(one: Top, other: Top) -> float:

@@ -29,7 +29,7 @@ except ImportError:  # a version that keeps them elsewhere
     from pyarrow.compute import ArraySortOptions, CastOptions, JoinOptions, SetLookupOptions, call_function
 
 with deferred:
-    import pyarrow.compute as pc
+    from pyarrow import compute as pc
 
 Codes = NDArray[np.int32]
 Places = NDArray[np.int64]
@@ -197,12 +197,22 @@ def keys_of_words(lengths: NDArray[np.int64], words: Iterable[Keys]) -> Keys:
 
 def keys_of_pairs(topics: Sequence[str], counts: NDArray[np.integer], documents: Keys) -> Keys:
     """The keys of pairs of topic and document, from the keys of documents that stand topic by topic."""
-    hashes = [blake2b(name.encode(), digest_size=8).digest() for name in topics]
-    keys = np.repeat(np.array([int.from_bytes(one, "little") for one in hashes], dtype=np.uint64), counts)
+    keys = np.repeat(_keys_of_topics(topics), counts)
     keys += documents
     keys ^= keys >> _SHIFT
     keys *= _MIXER
     return keys
+
+
+def documents_of_pairs(topics: Sequence[str], topic: NDArray[np.integer], keys: Keys) -> Keys:
+    """The keys of the documents of pairs, from the keys of these and the places of their topics."""
+    mixed = keys * np.uint64(pow(int(_MIXER), -1, 1 << 64))
+    return np.asarray((mixed ^ (mixed >> _SHIFT)) - _keys_of_topics(topics)[topic])
+
+
+def _keys_of_topics(topics: Sequence[str]) -> Keys:
+    hashes = [blake2b(name.encode(), digest_size=8).digest() for name in topics]
+    return np.array([int.from_bytes(one, "little") for one in hashes], dtype=np.uint64)
 
 
 _ROOM = 3
@@ -296,7 +306,7 @@ def distinct(values: pa.ChunkedArray) -> Coded:
         start, words = piece
         again = np.flatnonzero(~is_first[start : start + len(words)])
         other = again[~equal(taken(words, again), taken(ids, codes[start + again]))]
-        return np.asarray(start + other, dtype=np.int64)
+        return start + other
 
     with ThreadPoolExecutor(_THREADS) as threads:
         codes, is_first = _coded_by_key(pieces, len(values), threads)
@@ -380,7 +390,7 @@ class LineNumbers:
         """The line numbers of some rows."""
         rows_before = self.skipped - self.before - np.arange(1, len(self.skipped) + 1)
         places = rows + 1 + np.searchsorted(rows_before, rows, side="right")
-        return np.asarray(self.before + places, dtype=np.int64)
+        return self.before + places
 
     @staticmethod
     def of_rows(lines: Sequence[int] | Lines) -> LineNumbers:

@@ -176,6 +176,11 @@ CHECKS: tuple[Fault, ...] = (
         "at least 95% of the top 10 ranks hold the same documents as another run",
         "check that this is the run you meant",
     ),
+    _noted(
+        "no-tag",
+        "a TREC file without a tag on its lines",
+        "the run is named after its file; name it otherwise with --name, or write a tag as the sixth column",
+    ),
     _noted("not-q0", "the second column is not Q0", "the column is ignored"),
     _noted(
         "guessed-columns",
@@ -367,11 +372,6 @@ def rows_in(table: Columns) -> Rows:
     columns = {part: cells for part, cells in table.values.items() if part not in optional}
     parts = {part: pa.chunked_array([pa.array(cells, TEXT)]) for part, cells in columns.items()}
     return rows_of(table.source, parts, LineNumbers.of_rows(table.lines), table.findings)
-
-
-def run_table(source: Source, parts: Iterable[str], findings: Findings) -> Columns:
-    """A table of some parts of a run, without rows yet."""
-    return Columns(source, [], {part: [] for part in parts}, findings)
 
 
 def columns_of(run: Run) -> Iterator[dict[str, pa.Array]]:

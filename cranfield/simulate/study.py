@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,13 +131,9 @@ def known_of(
 
     `alignment` is that of both over all topics of the qrels, with its rows kept, where it is there already.
     """
-    unknown = sorted(set(pooled.names) - {run.tag for run in runs})
-    if unknown:
-        raise UsageError(f"run {unknown[0]!r} contributes to the plans, but is not among the ranked runs")
     aligned = align(qrels, runs, keep_rows=True) if alignment is None else alignment
-    if aligned.qrels_row is None or len(aligned.topic_ids) < len(qrels.topic_ids):
-        raise UsageError("a replay needs all topics of the qrels, and their rows at each rank")
-    known = Known(qrels, tuple(runs), aligned, aligned.qrels_row, pooled, relevant_from, texts=texts, queries=queries)
+    rows = cast("Numbers", aligned.qrels_row)
+    known = Known(qrels, tuple(runs), aligned, rows, pooled, relevant_from, texts=texts, queries=queries)
     if not known.judged.any():
         raise InputError("a replay needs judgments, but these qrels have none")
     if not known.topics:

@@ -7,11 +7,12 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import astuple, dataclass, field
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from cranfield.base.errors import CollectionError, InputError, quoted
 from cranfield.base.records import Document, Topic
 from cranfield.base.text import HIT_END, HIT_START
-from cranfield.store.store import IntegrityError, Query, Store, column, first, marks, stored, value
+from cranfield.store.store import Query, Store, column, first, marks, stored, value
 
 if TYPE_CHECKING:
     from cranfield.corpus.near_duplicates import Cluster
@@ -45,50 +46,35 @@ def add(store: Store, records: Sequence[Document | Topic], *, source: int, updat
     """Add a batch of documents, or of topics, inside `store.write()`.
 
     A record that is there with the same content is left alone; one with other content is replaced when `update` is
-    asked for, and is clashing otherwise. The usual batch has neither, so it is tried as a whole first. A document
-    that is replaced makes the known near-duplicates untrue: they are forgotten.
+    asked for, and is clashing otherwise. A document that is replaced makes the known near-duplicates untrue: they
+    are forgotten.
     """
     table = "topics" if records and isinstance(records[0], Topic) else "documents"
     columns, connection = _WRITTEN[table], store.connection
     values = attrgetter(*columns[:-3])
-    rows = [
-        (
-            *values(one),
-            json.dumps(dict(one.metadata), ensure_ascii=False) if one.metadata else "{}",
-            one.content_hash,
-            source,
-        )
-        for one in records
-    ]
-    insert = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks(columns)})"
-    connection.execute("SAVEPOINT batch")
-    try:
-        connection.executemany(insert, rows)
-        connection.execute("RELEASE batch")
-        return Added(len(rows))
-    except IntegrityError:
-        connection.execute("ROLLBACK TO batch")
-        connection.execute("RELEASE batch")
-    outcomes = []
+    known = dict(store.among(f"SELECT id, content_hash FROM {table} WHERE id IN ({{}})", [one.id for one in records]))
+    new, updated, places = list[Any](), list[Any](), list[int]()
+    for place, one in enumerate(records):
+        if len(one.title) > LONGEST_TITLE:
+            raise InputError(f"{quoted(one.id)} has a title of more than {LONGEST_TITLE >> 20} MB; is that its text?")
+        metadata = json.dumps(dict(one.metadata), ensure_ascii=False) if one.metadata else "{}"
+        row, before = (*values(one), metadata, one.content_hash, source), known.get(one.id)
+        if before not in (None, one.content_hash) and not update:
+            places.append(place)
+            continue
+        known[one.id] = one.content_hash
+        if before is None:
+            new.append(row)
+        elif before != one.content_hash:
+            updated.append((*row[1:], one.id))
+    connection.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks(columns)})", new)
     assignments = ", ".join(f"{column} = ?" for column in columns[1:])
-    for row in rows:
-        known = store.value(f"SELECT content_hash FROM {table} WHERE id = ?", row[0])
-        if known is None:
-            connection.execute(insert, row)
-            outcomes.append("new")
-        elif known == row[-2]:
-            outcomes.append("same")
-        elif update:
-            connection.execute(f"UPDATE {table} SET {assignments} WHERE id = ?", [*row[1:], row[0]])
-            outcomes.append("updated")
-        else:
-            outcomes.append("clashing")
-    if table == "documents" and "updated" in outcomes:
+    connection.executemany(f"UPDATE {table} SET {assignments} WHERE id = ?", updated)
+    if table == "documents" and updated:
         connection.execute("DELETE FROM duplicates")
         connection.execute("DELETE FROM duplicate_scans")
-    places = tuple(place for place, outcome in enumerate(outcomes) if outcome == "clashing")
-    clashing = tuple(rows[place][0] for place in places)
-    return Added(outcomes.count("new"), outcomes.count("same"), outcomes.count("updated"), clashing, places)
+    same = len(records) - len(new) - len(updated) - len(places)
+    return Added(len(new), same, len(updated), tuple(records[place].id for place in places), tuple(places))
 
 
 _COLUMNS = "id, text, title, metadata"
@@ -99,7 +85,13 @@ count = Query[int]("SELECT coalesce(max(number), 0) FROM documents", value)
 """The number of documents. Numbers are never reused and none is deleted, so the highest is the count."""
 
 
+LONGEST_TITLE = 1 << 20
+"""How many characters a title may have: it is shown whole, with every control character made visible."""
+
+
 def _document(identifier: str, text: str, title: str, metadata: str) -> Document:
+    if len(title) > LONGEST_TITLE:
+        raise CollectionError(f"the title of document {identifier!r} has more than {LONGEST_TITLE >> 20} MB")
     return Document(identifier, text, title, stored(dict, metadata, f"the metadata of document {identifier!r}"))
 
 
@@ -107,8 +99,8 @@ fetch = Query(f"SELECT {_COLUMNS} FROM documents WHERE id = ?", first(_document)
 """One document by its id, or None."""
 
 
-title_of = Query[str | None]("SELECT title FROM documents WHERE id = ?", value)
-"""The title of a document, or None."""
+title_of = Query[str | None]("SELECT substr(title, 1, 1000) FROM documents WHERE id = ?", value)
+"""The title of a document as a list shows it, or None."""
 
 
 def each(store: Store) -> Iterator[tuple[Document, str]]:
@@ -291,7 +283,7 @@ def search(store: Store, query: str, *, limit: int = 10, every_word: bool = Fals
     """The best documents with a snippet each, best first; ties by document id descending."""
     expression = match_expression(query, every_word=every_word)
     snippet = f"snippet(documents_fts, 1, '{HIT_START}', '{HIT_END}', '…', {_SNIPPET_WORDS})"
-    columns = f"documents.id, -bm25(documents_fts), documents.title, {snippet}"
+    columns = f"documents.id, -bm25(documents_fts), substr(documents.title, 1, 1000), {snippet}"
     rows = store.rows(f"SELECT {columns} {_BEST}", expression, limit) if expression else []
     return [Hit(document, score, title, " ".join(snippet.split())) for document, score, title, snippet in rows]
 

@@ -74,8 +74,8 @@ The texts of documents, rankings, entries of pools and rows of releases are not 
 content hashes that are.
 """
 
-_TABLES = {"withdrawals": "runs"}
-"""The tables of subjects that are not called like their table."""
+_TABLES = {subject: "runs" if subject == "withdrawals" else subject for subject in (*APPENDED, *WHOLE)}
+"""All subjects, and the table of each."""
 
 _BY_HAND = " by hand"
 _AT_ONCE = 1_000
@@ -107,70 +107,107 @@ def anchor_faults(store: Store, anchor: Anchor) -> list[str]:
     return [] if entry.lower() == anchor.head else [f"entry {anchor.entries:,} of the history is another one now"]
 
 
-Found = dict[str, bytes]
-"""The whole tables that were found changed by hand when they were next written to: the SHA-256 of what was found."""
+class Recorder:
+    """Appends to the history what the transactions of one connection change.
 
-
-def watch(connection: sqlite3.Connection) -> Found | None:
-    """Note, from now on, which guarded tables this connection changes; None for a file without a history yet.
-
-    Before a whole table is changed, it is compared with its last entry: an honest change must not cover up what
-    somebody did by hand. The triggers are this connection's own: nothing of them is in the file.
+    Triggers of the connection (nothing of them is in the file) say which tables are touched. Before a table is
+    changed, it is compared with its last entry: an honest change must not cover up what somebody did by hand. Where
+    the chain ended is kept from one transaction to the next, so that each reads only what others have appended.
     """
-    if not _exists(connection):
-        return None
-    found: Found = {}
 
-    def compare(subject: str) -> None:
-        content = digest_of(_rows(connection, subject))
-        if content != _last_entry(connection, subject)[1]:
-            found[subject] = content
+    def __init__(self, connection: sqlite3.Connection, *touched: str) -> None:
+        self._connection, self._touched = connection, set(touched)
+        self._entries: list[tuple[str, int | None, int | None, bytes]] = []
+        self._head: tuple[int, bytes] = 0, b""
+        self._last: dict[str, tuple[int, bytes]] = {}
+        self.failure: BaseException | None = None
+        # A built-in function is asked for each row: Ctrl-C in one of Python would be an error of SQLite.
+        connection.create_function("is_touched", 1, self._touched.__contains__)
+        connection.create_function("touch", 1, self._touch)
+        for subject, table in _TABLES.items():
+            for verb in ("INSERT",) if subject in APPENDED else ("INSERT", "UPDATE", "DELETE"):
+                connection.execute(
+                    f"CREATE TEMP TRIGGER touched_{subject}_{verb} BEFORE {verb} ON main.{table}"
+                    f" WHEN NOT is_touched('{subject}') BEGIN SELECT touch('{subject}'); END"
+                )
 
-    connection.create_function("compare_with_history", 1, compare)
-    connection.execute("CREATE TEMP TABLE touched (subject TEXT PRIMARY KEY) WITHOUT ROWID")
-    for subject in (*APPENDED, *WHOLE):
-        comparing = "" if subject in APPENDED else f"SELECT compare_with_history('{subject}');"
-        for verb in ("INSERT", "UPDATE", "DELETE"):
-            connection.execute(
-                f"CREATE TEMP TRIGGER touched_{subject}_{verb} BEFORE {verb} ON main.{_TABLES.get(subject, subject)}"
-                f" WHEN NOT EXISTS (SELECT 1 FROM touched WHERE subject = '{subject}') BEGIN"
-                f" {comparing} INSERT OR IGNORE INTO touched VALUES ('{subject}'); END"
+    def begin(self) -> None:
+        """Forget what a transaction touched that was rolled back."""
+        if self._touched:
+            self._last = {}
+        self._touched.clear()
+        self._entries.clear()
+        self.failure = None
+
+    def _touch(self, subject: str) -> None:
+        try:
+            if not self._touched:
+                self._catch_up()
+            self._touched.add(subject)
+            last, digest = self._known(subject)
+            if subject in WHOLE:
+                content = digest_of(_rows(self._connection, subject))
+                if content != digest:
+                    self._entries.append((subject + _BY_HAND, None, None, content))
+            elif (final := self._final(subject)) > last:
+                content = digest_of(_rows(self._connection, subject, last + 1))
+                self._entries.append((subject + _BY_HAND, last + 1, final, content))
+                self._last[subject] = final, content
+        except BaseException as error:
+            self.failure = error  # SQLite does not pass it on
+            raise
+
+    def _catch_up(self) -> None:
+        """Read what others have appended; where the chain does not go on from its known end, begin anew."""
+        query, rows = "SELECT number, hash, subject, last, digest FROM history", []
+        if self._last:
+            rows = self._connection.execute(f"{query} WHERE number >= ? ORDER BY number", self._head[:1]).fetchall()
+        if not rows or rows[0][:2] != self._head:
+            self._head, self._last = (0, b""), {}
+            rows = self._connection.execute(f"{query} ORDER BY number DESC LIMIT 1").fetchall()
+        for number, chained, subject, *entry in rows:
+            self._head, self._last[subject] = (number, chained), (entry[0], entry[1])
+
+    def _known(self, subject: str) -> tuple[int, bytes]:
+        """How far the rows of a table are in the history, and the digest of its last entry."""
+        if subject not in self._last:
+            query = "SELECT last, digest FROM history WHERE subject = ? ORDER BY number DESC LIMIT 1"
+            self._last[subject] = self._connection.execute(query, [subject]).fetchone() or (0, b"")
+        return self._last[subject]
+
+    def _final(self, subject: str) -> int:
+        """The number of the last row of a table; 0 where it has none."""
+        return int(self._connection.execute(f"SELECT max(rowid) FROM {subject}").fetchone()[0] or 0)
+
+    def append(self) -> None:
+        """Append what the open transaction has changed."""
+        entries = self._entries
+        for subject in (name for name in _TABLES if name in self._touched):
+            (last, digest), first, final = self._known(subject), None, None
+            if subject in APPENDED:
+                first, final = last + 1, self._final(subject)
+                if final < first:
+                    continue
+            content = digest_of(_rows(self._connection, subject, _LOWEST if first is None else first))
+            if content != digest:
+                entries.append((subject, first, final, content))
+        recorded = now()
+        for entry in entries:
+            number = self._head[0] + 1
+            chained = _chained(self._head[1], number, *entry, recorded)
+            self._connection.execute(
+                "INSERT INTO history VALUES (?, ?, ?, ?, ?, ?, ?)", (number, *entry, recorded, chained)
             )
-    return found
+            self._head, self._last[entry[0]] = (number, chained), (entry[2] or 0, entry[3])
+        self._touched.clear()
+        entries.clear()
 
 
-def record(connection: sqlite3.Connection, found: Found | None) -> None:
-    """Append what the open transaction has changed; all there is, where the history begins with it."""
-    if found is not None:
-        touched = {row[0] for row in connection.execute("SELECT subject FROM touched")}
-        connection.execute("DELETE FROM touched")
-    else:
-        touched = {*APPENDED, *WHOLE} if _exists(connection) else set()
-    if not touched:
-        return
-    before = connection.execute("SELECT number, hash FROM history ORDER BY number DESC LIMIT 1").fetchone()
-    number, chained = before or (0, b"")
-    recorded = now()
-    entries: list[tuple[str, int | None, int | None, bytes]] = [
-        (subject + _BY_HAND, None, None, content) for subject, content in (found or {}).items()
-    ]
-    for subject in (name for name in (*APPENDED, *WHOLE) if name in touched):
-        last, digest = _last_entry(connection, subject)
-        first = final = None
-        if subject in APPENDED:
-            first = last + 1
-            (final,) = connection.execute(f"SELECT coalesce(max(rowid), 0) FROM {subject}").fetchone()
-            if final < first:
-                continue
-        content = digest_of(_rows(connection, subject, _LOWEST if first is None else first))
-        if content != digest:
-            entries.append((subject, first, final, content))
-    for entry in entries:
-        number += 1
-        chained = _chained(chained, number, *entry, recorded)
-        connection.execute("INSERT INTO history VALUES (?, ?, ?, ?, ?, ?, ?)", (number, *entry, recorded, chained))
-    if found:
-        found.clear()
+def recorder(connection: sqlite3.Connection, *, everything: bool = False) -> Recorder | None:
+    """What records the changes from now on, or all there is; None for a file without a history yet."""
+    if not connection.execute("SELECT 1 FROM main.sqlite_master WHERE name = 'history'").fetchone():
+        return None
+    return Recorder(connection, *(_TABLES if everything else ()))
 
 
 def faults(store: Store) -> Iterator[str]:
@@ -186,6 +223,8 @@ def faults(store: Store) -> Iterator[str]:
         chained, expected = stored, number + 1
         if subject.endswith(_BY_HAND):
             table = subject.removesuffix(_BY_HAND)
+            if table in appended:
+                list(appended[table].up_to(last))
             yield f"{table}: rows were changed, removed or inserted by hand before {recorded}"
         elif subject not in appended:
             latest[subject] = digest
@@ -222,16 +261,6 @@ class _Appended:
             yield row
 
 
-def _last_entry(connection: sqlite3.Connection, subject: str) -> tuple[int, bytes]:
-    """How far the rows of a table are in the history, and the digest of its last entry."""
-    query = "SELECT last, digest FROM history WHERE subject = ? ORDER BY number DESC LIMIT 1"
-    return connection.execute(query, [subject]).fetchone() or (0, b"")
-
-
-def _exists(connection: sqlite3.Connection) -> bool:
-    return bool(connection.execute("SELECT 1 FROM main.sqlite_master WHERE name = 'history'").fetchone())
-
-
 def digest_of(rows: Iterable[Any]) -> bytes:
     """SHA-256 of rows as JSON, some at a time."""
     digest, rest = sha256(), iter(rows)
@@ -245,7 +274,7 @@ def _rows(connection: sqlite3.Connection, subject: str, first: int = _LOWEST) ->
         query = f"SELECT {APPENDED[subject]} FROM {subject} WHERE rowid >= ? ORDER BY rowid"
         return connection.execute(query, [first])
     order = ", ".join(map(str, range(1, WHOLE[subject].count(",") + 2)))
-    return connection.execute(f"SELECT {WHOLE[subject]} FROM {_TABLES.get(subject, subject)} ORDER BY {order}")
+    return connection.execute(f"SELECT {WHOLE[subject]} FROM {_TABLES[subject]} ORDER BY {order}")
 
 
 def _chained(

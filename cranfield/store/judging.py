@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from cranfield.base.errors import CollectionError, CranfieldError, InputError, UnknownName, quoted
 from cranfield.base.records import Pair
 from cranfield.judge.queue import NOTHING, Answers, Assigned, Overlap, Probes, SampledHit
-from cranfield.store.events import LONGEST_LEASE, NOT_UNDONE
+from cranfield.store.events import LONGEST_LEASE, NOT_UNDONE, durations
 from cranfield.store.store import Query, Store, column, first, grouped, nothing, records, value
 
 Plan = TypeVar("Plan", Overlap, Probes)
@@ -95,7 +95,7 @@ def pace_of(store: Store, *, assessor: str, since: str, limit: int) -> tuple[int
     standing = NOT_UNDONE.format("answer")
     count = store.value(f"SELECT count(*) {answered} AND happened >= ? AND {standing}", assessor, since)
     query = f"SELECT seconds {answered} AND seconds IS NOT NULL ORDER BY happened DESC LIMIT ?"
-    return int(count), [row[0] for row in reversed(store.rows(query, assessor, limit))]
+    return int(count), durations(store.column(query, assessor, limit))[::-1]
 
 
 changes_of_others = Query[int]("PRAGMA data_version", value)
@@ -197,6 +197,14 @@ forget_expired = Query[None](f"DELETE FROM leases WHERE expires NOT BETWEEN ?1 A
 
 assigned = Query("SELECT topic, assessor, role FROM assignments ORDER BY topic, role", records(Assigned))
 """All assignments."""
+
+
+graded_by = Query[list[tuple[str, str, str]]](
+    """SELECT topic, assessor, document FROM judgments JOIN assessors ON name = assessor
+       WHERE layer = 'main' AND assessors.kind = 'person' AND judgments.kind IN ('judged', 'imported')""",
+    list,
+)
+"""(topic, assessor, document) of every grade that a person gave and that stands in the main layer."""
 
 
 def put_assignments(store: Store, made: Sequence[Assigned], *, topics: Sequence[str], now: str) -> None:
@@ -346,6 +354,9 @@ def queue_named(store: Store, name: str) -> QueueFacts:
     return QueueFacts(*row)
 
 
+queue_names = Query[list[str]]("SELECT name FROM queues WHERE purpose <> 'queue' ORDER BY number", column)
+"""The queues in the order they were made, but that of a packet."""
+
 queue_topics = Query[list[str]]("SELECT DISTINCT topic FROM queue_entries WHERE queue = ? ORDER BY topic", column)
 """The topics of a queue by its number."""
 
@@ -400,7 +411,7 @@ postponed_by_topic = Query[dict[str, int]](
 seconds_by_assessor = Query[dict[str, list[float]]](
     """SELECT assessor, seconds FROM judgment_events
        WHERE layer = ? AND kind IN ('judged', 'cannot-judge') AND seconds IS NOT NULL ORDER BY sequence""",
-    grouped,
+    lambda rows: {name: durations(seconds) for name, seconds in grouped(rows).items()},
 )
 """The seconds of attention of each assessor's judgments in a layer, those that were undone too."""
 

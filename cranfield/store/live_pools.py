@@ -8,6 +8,7 @@ from dataclasses import astuple, dataclass
 from hashlib import sha256
 
 from cranfield.base.records import MAIN, Pair
+from cranfield.store.events import durations
 from cranfield.store.store import Query, Store, column, nothing, value
 
 
@@ -155,6 +156,7 @@ thresholds = Query[dict[int, int]]("SELECT version, relevant_from FROM scales", 
 """For each version of the scale the lowest grade that counts as relevant."""
 
 seconds_of_judging = Query[list[float]](
-    "SELECT seconds FROM judgment_events WHERE kind = 'judged' AND source = 'person' AND seconds > 0", column
+    "SELECT seconds FROM judgment_events WHERE kind = 'judged' AND source = 'person' AND seconds > 0",
+    lambda rows: durations(column(rows)),
 )
 """The seconds of attention of every judgment that people gave."""

@@ -8,24 +8,25 @@ from __future__ import annotations
 
 import json
 import os
+import pkgutil
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from hashlib import sha256
+from importlib import import_module
 from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from cranfield.base.errors import RESTORE, CollectionBusy, CollectionError, CollectionMoved, not_utf8
-from cranfield.base.files import whole_file
 from cranfield.base.records import Grade, GradeScale
 from cranfield.base.registry import deferred
-from cranfield.store import history
-from cranfield.store.schema import applied_migrations, known_migrations, migrate, refuse_foreign
+from cranfield.store import history, migrations
 
 with deferred:
-    import sqlite_utils  # it imports pandas
+    from cranfield.store import files
 
 if TYPE_CHECKING:
     import sqlite3
@@ -44,16 +45,13 @@ BUSY_MILLISECONDS = 1_000
 PATIENCE_SECONDS = 600.0
 """How long a writer waits for another one before it gives up. Bulk loading is the one long write."""
 
-IntegrityError = sqlite3.IntegrityError
+SQLITE_VERSION = sqlite3.sqlite_version
 Waiting = Callable[[float], None]
 Shape = TypeVar("Shape")
 
 _AT_ONCE = 500
 _OLDEST = (3, 37)
 _ROOM = 1 << 16
-_WAL_RESET_FIXED = (3, 51, 3)
-_WAL_RESET_BACKPORTS: dict[tuple[int, ...], int] = {(3, 44): 6, (3, 50): 7}
-_NETWORK_FILE_SYSTEMS = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p", "afs", "ceph", "glusterfs"}
 
 
 def marks(values: Sized) -> str:
@@ -68,11 +66,11 @@ class Store:
         self, path: Path, connection: sqlite3.Connection, *, waiting: Waiting | None = None, writable: bool = True
     ) -> None:
         self.path, self.connection, self.waiting, self.writable = path, connection, waiting, writable
-        self._has_log = False
-        self._found: history.Found | None = None
+        self._history: history.Recorder | None = None
         self.identity: tuple[int, int] | None = None
         """Device and inode of the file, where writing must find it in its place."""
         self._log: tuple[int, int] | None = None
+        self._log_path = log_of(path)
         self.kept_as: Path | None = None
         """The copy of the file as it was, where opening it brought it up to date."""
 
@@ -103,15 +101,13 @@ class Store:
         while True:
             try:
                 with translated(self.path):
-                    if not self._has_log:
+                    if self._history is None:
                         # A file that was a backup goes back into WAL: else who reads long keeps writers out.
                         self.connection.execute("PRAGMA journal_mode = WAL")
                         # SQLite calls triggers that write to FTS5 unsafe; opening has shown that these are ours.
                         # Once: a change of it makes SQLite prepare all statements anew.
                         self.connection.execute("PRAGMA trusted_schema = ON")
-                        self._has_log = True
-                    if self._found is None:
-                        self._found = history.watch(self.connection)
+                        self._history = history.recorder(self.connection)
                     self.connection.execute("BEGIN IMMEDIATE")
                 break
             except CollectionBusy:
@@ -121,22 +117,24 @@ class Store:
                 if self.waiting is not None:
                     self.waiting(waited)
         with translated(self.path):
+            if self._history is not None:
+                self._history.begin()
             try:
                 yield self.connection
-                history.record(self.connection, self._found)
+                self._history = self._history or history.recorder(self.connection, everything=True)
+                if self._history is not None:
+                    self._history.append()
                 # A failed COMMIT (disk full) leaves the transaction open: the next writer would inherit it.
                 self.connection.execute("COMMIT")
             except BaseException:
                 if self.connection.in_transaction:
                     self.connection.execute("ROLLBACK")
+                if self._history is not None and self._history.failure is not None:
+                    raise self._history.failure from None
                 raise
         if self.identity is not None and self._log is None:
             self._log = identity_of(self._log_path)
         self._refuse_moved()
-
-    @property
-    def _log_path(self) -> Path:
-        return self.path.with_name(self.path.name + "-wal")
 
     def _refuse_moved(self) -> None:
         """Raise where the path no longer leads to the open file: what is written is then in a file that is gone."""
@@ -153,7 +151,8 @@ class Store:
                 self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         elif self._log is not None and has_log:
             # SQLite would replay it onto the file that lies here now. Who has opened that one already is told above.
-            self._log_path.rename(self.path.with_name(f"{self.path.name}.moved-{os.getpid()}-wal"))
+            log = self._log_path
+            log.rename(log.with_name(f"{log.name.removesuffix('-wal')}.moved-{os.getpid()}-wal"))
         how = "removed or renamed" if place is None else "replaced by another file"
         raise CollectionMoved(f"{self.path} was {how} while it was in use")
 
@@ -338,25 +337,7 @@ def grouped(rows: list[Any]) -> dict[Any, list[Any]]:
     return found
 
 
-# How a file is made, opened and copied.
-
-
-def create_store(path: Path, *, furnish: Callable[[Store], None]) -> None:
-    """Make a new collection file, complete or not at all; an existing file is never overwritten.
-
-    `furnish` writes what a collection begins with, in the transaction that makes the tables.
-    """
-    if path.exists():
-        raise CollectionError(f"{path} already exists; choose another name, or continue with it (cranfield status)")
-    if not path.parent.is_dir():
-        raise CollectionError(f"cannot create {path.name}: no such folder: {path.parent}")
-    _refuse_stale_log(path)
-    with whole_file(path) as unfinished, Store(path, connect(unfinished, mode="rwc", called=path)) as store:
-        store.row("PRAGMA journal_mode = WAL")
-        with store.write() as connection:
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            migrate(sqlite_utils.Database(connection, execute_plugins=False))
-            furnish(store)
+# How a file is opened: it must be ours, run nothing of a stranger's, and have the tables of this version.
 
 
 def open_store(path: Path, *, waiting: Waiting | None = None, migrated: bool = True) -> Store:
@@ -371,27 +352,92 @@ def open_store(path: Path, *, waiting: Waiting | None = None, migrated: bool = T
         kind = "a folder" if path.is_dir() else "not a file"
         raise CollectionError(f"{path} is {kind}; a collection is one file, usually named collection.db")
     identity = identity_of(path)
-    with path.open("rb") as stream:
-        if stream.read(16) != b"SQLite format 3\x00":
-            raise CollectionError(f"{path} is not a collection (not an SQLite file)")
+    # Nobody may read the file beside SQLite: closing it would give up the locks of this process.
     connection, writable = connect_for_use(path)
     store = Store(path, connection, waiting=waiting, writable=writable)
     store.identity = identity
     try:
         store._refuse_moved()
-        if migrated:
-            _bring_up_to_date(store)
+        if store.value("PRAGMA application_id") != APPLICATION_ID:
+            raise CollectionError(f"{path} is empty or another SQLite file, not a Cranfield collection")
+        refuse_foreign(store)
+        applied, known = applied_migrations(store), known_migrations()
+        unknown = [name for name in applied if name not in known]
+        if unknown:
+            raise CollectionError(
+                f"{path} was written by a newer Cranfield (it has the migration {unknown[-1]!r}, which this"
+                " version does not know): upgrade with pip install --upgrade cranfield"
+            )
+        if migrated and set(applied) != set(known):
+            files.bring_up_to_date(store)
     except BaseException:
         connection.close()
         raise
     return store
 
 
-def _refuse_stale_log(path: Path) -> None:
-    """Refuse a new file beside the log of one that is gone: SQLite would replay that log onto it."""
-    log = path.with_name(path.name + "-wal")
-    if log.exists() and log.stat().st_size:
-        raise CollectionError(f"{log} is the log of a collection that is gone: move it away, or choose another name")
+def known_migrations() -> list[str]:
+    return sorted(module.name for module in pkgutil.iter_modules(migrations.__path__))
+
+
+def applied_migrations(store: Store) -> list[str]:
+    if not store.row("SELECT 1 FROM sqlite_master WHERE name = '_sqlite_migrations' AND type = 'table'"):
+        return []
+    query = "SELECT name FROM _sqlite_migrations WHERE migration_set = 'cranfield' ORDER BY id"
+    return store.column(query)
+
+
+_CREATES = re.compile(r"CREATE (?:UNIQUE )?(?:TABLE|VIEW|TRIGGER|INDEX) (\w+)")
+_QUOTES_AND_BLANKS = re.compile(r"""[\s"\[\]]""")
+_INSERTED = "INSERTINTOdocuments_fts(rowid,title,text)VALUES(new.rowid,new.title,new.text);"
+_DELETED = "INSERTINTOdocuments_fts(documents_fts,rowid,title,text)VALUES('delete',old.rowid,old.title,old.text);"
+BY_LIBRARY = {
+    "_sqlite_migrations": "CREATETABLE_sqlite_migrations(",
+    "documents_fts": "CREATEVIRTUALTABLEdocuments_ftsUSINGFTS5(",
+    "documents_ai": f"CREATETRIGGERdocuments_aiAFTERINSERTONdocumentsBEGIN{_INSERTED}END",
+    "documents_ad": f"CREATETRIGGERdocuments_adAFTERDELETEONdocumentsBEGIN{_DELETED}END",
+    "documents_au": f"CREATETRIGGERdocuments_auAFTERUPDATEONdocumentsBEGIN{_DELETED}{_INSERTED}END",
+}
+"""What sqlite-utils makes, or how it begins, without quotes and blanks, which differ."""
+
+
+def declared() -> tuple[dict[str, str], list[str]]:
+    """The statement of each table, view, trigger and index that the migrations make, and the columns they add."""
+    statements = [
+        statement
+        for migration in known_migrations()
+        for statement in getattr(import_module(f"{migrations.__name__}.{migration}"), "STATEMENTS", ())
+    ]
+    made = {match[1]: text for text in statements if (match := _CREATES.match(text))}
+    return made, [text.partition(" ADD COLUMN ")[2] for text in statements if text.startswith("ALTER")]
+
+
+def refuse_foreign(store: Store) -> None:
+    """Refuse a file that would run what a stranger wrote: in triggers, or in tables, views and indexes like ours."""
+    (made, added), foreign = declared(), []
+    # SQLite takes names, and the kinds in its own table, in any case.
+    columns = "lower(type), lower(name), name, lower(tbl_name), coalesce(sql, '')"
+    for kind, name, written, table, sql in store.rows(f"SELECT {columns} FROM sqlite_master"):
+        if name in BY_LIBRARY:
+            is_ours = _QUOTES_AND_BLANKS.sub("", sql).startswith(BY_LIBRARY[name])
+        elif name in made:
+            for column in added:
+                sql = sql.replace(f", {column}", "", 1)
+            is_ours = sql == made[name]
+        else:
+            is_ours = kind in ("table", "view") or (kind == "index" and (not sql or table not in made))
+        if not is_ours:
+            foreign.append(f"the {kind} {written!r}")
+    if foreign:
+        raise CollectionError(
+            f"{store.path} was not opened: it has {', '.join(sorted(foreign))}, which no version of Cranfield makes"
+            " and which could change what commands do; if it is yours, remove it in the sqlite3 shell"
+        )
+
+
+def log_of(path: Path) -> Path:
+    """Where SQLite keeps the write-ahead log of a file: beside the file itself, also where a link leads to it."""
+    return Path(f"{os.path.realpath(path)}-wal")
 
 
 def identity_of(path: Path) -> tuple[int, int] | None:
@@ -403,84 +449,6 @@ def identity_of(path: Path) -> tuple[int, int] | None:
     return place.st_dev, place.st_ino
 
 
-def _bring_up_to_date(store: Store) -> None:
-    """Refuse a foreign or newer file; give an older one the tables of this version."""
-    if store.value("PRAGMA application_id") != APPLICATION_ID:
-        raise CollectionError(f"{store.path} is an SQLite file, but not a Cranfield collection")
-    applied, known = applied_migrations(store), known_migrations()
-    unknown = [name for name in applied if name not in known]
-    if unknown:
-        raise CollectionError(
-            f"{store.path} was written by a newer Cranfield (it has the migration {unknown[-1]!r}, which this"
-            " version does not know): upgrade with pip install --upgrade cranfield"
-        )
-    refuse_foreign(store)
-    if set(applied) == set(known):
-        return
-    if not store.writable:
-        raise CollectionError(
-            f"{store.path} was written by an older version of Cranfield and must be migrated, but it is read-only"
-            " here; copy it to a writable folder and open the copy"
-        )
-    keep = store.path.with_name(f"{store.path.name}.before-{known[-1]}")
-    if not keep.exists():
-        back_up(store, keep)
-    with store.write() as connection:
-        migrate(sqlite_utils.Database(connection, execute_plugins=False))
-    store.kept_as = keep
-
-
-def back_up(store: Store, target: Path) -> None:
-    """Copy the live file, page by page, into a new file that is complete or not there at all."""
-    if target.exists():
-        raise CollectionError(f"{target} already exists; a backup never overwrites a file")
-    if not target.parent.is_dir():
-        raise CollectionError(f"cannot write the copy: no such folder: {target.parent}")
-    _refuse_stale_log(target)
-    with (
-        whole_file(target) as unfinished,
-        translated(target),
-        closing(connect(unfinished, mode="rwc", called=target)) as copy,
-    ):
-        store.connection.backup(copy)
-        copy.execute("PRAGMA journal_mode = DELETE")
-
-
-def restore(path: Path, backup: Path, *, check: Callable[[Store], None], now: str) -> Path | None:
-    """Put a copy of a backup in the place of a collection; returns the name under which the old file is kept.
-
-    `check` raises where the copy is not sound; then nothing is changed. The old file goes aside together with its
-    write-ahead log: SQLite would replay that log onto the copy and damage it.
-    """
-    with whole_file(path, replace=True) as unfinished:
-        with open_store(backup, migrated=False) as source:
-            back_up(source, unfinished)
-        with open_store(unfinished) as copy:
-            check(copy)
-            if copy.kept_as is not None:  # an older version of the copy, which the backup itself keeps
-                copy.kept_as.unlink()
-        aside = path.with_name(f"{path.name}.replaced-{now.replace(':', '')}")
-        if path.exists():
-            _refuse_while_open(path)
-        moved = [kind for kind in ("", "-wal", "-shm") if path.with_name(path.name + kind).exists()]
-        for kind in moved:
-            path.with_name(path.name + kind).rename(aside.with_name(aside.name + kind))
-    return aside if moved else None
-
-
-def _refuse_while_open(path: Path) -> None:
-    """Raise if another process has the file open. A sound file takes in its log when this connection closes."""
-    try:
-        with closing(connect(path)) as connection, translated(path):
-            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-            connection.execute("BEGIN EXCLUSIVE")
-            connection.execute("ROLLBACK")
-    except CollectionBusy:
-        raise CollectionBusy(f"{path} is in use; end all judging sessions and commands, then restore it") from None
-    except CollectionError:
-        return  # a damaged file cannot be locked: that is why it is replaced
-
-
 def connect(path: Path, *, mode: str = "rw", called: Path | None = None) -> sqlite3.Connection:
     """Open the file with our settings: explicit transactions, WAL, full synchronisation, foreign keys.
 
@@ -488,7 +456,7 @@ def connect(path: Path, *, mode: str = "rw", called: Path | None = None) -> sqli
     """
     if sqlite3.sqlite_version_info < _OLDEST:
         raise CollectionError(
-            f"SQLite {sqlite3.sqlite_version} is too old; pip install 'cranfield[sqlite]' provides a current one"
+            f"SQLite {sqlite3.sqlite_version} is too old; pip install pysqlite3 provides a current one"
         )
     with translated(called or path):
         uri = f"{path.absolute().as_uri()}?mode={mode}"
@@ -510,7 +478,7 @@ def connect_for_use(path: Path) -> tuple[sqlite3.Connection, bool]:
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         return connection, True
     except CollectionError as error:
-        log = path.with_name(path.name + "-wal")
+        log = log_of(path)
         unwritable = isinstance(error.__cause__, sqlite3.OperationalError) and not isinstance(error, CollectionBusy)
         if not unwritable or (log.exists() and log.stat().st_size):
             raise
@@ -518,14 +486,12 @@ def connect_for_use(path: Path) -> tuple[sqlite3.Connection, bool]:
     return connect(path, mode="ro&immutable=1"), False
 
 
-# What can go wrong: errors of SQLite as sentences, risks of this SQLite and this place, faults of a file.
+# What can go wrong: errors of SQLite as sentences.
 
 _SENTENCES = {
     "locked|busy": "{path} is being written by another process; try again when it has finished",
     "full": "the disk is full: nothing was written to {path}; free some space and try again",
-    "no such module: fts5": (
-        "this SQLite has no full-text search; pip install 'cranfield[sqlite]' provides one that has it"
-    ),
+    "no such module: fts5": "this SQLite has no full-text search; pip install pysqlite3 provides one that has it",
     "readonly|unable to open": "{path} cannot be opened for writing ({message}); the folder must be writable too",
     "": "{path}: SQLite error: {message}",
 }
@@ -544,54 +510,11 @@ def translated(path: Path) -> Iterator[None]:
         kind = CollectionBusy if words == "locked|busy" else CollectionError
         raise kind(_SENTENCES[words].format(path=path, message=message)) from error
     except sqlite3.DatabaseError as error:
-        if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
+        if isinstance(error, sqlite3.ProgrammingError):
             raise
+        if isinstance(error, sqlite3.IntegrityError):
+            raise CollectionError(f"{path} refuses what was to be written: {error}; {RESTORE}") from error
+        if "not a database" in str(error):
+            message = f"{path} is not a collection (not an SQLite file); if it was one, {RESTORE}"
+            raise CollectionError(message) from error
         raise CollectionError(f"{path} is damaged or not a collection: {error}; {RESTORE}") from error
-
-
-def known_troubles(path: Path, *, shared: bool = True) -> list[str]:
-    """What is risky: this SQLite, where several who write have `shared` the file, and the place it lies in."""
-    troubles = []
-    if shared and has_wal_reset_bug(sqlite3.sqlite_version_info):
-        troubles.append(
-            f"SQLite {sqlite3.sqlite_version} has the WAL-reset bug: very rarely, two processes that write at the"
-            " same time can damage the file. Install 'cranfield[sqlite]' where several people judge in one file"
-        )
-    if (kind := file_system_of(path)) in _NETWORK_FILE_SYSTEMS:
-        troubles.append(
-            f"{path} is on a network file system ({kind}), where SQLite's locks are not reliable: keep it on a"
-            " local disk and give the other assessors packets"
-        )
-    return troubles
-
-
-def has_wal_reset_bug(version: tuple[int, ...]) -> bool:
-    """Whether this SQLite version has the WAL-reset bug (3.7.0 to 3.51.2, but for two backports)."""
-    fixed_in = _WAL_RESET_BACKPORTS.get(version[:2])
-    if fixed_in is not None and version[2] >= fixed_in:
-        return False
-    return version < _WAL_RESET_FIXED
-
-
-def file_system_of(path: Path, *, mounts: Path = Path("/proc/self/mounts")) -> str:
-    """The kind of file system `path` lies on, or an empty string where that cannot be told."""
-    try:
-        table = [line.split()[1:3] for line in mounts.read_text(encoding="utf-8", errors="replace").splitlines()]
-    except OSError:
-        return ""
-    place = os.path.realpath(path)
-    covering = [(len(point), kind) for point, kind in table if point in ("/", place) or place.startswith(point + "/")]
-    return max(covering, default=(0, ""))[1]
-
-
-def index_faults(store: Store) -> Iterator[str]:
-    """Whether the search index is what the documents say it should be; a file that is only read is trusted."""
-    if not store.writable:
-        return
-    try:
-        with store.write() as connection:
-            # The 1 makes FTS5 compare the index with the documents, not only with itself.
-            connection.execute("INSERT INTO documents_fts (documents_fts, rank) VALUES ('integrity-check', 1)")
-    except (CollectionError, IntegrityError) as error:
-        rebuild = "rebuild it in the sqlite3 shell: INSERT INTO documents_fts(documents_fts) VALUES('rebuild')"
-        yield f"the search index does not match the documents ({error}); {rebuild}"

@@ -25,8 +25,8 @@ from cranfield.base.records import BINARY, Grade, GradeScale
 from cranfield.base.registry import deferred
 from cranfield.base.text import now
 from cranfield.store import Store, create_store, open_store
+from cranfield.store.files import back_up as back_up
 from cranfield.store.judging import off_scale, older_than
-from cranfield.store.store import back_up as back_up
 
 with deferred:
     import tomllib

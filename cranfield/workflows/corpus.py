@@ -122,21 +122,25 @@ class Corpus:
         files: Sequence[Path],
         *,
         format: str | None = None,
+        columns: Mapping[str, str] | None = None,
         encoding: str = "utf-8",
         keep_going: bool = False,
         update: bool = False,
         report: Callable[[Loaded | CranfieldError], None] | None = None,
     ) -> Added:
-        """Add the documents of files or folders, one transaction each; `report` is called after each of them."""
-        return self._load_all(
-            "document", files, format, encoding, keep_going=keep_going, update=update, report=report
-        )
+        """Add the documents of files or folders, one transaction each; `report` is called after each of them.
+
+        `columns` says what a table or JSON lines call the id, the title or the text: {"id": "name"}.
+        """
+        options = {"keep_going": keep_going, "update": update, "report": report, "columns": columns}
+        return self._load_all("document", files, format, encoding, **options)
 
     def topics(
         self,
         files: Sequence[Path] = (),
         *,
         format: str | None = None,
+        columns: Mapping[str, str] | None = None,
         encoding: str = "utf-8",
         ids: Literal["given", "position"] = "given",
         keep_going: bool = False,
@@ -150,7 +154,7 @@ class Corpus:
             short = [(one.id, shortened(one.title, 60), shortened(one.description, 100)) for one in topics]
             full = table_of(["topic", "title", "description", "narrative", "metadata"], rows)
             return Listing(full, table_of(["topic", "title", "description"], short))
-        options = {"keep_going": keep_going, "update": update, "report": report, "ids": ids}
+        options = {"keep_going": keep_going, "update": update, "report": report, "columns": columns, "ids": ids}
         return self._load_all("topic", files, format, encoding, **options)
 
     def document(self, id: str) -> Document:

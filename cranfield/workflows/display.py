@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from html import escape
+from importlib import import_module
 from threading import Lock, Timer
 from time import monotonic
 from typing import Any, TextIO
@@ -47,6 +48,19 @@ _FOLDED_TITLE = 3
 
 _UNCUT, _LONGEST_NUMBER = 14, 24
 """Words up to these many cells are not folded; what is longer than the other is no number."""
+
+
+_COLOURS = {
+    **dict.fromkeys(("SAFE", "POOLED", "fair"), "green"),
+    **dict.fromkeys(("CAUTION", "PROVISIONAL", "with"), "yellow"),
+    **dict.fromkeys(("UNRELIABLE", "unfair"), "red"),
+}
+"""The colour of a verdict, by its first word; rich leaves it out where there is no terminal or NO_COLOR is set."""
+
+
+def colour_of(verdict: str) -> str:
+    """The colour of a verdict; nothing for one that has none."""
+    return _COLOURS.get(verdict.partition(" ")[0], "")
 
 
 def print_on(console: rich_console.Console, table: Table) -> None:
@@ -89,7 +103,10 @@ def _parts(table: Table, *, width: int | None = None) -> Iterator[rich_table.Tab
                 width=None if widths is None else widths[place],
             )
         for number, cells in enumerate(zip(*(column[1:] for column in texts), strict=True)):
-            styles = ("bold" if (number, place) in table.bold else "" for place in range(len(cells)))
+            styles = ["bold" if (number, place) in table.bold else "" for place in range(len(cells))]
+            for place, column in enumerate(table.columns):
+                if column.kind == "verdict":
+                    styles[place] = colour_of(cells[place]) or styles[place]
             drawn.add_row(*map(rich_text.Text, cells, styles))
         yield drawn
     for note in table.notes:
@@ -302,8 +319,7 @@ def _after(seconds: float, bar: Bar) -> Iterator[files.Progress]:
 @contextmanager
 def _in_notebook() -> Iterator[files.Progress]:
     """A reporter that draws into the output of the cell. That needs no widgets: every front end shows HTML."""
-    from IPython.display import HTML  # type: ignore[import-not-found, unused-ignore]
-    from IPython.display import display as show
+    notebook: Any = import_module("IPython.display")
 
     def drawn() -> str:
         """Bars as HTML, one for each thing that is being done; one without an end just moves."""
@@ -317,7 +333,7 @@ def _in_notebook() -> Iterator[files.Progress]:
         return "".join(f"<div>{row}</div>" for row in rows or ["<progress></progress>"])
 
     latest, last_drawn = Latest(), 0.0
-    handle: Any = show(HTML(drawn()), display_id=True)
+    handle = notebook.display(notebook.HTML(drawn()), display_id=True)
 
     def report(what: str, done: int, total: int | None) -> None:
         nonlocal last_drawn
@@ -325,9 +341,9 @@ def _in_notebook() -> Iterator[files.Progress]:
         latest[what] = (done, total)
         if is_new or done == total or monotonic() - last_drawn > _PAUSE:
             last_drawn = monotonic()
-            handle.update(HTML(drawn()))
+            handle.update(notebook.HTML(drawn()))
 
     try:
         yield report
     finally:
-        handle.update(HTML(""))
+        handle.update(notebook.HTML(""))

@@ -6,8 +6,8 @@ between calls. Every command imports this module, so heavy modules are deferred 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from cranfield.base.errors import CranfieldError, InputError, UnknownName, UsageError
 from cranfield.base.files import Progress, silent
-from cranfield.base.records import MAIN
+from cranfield.base.records import MAIN, MEASURES
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Value
 from cranfield.base.text import few
+from cranfield.qrels import release
 from cranfield.qrels.release import NOW
 
 with deferred:
@@ -42,11 +43,10 @@ with deferred:
 if TYPE_CHECKING:
     import os
 
-    from cranfield.evaluate.align import AnyRun
+    from cranfield.evaluate.align import AnyRun, Reference
     from cranfield.qrels.qrels import Qrels
     from cranfield.simulate.tables import Simulation
     from cranfield.store import Store
-    from cranfield.workflows.reading import As
 
     PathLike = str | os.PathLike[str]
     Clusters = PathLike | Mapping[str, Hashable] | None
@@ -88,8 +88,9 @@ class Inputs:
     """Runs and qrels (the current judgments, a release, or a file), and the results made of them.
 
     `layers` are those whose judgments count. With `once`, as on the command line, nothing is cached, and names are
-    resolved while files are read. `warn` receives warnings about the qrels. With `skip_bad` run files that have
-    errors are left out, and the notes of each result name them.
+    resolved while files are read. Without a collection, qrels may be a release bundle, which says what is relevant
+    and has the card of its pool. `warn` receives warnings about the qrels. With `skip_bad` run files that have errors
+    are left out, and the notes of each result name them.
     """
 
     def __init__(
@@ -105,6 +106,12 @@ class Inputs:
         skip_bad: bool = False,
     ) -> None:
         self.store, self.given_qrels, self.pool_options, self.progress = store, qrels, pool, progress
+        self.bundle = None
+        if store is None and isinstance(qrels, str | Path) and release.may_be_bundle(Path(qrels)):
+            self.bundle = release.open_bundle(Path(qrels))
+            self.given_qrels = self.bundle.qrels
+            if pool.groups is None and pool.card is None:
+                self.pool_options = replace(pool, card=self.bundle.card)
         self.layers = tuple(layers) or (MAIN,)
         self.once, self.warn, self.is_closed = once, warn, False
         self.skip_bad, self.left_out = skip_bad, tuple[str, ...]()
@@ -112,7 +119,7 @@ class Inputs:
 
     def evaluate(
         self,
-        measures: str | Sequence[str] = ("AP", "nDCG@10", "P@10", "RR"),
+        measures: str | Sequence[str] = MEASURES,
         *,
         runs: Sequence[str] | None = None,
         by_topic: bool = False,
@@ -123,24 +130,20 @@ class Inputs:
         clusters: Clusters = None,
         letters: Literal["tukey", "t"] | None = None,
         verdicts: bool = True,
-        best_first: bool = False,
     ) -> evaluation.Evaluation:
         """Scores of runs (default: all), one row per run, topic and measure; topic `all` is the summary.
 
         Each score has an interval (`low`, `high`) over all grades of the unjudged documents, the share judged, the
         expected loss with its upper bound, a verdict and its reason; `verdicts=False` omits them. `topics` is
         qrels, common, run, a file of topic ids, or a list of ids. `like` selects the version of trec_eval to
-        reproduce. `best_first` sorts runs by the first measure. The frame's `attrs` hold the hash of the qrels, the
-        tie order, and in `notes` what the command line prints.
+        reproduce. The frame has the runs in their order; tables show the best by the first measure first. The frame's
+        `attrs` hold the hash of the qrels, the tie order, and in `notes` what the command line prints.
         """
         options: Any = {"like": like, "ties": ties, "duplicates": duplicates, "letters": letters}
         request = self.request(measures, runs, topics=topics, clusters=clusters, **options)
         with self.progress() as progress:
             result = self.evaluated(request, verdicts=verdicts, progress=progress)
-        first = result.scores.measures[0]
-        if best_first and not first.quality:
-            raise UsageError(f"--best-first: a higher {first} does not indicate a better run")
-        return replace(result, by_topic=by_topic, best_first=best_first)
+        return replace(result, by_topic=by_topic)
 
     def compare(
         self,
@@ -191,7 +194,7 @@ class Inputs:
     def reuse(
         self,
         *runs: str,
-        measures: str | Sequence[str] = ("nDCG@10", "P@10", "AP"),
+        measures: str | Sequence[str] = MEASURES,
         closure: Literal["at-k", "list", "open"] = "at-k",
         further: int = 0,
         thresholds: Mapping[str, float] | None = None,
@@ -247,16 +250,19 @@ class Inputs:
         replayed where no plan is named. `attrs["notes"]` says what a replay cannot show.
         """
         request = self.request(measures, runs, with_ids=True)
-        options: Any = {
-            "outsiders": outsiders,
-            "difference": difference,
-            "relevant_from": relevant_from,
-            "seed": seed,
-        }
-        options |= {"groups": self.pool_options.groups, "seconds": seconds_per_document}
         with self.progress() as progress:
             return simulating.simulate_plans(
-                request, plans, budgets=budgets, store=self.store, progress=progress, **options
+                request,
+                plans,
+                budgets=budgets,
+                groups=self.pool_options.groups,
+                outsiders=outsiders,
+                difference=difference,
+                relevant_from=relevant_from,
+                seconds=seconds_per_document,
+                seed=seed,
+                store=self.store,
+                progress=progress,
             )
 
     def explain(
@@ -293,10 +299,10 @@ class Inputs:
         facts = stored_runs.facts(self.collection("groups"))
         return [runs_reading.Member(one.name, one.group_name, one.role == "contributing") for one in facts]
 
-    def judged(self, *, unjudged: bool) -> Qrels:
-        """The qrels; with `unjudged` also what is pooled and not judged, as grade -1, as far as it is known."""
+    def judged(self) -> Qrels:
+        """The qrels, and what is pooled and not judged, as grade -1, as far as it is known."""
         if self.given_qrels is None or isinstance(self.given_qrels, str):
-            selection = qrels_workflow.Selection(layers=self.layers, unjudged=unjudged)
+            selection = qrels_workflow.Selection(layers=self.layers, unjudged=True)
             return qrels_workflow.qrels_for(self.store, self.given_qrels, selection)
         return reading.read_qrels(self.given_qrels)
 
@@ -339,7 +345,7 @@ class Inputs:
         if isinstance(runs, str):
             raise UsageError(f"runs is a list of names: [{runs!r}]")
         refuse_unknown(options)
-        words, are_ids = words_of(measures), isinstance(topics, Sequence) and not isinstance(topics, str)
+        words, are_ids = self.spelled(measures), isinstance(topics, Sequence) and not isinstance(topics, str)
         with self.progress() as progress:
             qrels, chosen = self.find(runs, words, options.get("like") or "10", with_ids=with_ids, progress=progress)
             request = reading.Request(
@@ -355,7 +361,16 @@ class Inputs:
 
     def own_measures(self, measures: str | Sequence[str]) -> list[measuring.Measure]:
         """Measures that take a verdict or might; the collection's scale says what is relevant."""
-        return reading.own_measures(words_of(measures), self.store)
+        return reading.own_measures(self.spelled(measures), self.store)
+
+    def spelled(self, measures: str | Sequence[str]) -> tuple[str, ...]:
+        """The measures as they were written; with a bundle, in full: its scale has the threshold and the gains."""
+        words = words_of(measures)
+        if self.bundle is None:
+            return words
+        scale = self.bundle.scale
+        parsed = measuring.parse_measures(words, threshold=scale.relevant_from, gains=scale.own_gains)
+        return tuple(map(str, parsed))
 
     def evaluated(
         self, request: reading.Request, *, verdicts: bool, progress: Progress = silent
@@ -399,7 +414,13 @@ class Inputs:
         return runs
 
     def find(
-        self, names: Sequence[str] | None, words: Sequence[str], like: As, *, with_ids: bool, progress: Progress
+        self,
+        names: Sequence[str] | None,
+        words: Sequence[str],
+        like: Reference,
+        *,
+        with_ids: bool,
+        progress: Progress,
     ) -> Found:
         """The qrels, and the runs with these names, or all."""
         known = self.names()
@@ -419,14 +440,14 @@ class Inputs:
         if word is not None and not isinstance(word, str):
             return word
         if self.once and self.warn is None:
-            return self.judged(unjudged=True)
+            return self.judged()
         if store is None:
             return Path(str(word))
         is_ours = word in (None, NOW) or word in releases.known(store)
         may_be_file = not self.once or Path(str(word)).exists() or bool({"/", "."} & set(str(word))) or word == "-"
         if not is_ours and may_be_file:
             return Path(str(word))
-        qrels = self.judged(unjudged=True)
+        qrels = self.judged()
         if self.warn is None:
             return qrels
         if word == NOW and not (qrels.grades >= 0).any():
@@ -477,11 +498,9 @@ class Inputs:
         return cast("Made", self._kept[what][1])
 
 
-@contextmanager
-def open_store(path: Path, waiting: Callable[[float], None]) -> Iterator[Store]:
+def open_store(path: Path, waiting: Callable[[float], None]) -> Store:
     """Open the file of a collection; `waiting` is told for how long another process has kept it locked."""
-    with stores.open_store(path, waiting=waiting) as store:
-        yield store
+    return stores.open_store(path, waiting=waiting)
 
 
 def words_of(words: str | Sequence[str]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from cranfield.base.errors import RESTORE, CollectionError, InputError, UnknownN
 from cranfield.base.files import Progress, Source, silent
 from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Result, Table, table_of
+from cranfield.base.tables import Listing, Result, Table, table_of
 from cranfield.base.text import counted, now, stored_moment
 from cranfield.judge.events import fold
 from cranfield.qrels import merge, reading
@@ -29,11 +29,11 @@ from cranfield.qrels.release import (
     NOW,
     Manifest,
     Release,
-    Releases,
     Rule,
     check_name,
     manifest_from,
     parse_rule,
+    releases_table,
 )
 from cranfield.store import Store, documents, events, history, live_pools, pools, releases
 from cranfield.workflows import collection as collections
@@ -247,7 +247,11 @@ class Export(Result):
 
     def write(self, stream: BinaryIO) -> None:
         """Write the file."""
-        reading.write_qrels(self.qrels, stream, format=self.format)
+        known = reading.qrels_formats.get(self.format)
+        if not hasattr(known, "write"):
+            able = ", ".join(name for name, one in reading.qrels_formats.items() if hasattr(one, "write"))
+            raise UsageError(f"qrels cannot be written as {quoted(self.format)}, only as {able}")
+        known.write(self.qrels, stream)
 
 
 class Qrels:
@@ -280,7 +284,11 @@ class Qrels:
         if not qrels.grades.size:
             raise InputError(f"nothing to export: no judgments in layer {' or '.join(selection.layers)}")
         qrels = columns.binary(qrels, relevant_from=binary_from) if binary_from else qrels
-        remarks = [reading.contents(qrels)]
+        judged, junk = (int(np.count_nonzero(rows)) for rows in (qrels.grades >= 0, qrels.grades <= columns.JUNK))
+        parts = [f"{counted(judged, 'judgment')} on {counted(len(qrels.topic_ids), 'topic')}"]
+        parts += [f"{pooled:,} pooled but not judged"] if (pooled := len(qrels) - judged - junk) else []
+        parts += [f"{junk:,} junk (grade {columns.JUNK} or below)"] if junk else []
+        remarks = [f"{', '.join(parts)}; content hash {qrels.content_hash}"]
         if older := older_grades(store, which, selection):
             how = "as relevant or not on its own scale" if by_scale else "as it was assigned"
             remarks.insert(0, f"warning: {older}; each is written {how}")
@@ -374,7 +382,7 @@ class Qrels:
         remarks.append(f"{file} {what} {name}: {_sizes(manifest)}; content hash {manifest.content_hash}")
         return Release(manifest, remarks=remarks, new=not same)
 
-    def list(self, name: str = "") -> Release | Releases:
+    def list(self, name: str = "") -> Release | Listing:
         """List the releases, or give all that is known of one, and say in which layers there are judgments."""
         manifests = list_releases(self.store)
         if name:
@@ -385,7 +393,7 @@ class Qrels:
         layers = events.layers_with_grades(self.store)
         standing = ", ".join(f"{layer} {count:,}" for layer, count in layers) or "none"
         said = f"{counted(len(manifests), 'release')}; judgments by layer: {standing}"
-        return Releases(tuple(manifests), [said])
+        return Listing(releases_table(manifests), releases_table(manifests, short=True), remarks=[said])
 
     def diff(self, before: str, after: str, **options: Any) -> columns.Difference:
         """Compare two sets of qrels, each a release, a file or `now`; the options are those of `diff`."""

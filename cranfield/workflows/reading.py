@@ -25,9 +25,11 @@ from cranfield.base.errors import (
 )
 from cranfield.base.files import Progress, Source, silent, workers
 from cranfield.base.records import BINARY, GradeScale
+from cranfield.base.text import few
 from cranfield.evaluate import align, direct
 from cranfield.evaluate import measure as measuring
-from cranfield.evaluate.align import Alignment, AnyRun
+from cranfield.evaluate.align import Alignment, AnyRun, Reference
+from cranfield.evaluate.scores import ALL
 from cranfield.qrels import reading as qrels_reading
 from cranfield.qrels.qrels import Qrels
 from cranfield.runs import check, columns
@@ -41,15 +43,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-As = Literal["9", "10"]
 Ties = Literal["trec", "best", "worst", "expected"]
 Duplicates = Literal["plain", "novelty"]
 LetterTest = Literal["tukey", "t"]
 
 TOPIC_SETS = ("qrels", "common", "run")
-ALL = "all"
-"""The topic of a summary row."""
-
 WORKERS = 2
 _NAMES_SHOWN = 5
 Made = TypeVar("Made")
@@ -72,7 +70,7 @@ class Request:
     runs: tuple[str | AnyRun, ...]
     measures: tuple[str, ...] = ("AP", "nDCG@10", "P@10", "RR")
     topics: str | tuple[str, ...] = "qrels"
-    like: As | None = None
+    like: Reference | None = None
     ties: Ties = "trec"
     duplicates: Duplicates = "plain"
     clusters: Path | Mapping[str, Hashable] | None = None
@@ -126,7 +124,7 @@ class StoredName(str):
 
 def stored_names(store: Store | None) -> tuple[StoredName, ...]:
     """The names of all runs of a collection; none where there is no collection."""
-    return tuple(StoredName(facts.name) for facts in stored_runs.facts(store)) if store is not None else ()
+    return () if store is None else tuple(StoredName(facts.name) for facts in stored_runs.facts(store))
 
 
 class StoredRuns:
@@ -301,9 +299,7 @@ def _refused(problems: list[Problem], request: Request) -> ProblemsFound:
     typed = {str(word) for word in request.runs if not isinstance(word, StoredName)}
     hint = ""
     if bad and bad.keys() <= files and len(typed) - len(bad) > 1:  # enough is left to go on with
-        named = [*map(quoted, bad)][:_NAMES_SHOWN]
-        more = f" and {len(bad) - len(named)} more" if len(bad) > len(named) else ""
-        hint = f"; --skip-bad goes on without {', '.join(named)}{more}"
+        hint = f"; --skip-bad goes on without {few([*map(quoted, bad)], _NAMES_SHOWN)}"
     if any(problem.repairable for problem in problems):
         hint += "; cranfield runs check --repair FOLDER FILE… writes repaired copies"
     return ProblemsFound(f"these files cannot be evaluated{hint}", problems)
@@ -436,10 +432,9 @@ def _named_apart(runs: list[AnyRun], words: Sequence[str | AnyRun]) -> list[AnyR
         names = [other if not tag or tags.count(tag) > 1 else tag for tag, other in zip(tags, others, strict=True)]
         if len(set(names)) == len(names):
             return [renamed(run, name) for run, name in zip(runs, names, strict=True)]
-    twice = next((path for path in paths if paths.count(path) > 1), "")
-    if not twice:
-        return [replace(run, tag=path) for run, path in zip(runs, paths, strict=True)]
-    raise UsageError(f"run {quoted(twice)} is listed twice")
+    if twice := [path for path in paths if paths.count(path) > 1]:
+        raise UsageError(f"run {quoted(twice[0])} is listed twice")
+    return [renamed(run, path) for run, path in zip(runs, paths, strict=True)]
 
 
 def renamed(run: AnyRun, name: str) -> AnyRun:

@@ -22,6 +22,7 @@ from cranfield.store import documents as stored_documents
 from cranfield.store import judging as stored_judging
 from cranfield.store.store import Store
 from cranfield.workflows.inputs import Inputs, refuse_unknown
+from cranfield.workflows.judge.queue import split_notes
 from cranfield.workflows.pool.show import ASSUMED_SECONDS, Speed, judging_speed
 from cranfield.workflows.reading import Request, without_pipes
 from cranfield.workflows.reuse.field import (
@@ -145,6 +146,7 @@ def settle(
         why = f"settles {first} against {second}" if second else f"makes {first} safe"
         # A live queue has all that could matter: after each judgment it hands out what is needed then.
         kept = _keep_queue(store, queue, every if second else documents, contests, why=why, layer=into)
+        notes += split_notes(store, queue)
         notes.append(
             "judgments chosen for a run favour it: after judging the qrels have another hash, and other runs are at a"
             " disadvantage"

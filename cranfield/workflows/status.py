@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from shlex import quote
 
 from cranfield.base.records import MAIN, GradeScale
 from cranfield.base.tables import Result, Table, facts_table
 from cranfield.base.text import counted, shortened
 from cranfield.pool import plan
-from cranfield.store import events, judging, live_pools, pools
+from cranfield.store import Store, events, judging, live_pools, pools, releases
 from cranfield.store import runs as stored_runs
+from cranfield.store.files import known_troubles
 from cranfield.store.pools import PoolFacts
-from cranfield.store.store import Store, known_troubles
+from cranfield.workflows.judge.queue import open_queues
 
 
 @dataclass(frozen=True)
@@ -20,8 +23,10 @@ class Status(Result):
     """Where a collection stands.
 
     `older` grades were assigned under an older scale or older guidelines; `unfinished` topics of live pools will have
-    more documents; `unpooled` runs may contribute to a pool and are in none of those there are; a packet is for one
-    assessor, and what is `pooled` is its queue. `hint` makes of the words of a command what can be typed.
+    more documents; `unpooled` runs may contribute to a pool and are in none of those there are; `queues` are open,
+    each with what is missing; a packet is for one assessor, and what is `pooled` is its queue. `reported` says that a
+    report lies beside the collection that is not older than the latest release. `hint` makes of the words of a
+    command what can be typed.
     """
 
     path: str
@@ -38,7 +43,9 @@ class Status(Result):
     unpooled: tuple[str, ...] = ()
     older: int = 0
     unfinished: int = 0
+    reported: bool = False
     packet_for: str = ""
+    queues: Mapping[str, str] = field(default_factory=dict)
     hint: Callable[[str], str] = "cranfield {}".format
 
     @property
@@ -69,7 +76,9 @@ class Status(Result):
         if not self.contributing:
             return "no run contributes to a pool yet; submit one", "runs submit --contributing FILE…"
         if not self.pools:
-            return "build a pool", "pool build 'depth 10'"
+            # No deeper than the mean length of a ranking, which is never more than the longest has.
+            longest = max(run.rows // max(run.topics, 1) for run in self.runs if run.role == "contributing")
+            return "build a pool", f"pool build depth {max(1, min(10, longest))}"
         if not self.counts.judged and not self.counts.assigned_topics:
             return "judge; with several assessors, assign topics first (cranfield judge assign)", "judge"
         if self.counts.unjudged:
@@ -77,9 +86,14 @@ class Status(Result):
         if self.unfinished:
             more = f"continue judging: {counted(self.unfinished, 'topic')} of a live pool will get more documents"
             return more, "judge"
+        for name in self.queues:
+            return f"judge the queue {name}", f"judge --queue {quote(name)}"
         if not self.counts.releases:
             return "everything is judged; release the qrels under a name", "qrels release NAME"
-        return "score the runs (then cranfield reuse and cranfield report)", "evaluate"
+        if not self.reported:
+            return "score the runs (cranfield evaluate), and put scores and verdicts on a page", "report"
+        done = "everything is judged, released and reported; publish it (or score new runs: cranfield evaluate FILE…)"
+        return done, "qrels release NAME --bundle FOLDER"
 
     def table(self) -> Table:
         """The facts."""
@@ -122,6 +136,7 @@ class Status(Result):
         if self.unpooled:
             runs, names = counted(len(self.unpooled), "contributing run"), shortened(", ".join(self.unpooled), 80)
             notes.append(f"note: {runs} in no pool ({names}); extend the pool with: {self.hint('pool extend')}")
+        notes += [f"note: open queue {name}: {missing}" for name, missing in self.queues.items()]
         what, command = self.next_step
         return [*notes, *(f"note: {trouble}" for trouble in self.troubles), f"next: {what}: {self.hint(command)}"]
 
@@ -149,6 +164,7 @@ def status(store: Store, *, hint: Callable[[str], str] = "cranfield {}".format) 
             troubles=tuple(known_troubles(store.path, shared=len(people) > 1)),
             unpooled=tuple(unpooled_runs(store, standing)),
             older=judging.older_than(store, layer=layer),
+            queues={} if packet else open_queues(store),
             hint=hint,
         )
         if not now.counts.unjudged:
@@ -159,6 +175,10 @@ def status(store: Store, *, hint: Callable[[str], str] = "cranfield {}".format) 
                 over = {*now.refused_topics, *live_pools.ends(store, pools.pool_number(store, name))}
                 unfinished += sum(topic not in over for topic in pools.pool_topics(store, name))
             now = replace(now, unfinished=unfinished)
+        if now.counts.releases:
+            *_, latest = releases.known(store).values()
+            report, made = store.path.with_name("report.html"), datetime.fromisoformat(latest.made).timestamp()
+            now = replace(now, reported=report.is_file() and report.stat().st_mtime >= made)
         if packet is None:
             return now
         [(queued, judged)] = judging.answered_in_packet(store, packet.layer, packet.assessor)

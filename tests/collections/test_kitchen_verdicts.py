@@ -35,6 +35,7 @@ MEASURES = ("P(rel=2)@5", "nDCG@5", "AP(rel=2)")
 def test_the_pool_and_the_judgments_are_the_same_pairs(kitchen: Path):
     shown = call("qrels", "export", folder=kitchen).out
     assert len(shown.splitlines()) == 130
+    assert shown == (KITCHEN / "qrels.txt").read_text(encoding="utf-8")
     facts = dict(csv.reader(io.StringIO(call("status", "-f", "csv", folder=kitchen).out)))
     assert (facts["pooled documents"], facts["pooled, not judged"]) == ("130", "0")
 

@@ -18,7 +18,7 @@ from cranfield.workflows.compare import (
     level_with_the_best,
     shown_pairs,
 )
-from cranfield.workflows.evaluate.evaluate import Evaluation, best_group, letters_of
+from cranfield.workflows.evaluate.evaluate import Evaluation, letters_of
 
 
 def scores_of(values: object, measure: str = "AP", names: list[str] | None = None) -> Scores:
@@ -53,13 +53,6 @@ def test_letters_of_an_evaluation_are_those_of_a_comparison(seed: int):
     }
     (by_t,) = compare_scores(scores, Options())
     assert letters_of(scores, "t").by_measure[0] == {run: "".join(given) for run, given in by_t.letters.items()}
-    best = by_tukey.standing[0][0]
-    level = {best} | {
-        pair.b if pair.a == best else pair.a
-        for pair in by_tukey.results
-        if best in (pair.a, pair.b) and pair.adjusted_p > 0.05
-    }
-    assert best_group(scores).runs == level
 
 
 def test_a_geometric_mean_is_shown_as_it_is_and_compared_by_logarithms(kept: Kept):

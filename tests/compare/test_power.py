@@ -33,12 +33,6 @@ def test_where_nothing_is_significant_there_is_no_smallest_difference():
     assert (found.significant, found.share, math.isnan(found.smallest_difference)) == (0, 0.0, True)
 
 
-def test_discriminative_power_needs_pairs(kept: Kept):
-    for p, differences in (([], []), ([0.1], [0.1, 0.2])):
-        with kept.raises(UsageError):
-            discriminative_power(p, differences)
-
-
 @pytest.mark.parametrize("topics", [2, 5, 50, 400])
 @pytest.mark.parametrize("effect", [0.05, 0.3, 1.0])
 def test_power_is_that_of_statsmodels(topics, effect):
@@ -98,12 +92,6 @@ def test_what_cannot_be_planned_is_an_error(kept: Kept):
     with kept.raises(UsageError):
         topics_needed(difference=1e-9, deviation=0.1)
     with kept.raises(UsageError):
-        topics_needed(difference=0.1, deviation=-0.1)
-    with kept.raises(UsageError):
-        topics_needed(difference=0.1, deviation=0.1, power=1.0)
-    with kept.raises(UsageError):
-        detectable_difference(50, deviation=0.1, alpha=5)
-    with kept.raises(UsageError):
         detectable_difference(50, deviation=0.1, power=0.05)
     with kept.raises(UsageError):
         detectable_difference(2, deviation=0.1, power=0.99, alpha=1e-12)
@@ -119,12 +107,6 @@ def test_the_residual_deviation_is_that_of_the_average_pair():
     scores = np.random.default_rng(3).random((6, 25))
     pairs = [np.var(scores[i] - scores[j], ddof=1) for j in range(6) for i in range(j)]
     assert residual_deviation(scores) == pytest.approx(math.sqrt(np.mean(pairs)))
-
-
-def test_deviations_need_two_of_each(kept: Kept):
-    for scores in ([[0.1, 0.2]], [[0.1], [0.2]], [0.1, 0.2]):
-        with kept.raises(UsageError):
-            residual_deviation(scores)
 
 
 @pytest.mark.parametrize(("pairs", "alpha"), [(1, 0.05), (8256, 0.05), (3, 0.01), (7, 0.03)])

@@ -187,14 +187,6 @@ def test_no_topics_and_unequal_shapes_are_errors(name, kept: Kept):
         outcome(name, [], [])
     with kept.raises(UsageError):
         outcome(name, [0.1, 0.2], [0.1, 0.2, 0.3])
-    with kept.raises(UsageError):
-        outcome(name, np.zeros((2, 2, 2)), np.zeros((2, 2, 2)))
-
-
-def test_at_least_one_draw_is_needed(kept: Kept):
-    for test in (randomisation, bootstrap):
-        with kept.raises(UsageError):
-            test([0.1], [0.2], draws=0, rng=rng())
 
 
 @pytest.mark.parametrize("name", NAMES)

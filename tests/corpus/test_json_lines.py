@@ -44,7 +44,7 @@ def test_the_usual_spellings_of_documents_are_known(documents_in, line, document
         ({"topic_id": "1", "title": "t", "description": "d", "narrative": "n"}, Topic("1", "t", "d", "n")),
         ({"id": "1", "query": "q", "question": "what?", "narrative": "n"}, Topic("1", "q", "what?", "n")),
         ({"id": "1", "description": "only\nthis"}, Topic("1", "only this", "only\nthis")),
-        ({"id": "1", "title": "t", "text": "more"}, Topic("1", "t", "", "", {"text": "more"})),
+        ({"id": "1", "title": "t", "year": "more"}, Topic("1", "t", "", "", {"year": "more"})),
     ],
 )
 def test_the_usual_spellings_of_topics_are_known(topics_in, line, topic):

@@ -111,3 +111,33 @@ def test_another_encoding_can_be_named(tmp_path):
 def test_every_format_has_one_line_of_help():
     for formats in (document_formats, topic_formats):
         assert all(form.summary and "\n" not in form.summary for _, form in formats.items())
+
+
+DOCUMENT = '{"id": "%s", "title": "Wings", "text": "Wings are for flying."}\n'
+TOPIC = '{"id": "%s", "title": "wings", "description": "What are wings for?"}\n'
+
+
+LONG = '{"id": "%s", "text": "' + "wing " * 101 + '"}\n'
+
+
+@pytest.mark.parametrize("content", [DOCUMENT, LONG], ids=["with a text", "long"])
+def test_documents_given_as_topics_are_noticed(content, topics_in, kept: Kept):
+    mixed = content % 1 + content % 2 + TOPIC % 3
+    *topics, problem = topics_in(mixed, "x.jsonl")
+    assert ([topic.id for topic in topics], problem.severity) == (["1", "2", "3"], "error")
+    kept(str(problem))
+    kept(problem.remedy)
+    assert [topic.id for topic in topics_in(content % 1 + TOPIC % 2, "x.jsonl")] == ["1", "2"]
+
+
+def test_topics_given_as_documents_are_noticed(documents_in, kept: Kept):
+    *documents, problem = documents_in(TOPIC % 1 + TOPIC % 2 + DOCUMENT % 3, "x.jsonl")
+    assert ([document.id for document in documents], problem.severity) == (["1", "2", "3"], "error")
+    kept(str(problem))
+    kept(problem.remedy)
+
+
+def test_topics_are_known_by_their_content_where_only_the_name_speaks_for_documents(documents_in, kept: Kept):
+    for name, content in (("x.trec", "<top><num>1<title>text</top>\n"), ("x.csv", "qid,query\n1,wings\n")):
+        with kept.raises(InputError):
+            documents_in(content, name)

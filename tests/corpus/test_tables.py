@@ -3,6 +3,7 @@
 import pytest
 from kept import Kept
 
+from cranfield.base.errors import UnknownName, UsageError
 from cranfield.base.records import Document, Topic
 
 
@@ -69,3 +70,43 @@ def test_too_many_columns_without_names_say_how_to_name_them(documents_in, kept:
 )
 def test_topics_come_as_tables_too(topics_in, content, topics):
     assert topics_in(content) == topics
+
+
+@pytest.mark.parametrize(
+    "content", ["title\tdescription\nwings\tthose of birds\n", "name,body\na,some text\n", "docid,url\n1,x\n"]
+)
+def test_a_header_without_an_id_or_a_text_is_refused_with_the_columns_it_has(
+    content, documents_in, topics_in, kept: Kept
+):
+    name = "x.csv" if "," in content else "x.tsv"
+    for read in (documents_in, topics_in):
+        (problem,) = read(content, name)
+        assert (problem.code, problem.severity, problem.lines) == ("no-column", "error", (1,))
+        kept(problem.message)
+        kept(problem.remedy)
+
+
+@pytest.mark.parametrize(
+    "first", ["1\ttext", "q1\twhat is a title", "D-7\tBody of water, of the kind that birds like"]
+)
+def test_a_first_row_that_is_no_header_is_a_record(first, documents_in):
+    id, text = first.split("\t")
+    assert documents_in(f"{first}\n2\tmore\n") == [Document(id, text), Document("2", "more")]
+
+
+def test_columns_can_be_named(documents_in, topics_in):
+    named = {"id": "Short Name", "text": "remarks"}
+    assert documents_in("short-name,remarks,title\na,some text,T\n", "x.csv", columns=named) == [
+        Document("a", "some text", "T")
+    ]
+    assert documents_in('{"short_name": "a", "remarks": "some text"}\n', columns=named) == [
+        Document("a", "some text")
+    ]
+    assert topics_in("nr\ttitle\n7\twings\n", "x.tsv", columns={"id": "nr"}) == [Topic("7", "wings")]
+
+
+def test_only_known_parts_of_formats_that_name_them_can_be_named(documents_in, kept: Kept):
+    with kept.raises(UnknownName):
+        documents_in("a,b\n1,2\n", "x.csv", columns={"name": "a"})
+    with kept.raises(UsageError):
+        documents_in(".I 1\n.W\ntext\n", columns={"id": "a"})

@@ -102,7 +102,6 @@ def test_with_novelty_a_copy_is_not_relevant_and_its_cluster_counts_once():
         ["--plot", "x.svg"],
         ["--letters", "t", "--by-topic"],
         ["--topics", "common"],
-        ["--best-first"],
         ["--ties", "expected"],
         ["-m", "AP(rel=2)", "-m", "AP"],
         ["-m", "nDCG", "-m", "DCG(gains={1: 3})"],

@@ -24,7 +24,7 @@ def collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "collection.db"
 
 
-def scored(opened: cf.collection.Opened, measures: str = "AP", **options) -> Scores:
+def scored(opened: cf.Opened, measures: str = "AP", **options) -> Scores:
     return opened.results.evaluate(measures.split(), verdicts=False, **options).scores
 
 

@@ -196,18 +196,19 @@ def test_runs_of_which_the_same_is_said_share_a_line(tmp_path: Path, kept: Kept)
     kept(ended.err.splitlines())
 
 
-def test_the_best_run_stands_first_where_that_is_asked_for(tmp_path: Path, kept: Kept):
+def test_the_best_run_stands_first_in_tables_and_data_keep_the_order_of_the_runs(tmp_path: Path, kept: Kept):
     (tmp_path / "qrels").write_text("1 0 a 1\n")
     for name, ranked in (("low", "xya"), ("high", "axy"), ("middle", "xay")):
         rows = [f"1 Q0 {document} {place} {9 - place} {name}\n" for place, document in enumerate(ranked, start=1)]
         (tmp_path / name).write_text("".join(rows))
     runs = [f"{tmp_path / name}" for name in ("low", "high", "middle")]
-    begin = ["evaluate", "--qrels", f"{tmp_path / 'qrels'}", *runs, "-m", "RR", "-m", "P@3", "--best-first"]
+    begin = ["evaluate", "--qrels", f"{tmp_path / 'qrels'}", *runs, "-m", "RR", "-m", "P@3"]
     ended = call(*begin, "--by-topic", "-f", "csv")
     listed = [line.split(",")[0] for line in ended.out.splitlines()[1:]]
-    assert listed == ["high"] * 4 + ["middle"] * 4 + ["low"] * 4
+    assert listed == ["low"] * 4 + ["high"] * 4 + ["middle"] * 4
     ended = call(*begin)
     rows = [line.split() for line in ended.out.splitlines()[2:5]]
     assert [(row[0], row[1]) for row in rows] == [("high", "1.0000"), ("middle", "0.5000"), ("low", "0.3333")]
-    ended = call(*begin[:6], "-m", "Unjudged@3", "--best-first", status=2)
-    kept(" ".join(ended.err.split()))
+    unjudged = call(*begin[:6], "-m", "Unjudged@3").out  # more of it is no better
+    assert [line.split()[0] for line in unjudged.splitlines()[2:5]] == ["low", "high", "middle"]
+    kept(" ".join(call(*begin, "--best-first", status=2).err.split()))

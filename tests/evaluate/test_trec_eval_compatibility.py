@@ -252,3 +252,7 @@ def test_what_would_change_numbers_unseen_is_refused(tmp_path: Path, words: str,
     printed = call(tmp_path, words)
     assert (printed.output, printed.status) == (b"", 1)
     kept(printed.errors)
+
+
+def test_a_multiple_of_r_below_0_looks_at_no_rank(tmp_path: Path):
+    assert set(numbers(call(tmp_path, "-q -m Rprec_mult.-1,0")).values()) == {"0.0000"}

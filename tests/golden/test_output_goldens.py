@@ -16,16 +16,17 @@ import shlex
 import shutil
 import sys
 from datetime import UTC, datetime
+from inspect import signature
 from pathlib import Path
 
 import pytest
-import typer
 from command import call
 from kept import RENEW, same
 
 from cranfield._version import __version__
 from cranfield.base import text as clock
 from cranfield.cli import console, main
+from cranfield.cli.commands import Declared
 from cranfield.cli.listing import list_formats
 
 HERE = Path(__file__).parent
@@ -152,15 +153,8 @@ def compared(name: str, got: bytes) -> None:
 
 def commands_with_tables() -> set[str]:
     """Give the names of all commands that take a format, from the program itself."""
-
-    def below(command, path: tuple[str, ...]):
-        if hasattr(command, "commands"):
-            for name, inner in command.commands.items():
-                yield from below(inner, (*path, name))
-        elif any(option.name == "format" for option in command.params):
-            yield " ".join(path)
-
-    return set(below(typer.main.get_command(main.program()), ()))
+    commands = {" ".join(words): one for words, one in main.declared() if isinstance(one, Declared)}
+    return {name for name, one in commands.items() if "format" in signature(one.function).parameters}
 
 
 def test_every_command_that_prints_a_table_has_kept_bytes():

@@ -246,13 +246,17 @@ def test_a_live_collection_is_backed_up(kitchen: Shell, kept: Kept):
     kept(kitchen("backup", "copy.db", status=1).err)
 
 
-def test_the_demonstration_runs_and_refuses_a_folder_in_use(
+def test_the_demonstration_runs_and_leaves_a_folder_in_use_as_it_is(
     shell: Shell, kept: Kept, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=":")  # else it says how to find the command
     told = shell("demo", "here")
     kept(told.err)
-    kept(shell("demo", "here", status=2).err)
+    before = {path: path.read_bytes() for path in (shell.folder / "here").iterdir()}
+    kept(shell("demo", "here").err.splitlines()[0])
+    assert {path: path.read_bytes() for path in (shell.folder / "here").iterdir()} == before
+    assert (shell.folder / "here-2" / "report.html").is_file()
+    kept(shell("demo", ".", status=2).err)
 
 
 def test_lsa_on_few_documents_warns_and_says_what_to_give(shell: Shell, kept: Kept):
@@ -313,8 +317,8 @@ def test_the_usage_of_withdraw_shows_that_a_reason_is_needed(shell: Shell):
 def test_risks_of_the_library_are_told_by_check_and_not_by_every_status(
     kitchen: Shell, monkeypatch: pytest.MonkeyPatch, kept: Kept
 ):
-    monkeypatch.setattr("cranfield.store.store.has_wal_reset_bug", lambda version: True)
-    monkeypatch.setattr("cranfield.store.store.file_system_of", lambda path: "nfs")
+    monkeypatch.setattr("cranfield.store.files.has_wal_reset_bug", lambda version: True)
+    monkeypatch.setattr("cranfield.store.files.file_system_of", lambda path: "nfs")
     kept(kitchen("check").err)
     told = kitchen("status").err
     assert ("WAL-reset bug" in told, "is on a network file system (nfs)" in told) == (False, True)

@@ -5,10 +5,11 @@ import signal
 import subprocess
 import sys
 import time
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from command import HEARS_CTRL_C, IGNORES_CTRL_C
 
 PATIENCE = 60
 
@@ -22,7 +23,12 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="nobody can see here whether a process waits")
+waiting_is_seen = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="nobody can see here whether a process waits"
+)
+
+
+@waiting_is_seen
 @pytest.mark.parametrize(
     "words",
     [
@@ -36,11 +42,7 @@ def folder(tmp_path: Path) -> Path:
     ids=" ".join,
 )
 def test_ctrl_c_ends_a_command_that_waits_for_a_pipe(folder: Path, words: list[str]):
-    environment = {**os.environ, "TMPDIR": str(folder / "room")}
-    ends = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(
-        [sys.executable, "-m", "cranfield", *words], cwd=folder, env=environment, **ends
-    ) as process:
+    with _started(folder, words, HEARS_CTRL_C) as process:
         _wait_until_it_reads(process.pid)
         process.send_signal(signal.SIGINT)
         _, told = _ended(process)
@@ -50,15 +52,37 @@ def test_ctrl_c_ends_a_command_that_waits_for_a_pipe(folder: Path, words: list[s
     assert list((folder / "room").iterdir()) == []
 
 
+@waiting_is_seen
+def test_a_command_in_the_background_of_a_script_goes_on_after_ctrl_c(folder: Path):
+    with _started(folder, ["evaluate", "--qrels", "qrels", "-", "-m", "P@1"], IGNORES_CTRL_C) as process:
+        _wait_until_it_reads(process.pid)
+        process.send_signal(signal.SIGINT)
+        shown, told = process.communicate((folder / "run").read_bytes(), timeout=PATIENCE)
+    assert process.returncode == 0, told
+    assert b"1.0000" in shown
+
+
 def test_ctrl_c_during_the_first_imports_ends_the_command_silently(tmp_path: Path):
     (tmp_path / "typer.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
     ended = subprocess.run(
         [sys.executable, "-m", "cranfield", "--version"],
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
         capture_output=True,
-        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=HEARS_CTRL_C,
     )
     assert (ended.returncode, ended.stdout, ended.stderr) == (-signal.SIGINT, b"", b"")
+
+
+def _started(folder: Path, words: list[str], first: Callable[[], object]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "cranfield", *words],
+        cwd=folder,
+        env={**os.environ, "TMPDIR": str(folder / "room")},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=first,
+    )
 
 
 def _ended(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:

@@ -163,6 +163,46 @@ def test_a_backup_is_put_back_only_if_it_is_sound_and_nobody_has_the_file_open(
         assert check(store).wrong == []
 
 
+def test_a_backup_of_another_collection_is_not_put_in_the_place_of_this_one(tmp_path: Path, kept: Kept):
+    for name in ("one", "two"):
+        call("init", name, "-C", f"{name}.db", folder=tmp_path)
+    call("backup", "backup.db", "-C", "one.db", folder=tmp_path)
+    before = (tmp_path / "two.db").read_bytes()
+    kept(re.sub(r"2\d{3}-\S+Z", "WHEN", call("restore", "backup.db", "-C", "two.db", folder=tmp_path, status=1).err))
+    assert (tmp_path / "two.db").read_bytes() == before
+    (tmp_path / "two.db").write_bytes(b"damaged")
+    call("restore", "backup.db", "-C", "two.db", folder=tmp_path)
+    call("check", "-C", "two.db", folder=tmp_path)
+
+
+def test_a_link_to_a_collection_still_leads_to_it_after_a_restore(pooled: Path, tmp_path: Path):
+    (tmp_path / "shared").mkdir()
+    file, link = tmp_path / "shared" / "collection.db", tmp_path / "link.db"
+    shutil.copy(pooled, file)
+    link.symlink_to(file)
+    call("backup", "backup.db", "-C", "link.db", folder=tmp_path)
+    killed_sitting(link, tmp_path, 0.2)
+    call("restore", "backup.db", "-C", "link.db", folder=tmp_path)
+    assert link.readlink() == file
+    assert not list(tmp_path.glob("link.db?*"))
+    assert list(file.parent.glob("collection.db.replaced-*"))
+    with open_store(link) as store:
+        assert in_file(store) == []
+        assert check(store).wrong == []
+
+
+def test_judging_through_a_link_ends_when_the_log_is_taken_away(pooled: Path, tmp_path: Path):
+    (tmp_path / "shared").mkdir()
+    shutil.copy(pooled, file := tmp_path / "shared" / "collection.db")
+    (tmp_path / "link.db").symlink_to(file)
+    with open_store(tmp_path / "link.db") as store:
+        desk = open_session(store, assessor="ana")
+        desk.judge(desk.next_item(), 1, seconds=1.0)  # type: ignore[arg-type]
+        file.with_name("collection.db-wal").rename(tmp_path / "taken")
+        with pytest.raises(CollectionMoved):
+            desk.judge(desk.next_item(), 1, seconds=1.0)  # type: ignore[arg-type]
+
+
 def remove(file: Path, other: Path) -> None:
     file.unlink()
 

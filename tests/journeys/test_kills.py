@@ -7,10 +7,10 @@ import signal
 import subprocess
 import sys
 import time
-from functools import partial
 from pathlib import Path
 
 import pytest
+from command import HEARS_CTRL_C
 from kept import Kept
 
 from cranfield.store import documents, runs
@@ -118,9 +118,7 @@ def test_ctrl_c_leaves_nothing_half_done(material: Path, tmp_path: Path, kept: K
     path = tmp_path / "c.db"
     init_collection(path, name="test")
     command = [sys.executable, "-m", "cranfield", "corpus", "add", str(material / "documents.jsonl"), "-C", str(path)]
-    # What is started in the background of a script ignores Ctrl-C, and so would its children.
-    listening = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=listening)
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=HEARS_CTRL_C)
     while not path.with_name("c.db-wal").exists() or path.with_name("c.db-wal").stat().st_size < 100_000:
         assert process.poll() is None, "it ended before it could be interrupted"
         time.sleep(0.01)

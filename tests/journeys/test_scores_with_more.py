@@ -54,8 +54,8 @@ def test_novelty_reports_which_runs_change_places(folder: Path, kept: Kept):
     rows = [line.split() for line in out.splitlines() if line.strip() and "──" not in line]
     assert rows == [
         ["run", "AP", "P@5"],
-        ["copies", "0.3333", "0.2000"],
         ["new", "0.4667", "0.4000"],
+        ["copies", "0.3333", "0.2000"],
         ["qrels", "af675684ea26f93c,", "tie", "order", "as", "in", "trec_eval", "10"],
         ["Ranks", "of", "runs", "changed", "by", "novelty", "scoring"],
         ["run", "measure", "novelty", "plain", "rank", "plain", "rank"],

@@ -95,6 +95,7 @@ def test_bad_lines_are_told_and_the_good_ones_kept(judging: Store, tmp_path: Pat
         first = {"topic": "t3", "document": "d20"}
         print("thinking ...")
         print("[1]")
+        print(json.dumps(first))
         print(json.dumps({**first, "grade": 9}))
         print(json.dumps({**first, "grade": "2"}))
         print(json.dumps({**first, "grade": True}))
@@ -105,7 +106,7 @@ def test_bad_lines_are_told_and_the_good_ones_kept(judging: Store, tmp_path: Pat
         print(json.dumps({**first, "grade": 1}))
     """
     done = asked(judging, program(tmp_path, body), topics=("t3",))
-    assert (done.labelled, codes(done)) == (1, [*["bad-answer"] * 8, "no-answer"])
+    assert (done.labelled, codes(done)) == (1, [*["bad-answer"] * 9, "no-answer"])
     kept([problem.message for problem in done.problems])
 
 

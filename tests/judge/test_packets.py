@@ -231,6 +231,9 @@ def spoilt(path: Path, **changes: object) -> None:
         ({"topic": "t1"}, "not-in-the-packet"),
         ({"document": "d01"}, "not-in-the-packet"),
         ({"kind": "undone", "grade": None, "undoes": "nobody-knows"}, "undoes-nothing"),
+        # What check would call wrong must not come in: events are never removed again.
+        ({"position": 0}, "bad-position"),
+        ({"seconds": 1e300}, "bad-seconds"),
     ],
 )
 def test_what_cannot_be_and_what_is_not_the_packets_own_is_refused(

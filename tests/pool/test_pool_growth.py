@@ -9,7 +9,8 @@ from cranfield.base.errors import ProblemsFound, UsageError
 from cranfield.pool.build import build
 from cranfield.pool.extend import extend, new_by_depth, top_up
 from cranfield.pool.plan import parse
-from cranfield.pool.pool import dominant_group, overlaps
+from cranfield.pool.pool import overlaps
+from cranfield.workflows.pool.show import dominant_group
 
 
 def told(pool):

@@ -23,7 +23,7 @@ PUBLIC = {
     cf.ReuseResult: [
         *("about_collection", "about_runs", "collection", "decisions", "describe", "draw", "fairness", "groups"),
         *("hold_outs", "narration", "notes", "plot", "pool", "runs", "table", "tables", "thresholds", "topics"),
-        "write_card",
+        *("verdicts", "write_card"),
     ],
     Plots: ["differences", "precision_recall", "strips"],
     ReusePlots: ["coverage", "hold_out", "intervals", "relevant_by_depth"],

@@ -72,11 +72,11 @@ def test_a_licence_is_kept_shown_and_repeated(tmp_path: Path):
     assert call("qrels", "licence", "ask <us>\n first", "-C", path).out == "ask <us> first\n"
     call("report", "--card", tmp_path / "card.json", "-C", path)
     assert read(tmp_path / "card.json")["licence"] == "ask <us> first"
-    assert "<p>Licence: ask &lt;us&gt; first.</p>" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<td>ask &lt;us&gt; first</td>" in (tmp_path / "report.html").read_text(encoding="utf-8")
     assert call("qrels", "licence", "none", "-C", path).out == ""
     call("report", "--card", tmp_path / "card.json", "-C", path)
     assert read(tmp_path / "card.json")["licence"] is None
-    assert "No licence is stated." in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<td>none stated</td>" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_a_whole_licence_is_refused_and_no_collection_is_made(tmp_path: Path, kept: Kept):

@@ -1,6 +1,5 @@
 """Hundreds of runs, groups and topics: what would grow without end is bounded, and the page says how."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,18 +7,13 @@ import pytest
 from kept import Kept
 
 from cranfield.base.records import Topic
-from cranfield.compare.comparison import letters_of_scores
 from cranfield.evaluate.measure import parse_measures
 from cranfield.evaluate.scores import Scores
 from cranfield.report import figures as bias_figures
 from cranfield.report.figures import figure_of
 from cranfield.report.page import Fold, Prose
-from cranfield.store.store import open_store
-from cranfield.workflows.evaluate.evaluate import SEED, best_group
-from cranfield.workflows.report import material as report_material
 from cranfield.workflows.report import sections
-from cranfield.workflows.report.material import ReportRequest, TopicPart
-from cranfield.workflows.report.report import report_on
+from cranfield.workflows.report.material import TopicPart
 
 
 def scores_of(values: np.ndarray) -> Scores:
@@ -99,17 +93,20 @@ def test_the_picture_of_coverage_does_not_grow_with_runs_and_topics():
     assert max(figure_of(axes).get_size_inches()) <= 16
 
 
-def test_of_many_curves_the_best_are_named_and_there_is_room_for_them(kept: Kept):
-    from cranfield.report.figures import precision_recall
+def test_of_many_curves_the_best_have_colours_and_names_and_the_others_are_grey():
+    from matplotlib.colors import to_hex
 
-    curves = {f"a-run-with-a-name-{run:03d}": np.linspace(1, run / 600, 11) for run in range(556)}
-    axes = precision_recall(curves)
-    assert len(axes.lines) == 556
-    legend = axes.get_legend()
-    assert [text.get_text() for text in legend.texts] == [
-        f"a-run-with-a-name-{run:03d}" for run in range(555, 475, -1)
-    ]
-    kept(legend.get_title().get_text())
+    from cranfield.report.figures import LIGHT, precision_recall
+
+    for runs, others in ((5, []), (11, ["4 other runs"]), (8, ["1 other run"]), (556, ["549 other runs"])):
+        curves = {f"a-run-{run:03d}": np.linspace(1, run / 600, 11) for run in range(runs)}
+        axes = precision_recall(curves)
+        assert len(axes.lines) == runs
+        best = sorted(curves, reverse=True)[:7]
+        assert [text.get_text() for text in axes.get_legend().texts] == [*best, *others]
+        colours = [to_hex(line.get_color()) for line in axes.lines]
+        assert len({*colours} - {LIGHT}) == len(best)
+        assert colours.count(LIGHT) == runs - len(best)
 
 
 def test_the_points_of_very_many_topics_are_one_picture():
@@ -127,47 +124,14 @@ def test_a_long_name_is_cut_in_the_middle_on_an_axis():
     assert label("$x") == r"\$x"
 
 
-def test_who_is_level_with_the_best_shares_a_letter_with_it():
-    values = np.random.default_rng(4).random((50, 12)) * 0.4 + np.linspace(0, 0.5, 50)[:, None]
-    scores = scores_of(values)
-    given = letters_of_scores(scores.run_names, values, test="tukey", rng=np.random.default_rng(SEED))
-    best = scores.run_names[int(values.mean(axis=1).argmax())]
-    found = best_group(scores)
-    assert found is not None
-    assert found.runs == {name for name, letters in given.items() if set(letters) & set(given[best])}
-    assert 1 < len(found.runs) < 50
-
-
 def test_very_many_topics_are_not_all_laid_open():
     values = np.random.default_rng(1).random((3, 520)) * np.arange(1, 521) / 520
     scores = scores_of(values)
     topics = tuple(TopicPart(Topic(topic, ""), 1, 1) for topic in scores.topic_ids)
     blocks = sections.topics_section(topics, scores).blocks
-    opened = {block.title for block in blocks if isinstance(block, Fold)}
+    *_, all_topics = blocks
+    assert isinstance(all_topics, Fold)
+    opened = {block.title for block in all_topics.blocks if isinstance(block, Fold)}
     spread = values.std(axis=0)
     assert opened == {str(topic) for topic in np.argsort(-spread)[: sections.MOST_TOPICS]}
     assert Prose("The 500 topics on which runs differ most are shown in detail below.") in blocks
-
-
-def test_single_runs_are_not_held_out_where_too_many_fed_the_pool(
-    judged: Path, monkeypatch: pytest.MonkeyPatch, kept: Kept
-):
-    monkeypatch.setattr(report_material, "HELD_OUT", 5)
-    monkeypatch.setattr(report_material, "LETTERED", 5)
-    with open_store(judged) as store:
-        made = report_on(store, ReportRequest(measures=("AP",)))
-    bias = made.material.bias
-    assert bias is not None
-    assert set(bias.levels) == {"group", "family"}
-    told = "hold-outs of single runs: there are 9 contributing runs; cranfield reuse computes them"
-    assert made.material.missing == [told]
-    board = next(
-        block
-        for section in made.page.sections
-        for block in section.blocks
-        if getattr(block, "name", "") == "leaderboard"
-    )
-    assert [column.name for column in board.table.columns] == [
-        *("run", "AP(rel=2)", "verdict", "level_with_best", "group", "pooled"),
-    ]
-    kept(board.table.notes[0])

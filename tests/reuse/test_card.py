@@ -201,3 +201,11 @@ def test_any_damage_is_an_error_of_ours_or_no_damage(card, data):
     damaged = text[:place] + data.draw(st.text(max_size=4)) + text[place + length :]
     with contextlib.suppress(ProblemsFound):
         assert isinstance(read_card(damaged), Card)
+
+
+def test_the_card_of_a_collection_has_that_of_its_pool(card, kept: Kept):
+    whole = {"kind": "cranfield-collection-card", "reusability": {"card": json.loads(card_text(card))}}
+    assert read_card(json.dumps(whole)) == card
+    with pytest.raises(ProblemsFound) as caught:
+        read_card(json.dumps({**whole, "reusability": {"card": None}}))
+    kept(caught.value.problems[0].message)

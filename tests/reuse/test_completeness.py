@@ -6,16 +6,18 @@ from importlib import import_module
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from kept import Kept
 
 from cranfield.evaluate.align import align
 from cranfield.evaluate.measure import parse_measure
-from cranfield.qrels.qrels import qrels_of
+from cranfield.qrels.qrels import qrels_of, sorted_qrels
 from cranfield.reuse.assess import Knowledge, assess_measures
 from cranfield.reuse.completeness import Completion, _Labelled
-from cranfield.reuse.provenance import prefixes_of
+from cranfield.reuse.provenance import Contributor, prefixes_of
 from cranfield.reuse.verdict import Account, Evidence, Thresholds, account, completed_score, verdict_of
+from cranfield.runs.run import Run
 
 ROOT = Path(__file__).parents[2]
 
@@ -111,6 +113,31 @@ def test_where_nothing_can_be_told_the_reason_is_given(made, collection, kept: K
         kept(found.unknown)
         assert found.of_run(0) is None
         assert found.uneven(0) == 0
+
+
+@pytest.mark.parametrize("relevant", [15, 25])
+def test_where_the_pool_contradicts_what_is_expected_of_a_deeper_one_nothing_is_told(relevant, kept: Kept):
+    """Topics whose relevant documents are all ranked high, and relevant to no other topic: they run out."""
+    rng, topics, length = np.random.default_rng(1), 20, 100
+    topic, document = np.arange(topics)[:, np.newaxis], np.arange(topics * relevant)
+    is_relevant = document % topics == topic
+    worth = 3 * is_relevant + 0.7 * rng.normal(size=is_relevant.shape)
+    topic_ids = pa.array([f"t{number:02}" for number in range(topics)], pa.large_string())
+    document_ids = pa.array([f"d{number:03}" for number in document.tolist()], pa.large_string())
+    offsets, falling = np.arange(topics + 1, dtype=np.int64) * length, np.tile(np.arange(length, 0, -1.0), topics)
+    runs, pooled = [], np.zeros_like(is_relevant)
+    for number in range(6):
+        best = np.argsort(-worth - 0.7 * rng.normal(size=worth.shape), axis=1)[:, :length]
+        runs.append(Run(f"r{number}", topic_ids, offsets, document_ids, best.ravel().astype(np.int32), falling))
+        np.put_along_axis(pooled, best[:, :10], values=True, axis=1)
+    places = (one.astype(np.int32) for one in np.nonzero(pooled))
+    qrels = sorted_qrels(
+        (topic_ids, next(places)), (document_ids, next(places)), is_relevant[pooled].astype(np.int32)
+    )
+    alignment = align(qrels, runs, keep_rows=True)
+    prefixes = prefixes_of(alignment, qrels, runs, [Contributor(run.tag, run.tag) for run in runs], depth=10)
+    (found,) = Completion(alignment, prefixes.by("group")).of([parse_measure("AP")], rng=rng)
+    kept(found.unknown)
 
 
 def test_a_measure_that_looks_below_the_pool_never_passes_as_plainly_pooled(collection):

@@ -132,7 +132,7 @@ def test_other_runs_beside_it_never_turn_a_verdict_that_reads_as_certain(runs, q
         for row in frame.itertuples():
             if row.verdict == "UNTESTABLE":
                 assert "--groups" in row.reason
-                assert "--card" in row.reason
+                assert "--pool CARD" in row.reason
             elif not row.reason.endswith(INFERRED):
                 certain.setdefault((row.run, row.measure), set()).add(row.verdict)
     # Only what is judged decides without the pool: the top five of ten runs are judged, but for one document.

@@ -141,18 +141,12 @@ def test_names_that_cannot_be_typed_or_used_as_a_file_name_are_errors(tmp_path, 
     assert "\u202e" not in problems[0].message
 
 
-def test_a_tag_that_is_taken_is_an_error_and_another_name_helps(tmp_path):
-    assert brief(found(tmp_path, CLEAN, taken_tags={"t"})) == [("taken-tag", "error", (1,), 1)]
-    assert found(tmp_path, CLEAN, taken_tags={"t"}, name="u") == []
-    assert brief(found(tmp_path, CLEAN, taken_tags={"u"}, name="u")) == [("taken-tag", "error", (), 1)]
-
-
 def test_a_name_that_was_given_or_is_the_files_is_not_mended_by_taking_the_files_name(tmp_path):
-    given = found(tmp_path, CLEAN, name="a/b", taken_tags={"a/b"})
+    given = found(tmp_path, CLEAN, name="a/b")
     (tmp_path / "a b.csv").write_text("qid,docid,score\n1,a,1\n")
-    tagless = check(read_rows(Source(tmp_path / "a b.csv")), Expectations(taken_tags={"a b"}))
+    tagless = check(read_rows(Source(tmp_path / "a b.csv")), Expectations())
     for problems in (given, tagless):
-        assert [problem.code for problem in problems] == ["bad-tag", "taken-tag"]
+        assert [problem.code for problem in problems] == ["bad-tag"]
         assert all("--names file" not in problem.remedy for problem in problems)
         assert all("rename the file" in problem.remedy for problem in problems)
 
@@ -177,13 +171,12 @@ def test_a_tag_of_more_than_a_hundred_characters_is_an_error_even_if_it_is_not_u
 
 def test_everything_is_told_at_once_errors_first_and_with_the_file(tmp_path):
     text = "1 Q0 a 1 3 t\n1 Q0 a 2 3 t x\n1 Q0 b 3 nan t\n2 Q0\n1 Q1 c x 7 u\n"
-    problems = found(tmp_path, text, topics=["5"], taken_tags={"t"}, max_depth=2)
+    problems = found(tmp_path, text, topics=["5"], max_depth=2)
     assert [problem.code for problem in problems] == [
         "too-few-columns",
         "too-many-columns",
         "score-nan",
         "several-tags",
-        "taken-tag",
         "unknown-topic",
         "too-many-documents",
         "repeated-document",

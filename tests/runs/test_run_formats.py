@@ -110,6 +110,14 @@ def test_two_blanks_side_by_side_do_not_stand_for_an_empty_column(tmp_path, line
     assert (listed(rows), codes(rows)) == (THREE, [("too-few-columns", (4,), 1)])
 
 
+def test_a_trec_file_without_tags_is_named_after_its_file_and_loses_no_line(tmp_path):
+    lines = b"1 Q0 a 1 3\n1 Q0 b 2 2\n2\tQ0\tc\t1\t1\n"
+    rows = rows_of(tmp_path, lines, "mine.run")
+    assert (len(rows), rows.name, codes(rows)) == (3, "mine", [("no-tag", (1,), 1)])
+    rows = rows_of(tmp_path, lines + b"2 Q0 d 2\n", "mine.run")
+    assert (len(rows), codes(rows)) == (3, [("too-few-columns", (4,), 1), ("no-tag", (1,), 1)])
+
+
 def test_a_line_that_begins_with_a_hash_is_a_row_if_it_has_six_columns(tmp_path):
     assert listed(rows_of(tmp_path, b"#1 Q0 D2 1 2.5 a\n")) == [("#1", "D2", 2.5, 1)]
 

@@ -119,6 +119,7 @@ def test_damaged_parquet_and_gzip(path, share, letter, cut):
         b'{"qid": ' + b"[" * 100_000,
         b'{"qid": "1", "docid": 1' + b"0" * 5000 + b', "score": 1}\n',
         b"qid,docid,score\n1," + b"d" * 10_000_000 + b",1\n",
+        b"q\td\t" + b"9" * 60_000 + b"x\n1\ta\t2\n",
         b"\r" * 100_000,
         b"\0" * 100_000,
     ],
@@ -130,9 +131,11 @@ def test_damaged_parquet_and_gzip(path, share, letter, cut):
         "deep-json",
         "long-number",
         "long-csv",
+        "many-digits",
         "returns",
         "nuls",
     ],
 )
+@pytest.mark.timeout(60)
 def test_monsters(path, data, name):
     attempt(path, data, name)

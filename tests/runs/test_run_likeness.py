@@ -6,21 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.runs.check import NEARLY_IDENTICAL, Top, likeness, top
+from cranfield.runs.encoding import CodedRun
 
 
-def best(lists: dict[int, list[int]], *, depth: int = 10) -> Top:
+def best(lists: dict[int, list[int]]) -> Top:
     counts = [len(documents) for documents in lists.values()]
     documents = np.array([code for documents in lists.values() for code in documents], dtype=np.int32)
-    return top(
-        np.array(list(lists), dtype=np.int32),
-        np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        documents,
-        depth=depth,
-    )
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return top(CodedRun(np.array(list(lists), dtype=np.int32), offsets, documents, np.zeros(len(documents))))
 
 
 def test_the_top_is_a_matrix_filled_up_with_nothing():
-    assert best({7: [3, 4, 5], 8: [6]}, depth=2).documents.tolist() == [[3, 4], [6, -1]]
+    assert best({7: list(range(20)), 8: [6]}).documents.tolist() == [list(range(10)), [6, *[-1] * 9]]
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,7 @@ def test_two_tags_are_replaced_by_a_name_that_was_given_and_that_is_told(tmp_pat
 
 
 def test_a_file_of_which_no_row_would_be_left_is_not_mended(tmp_path):
-    run, done = repaired(tmp_path, "1 Q0 a 1 3\n1 Q0 b 2 2\n")
+    run, done = repaired(tmp_path, "1 Q0 a 1\n1 Q0 b 2\n")
     assert (run, done) == (None, ["no corrected copy was written: it would have no rows"])
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.base.errors import InputError, UsageError
+from cranfield.base.errors import InputError
 from cranfield.evaluate.scores import score
 from cranfield.pool.build import build
 from cranfield.pool.plan import parse
@@ -203,8 +203,3 @@ def test_nothing_judged_is_refused(toolbox, kept: Kept):
 def test_judgments_on_topics_that_no_run_has_are_refused(toolbox, kept: Kept):
     with kept.raises(InputError):
         toolbox.field({"A": {"1": ["a"]}}, {"9": {"a": 1}})
-
-
-def test_a_feeding_run_that_is_not_ranked_is_refused(worked, toolbox, kept: Kept):
-    with kept.raises(UsageError):
-        known_of(worked.qrels, [run for run in worked.runs if run.tag != "B"], worked.pooled)

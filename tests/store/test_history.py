@@ -7,13 +7,19 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from command import call
+from kept import Kept
 
+from cranfield.base.errors import CollectionError
 from cranfield.store import history
+from cranfield.store.events import add_assessor, append_events
+from cranfield.store.events import events as all_events
+from cranfield.store.judging import add_packet
 from cranfield.store.store import open_store
 
 ARTEFACTS = Path(__file__).parent.parent / "fixtures" / "artefacts"
@@ -36,6 +42,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     call("corpus", "duplicates", "-C", file)
     call("qrels", "rule", "adjudicated,latest", "-C", file)
     call("qrels", "release", "first", "--bundle", folder / "bundle", "-C", file)
+    call("reuse", "--write-card", folder / "bundle" / "reuse-card.json", "-C", file)
     call("check", "-C", file)
     return file
 
@@ -162,8 +169,6 @@ def test_a_sound_file_stands_against_what_it_gave_away(anchor: str, sound: Path,
     if anchor == "backup.db":
         carrier = tmp_path / anchor
         call("backup", carrier, "-C", sound)
-    elif not carrier.exists():
-        pytest.skip("this collection has no reuse card")
     call("check", "--against", carrier, "-C", sound)
 
 
@@ -254,6 +259,17 @@ FOREIGN = {
         "DROP TRIGGER documents_ai; CREATE TRIGGER documents_ai BEFORE INSERT ON judgment_events"
         " BEGIN INSERT INTO documents_fts(rowid) VALUES (RAISE(IGNORE)); END"
     ),
+    "a unique index": "CREATE UNIQUE INDEX evil ON releases(length(name) * 0)",
+    "an index that computes": "CREATE INDEX evil ON judgments(hex(zeroblob(1000000 * grade)))",
+    "a table that takes anything": (
+        "PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = replace(sql, ') STRICT', ')')"
+        " WHERE name = 'settings'"
+    ),
+    "a column that takes anything": (
+        "PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = replace(sql, 'seconds    REAL', 'seconds ANY')"
+        " WHERE name = 'judgment_events'"
+    ),
+    "a column more": "ALTER TABLE topics ADD COLUMN evil TEXT DEFAULT '=1+1'",
     "a table in the place of a view": "DROP VIEW progress; CREATE TABLE progress (a)",
     "another virtual table": "DROP TABLE tried_hits; CREATE VIRTUAL TABLE tried_hits USING fts5(topic)",
 }
@@ -269,11 +285,69 @@ def test_a_file_that_would_run_what_a_stranger_wrote_is_not_opened(foreign: str,
         assert "was not opened" in call(*command, "-C", file, status=1).err
 
 
+@pytest.mark.parametrize("seconds", ["9e999", "-9e999"])
+def test_a_duration_without_end_is_a_sentence(seconds: str, sound: Path, tmp_path: Path, kept: Kept):
+    file = tmp_path / "collection.db"
+    shutil.copy(sound, file)
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        connection.execute("DROP TRIGGER judgment_events_update")
+        change = "source = 'person', kind = 'judged', assessor = 'ann'"
+        connection.execute(f"UPDATE judgment_events SET seconds = {seconds}, {change} WHERE grade IS NOT NULL")
+    for command in (["report", "-o", tmp_path / "r.html"], ["judge", "--plain", "-a", "ann"], ["judge", "progress"]):
+        kept(call(*command, "-C", file, status=1).err)
+    assert "invalid time or duration" in call("check", "-C", file, status=1).err
+
+
+def test_a_row_that_sqlite_refuses_is_a_sentence(sound: Path, tmp_path: Path):
+    file = tmp_path / "collection.db"
+    shutil.copy(sound, file)
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("CREATE TABLE mine (name TEXT REFERENCES settings(name))")
+        connection.execute("INSERT INTO mine VALUES ('licence')")
+    call("qrels", "licence", "CC-BY-4.0", "-C", file)
+    with open_store(file) as store, pytest.raises(CollectionError), store.write() as connection:
+        connection.execute("DELETE FROM settings WHERE name = 'licence'")
+
+
+def test_ctrl_c_while_a_table_is_compared_is_ctrl_c(sound: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def interrupted(rows: object) -> bytes:
+        raise KeyboardInterrupt
+
+    shutil.copy(sound, file := tmp_path / "collection.db")
+    with open_store(file) as store:
+        with monkeypatch.context() as patched:
+            patched.setattr(history, "digest_of", interrupted)
+            with pytest.raises(KeyboardInterrupt), store.write():
+                store.set("name", "other")
+        with store.write():
+            store.set("name", "another")
+        assert list(history.faults(store)) == []
+
+
+def test_the_history_is_whole_where_several_write_and_some_is_rolled_back(sound: Path, tmp_path: Path):
+    file = tmp_path / "collection.db"
+    shutil.copy(sound, file)
+    with open_store(file) as one, open_store(file) as other:
+        for number in range(12):
+            store = (one, other)[number % 3 == 0]
+            with suppress(ZeroDivisionError), store.write():
+                store.set("name", f"name {number}")
+                add_assessor(store, f"assessor {number}", now="2026-01-01T00:00:00.000Z")
+                assert number % 4 or 1 / 0
+        assert list(history.faults(one)) == []
+        assert one.setting("name") == "name 11"
+
+
 def test_tables_and_views_that_people_add_are_named_and_left_alone(sound: Path, tmp_path: Path):
     file = tmp_path / "collection.db"
     shutil.copy(sound, file)
     with closing(sqlite3.connect(file)) as connection:
         connection.executescript("CREATE TABLE my_notes (a); CREATE VIEW my_view AS SELECT * FROM runs")
+        # What they refer to is their own affair, also where it is not there.
+        connection.execute("ALTER TABLE my_notes ADD COLUMN document REFERENCES documents(title)")
+        connection.execute("INSERT INTO my_notes VALUES (1, 'nowhere')")
+        connection.commit()
     assert "not checked: my_notes, my_view" in call("check", "-C", file).err
 
 
@@ -292,6 +366,29 @@ def test_what_was_changed_by_hand_is_not_covered_up_by_the_next_command(sound: P
     call("qrels", "licence", "CC-BY-4.0", "-C", file)
     call("qrels", "licence", "CC0", "-C", file)
     assert "settings: rows were changed, removed or inserted by hand" in call("check", "-C", file, status=1).err
+
+
+@pytest.mark.parametrize(
+    "change", ["an event inserted", "a packet that was not issued", "guidelines that never were"]
+)
+@pytest.mark.parametrize("rolled_back", [False, True])
+def test_what_was_inserted_by_hand_is_not_covered_up_by_what_is_appended(
+    change: str, rolled_back: bool, sound: Path, tmp_path: Path
+):
+    file, table = tmp_path / "collection.db", CHANGES[change][0].split()[2]
+    shutil.copy(sound, file)
+    moment = "2026-01-01T00:00:00.000Z"
+    with open_store(file) as store:
+        events = [replace(next(all_events(store)), uuid=name, kind="noted", grade=None) for name in "abc"]
+        for number in range(3):
+            if number == 1:
+                tamper(file, *CHANGES[change])
+            with suppress(ZeroDivisionError), store.write():
+                append_events(store, [events[number]], now=moment)
+                add_packet(store, f"session {number}", "ann", "main", [], now=moment)
+                store.add_guidelines(f"guidelines {number}", now=moment)
+                assert number != 1 or not rolled_back or 1 / 0
+    assert f"{table}: rows were changed, removed or inserted by hand" in call("check", "-C", file, status=1).err
 
 
 def test_an_appended_entry_does_not_hide_a_release_that_was_removed(sound: Path, tmp_path: Path):

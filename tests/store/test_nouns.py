@@ -1,6 +1,12 @@
 """Documents, topics, scales and the search index, kept in the file."""
 
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
 import pytest
+from command import call
 from kept import Kept
 
 from cranfield.base.errors import InputError, ProblemsFound, UnknownName
@@ -139,3 +145,15 @@ def test_a_grade_off_the_scale_is_named(kept: Kept):
     assert (scale.lowest, scale.highest, scale.named(2).label) == (1, 2, "yes")
     with kept.raises(InputError):
         scale.named(3)
+
+
+def test_a_title_beyond_a_megabyte_is_a_sentence_when_it_comes_and_when_it_is_read(tmp_path: Path, kept: Kept):
+    call("init", "x", folder=tmp_path)
+    (tmp_path / "d.jsonl").write_text(json.dumps({"id": "d1", "title": "t" * (1 << 20), "text": "x"}) + "\n")
+    call("corpus", "add", "d.jsonl", folder=tmp_path)
+    (tmp_path / "e.jsonl").write_text(json.dumps({"id": "d2", "title": "t" * 1_100_000, "text": "x"}) + "\n")
+    kept(call("corpus", "add", "e.jsonl", folder=tmp_path, status=1).err)
+    with closing(sqlite3.connect(tmp_path / "collection.db")) as connection, connection:
+        connection.execute("UPDATE documents SET title = title || title")
+    kept(call("corpus", "show", "d1", folder=tmp_path, status=1).err)
+    assert "title of document 'd1'" in call("check", folder=tmp_path, status=1).err

@@ -11,10 +11,10 @@ from kept import Kept
 
 from cranfield.base.errors import CollectionBusy, CollectionError
 from cranfield.cli import console
-from cranfield.store import migrations
+from cranfield.store import files, migrations
 from cranfield.store import store as engine
-from cranfield.store.schema import applied_migrations
-from cranfield.store.store import Store, back_up, create_store, open_store
+from cranfield.store.files import back_up, create_store
+from cranfield.store.store import Store, applied_migrations, open_store
 from cranfield.workflows.check import check
 from cranfield.workflows.collection import init_collection
 
@@ -216,15 +216,15 @@ def test_the_sqlite_shell_reads_the_file_and_its_tables_explain_themselves(small
     ],
 )
 def test_the_versions_with_the_wal_reset_bug_are_known(version: tuple[int, ...], buggy: bool):
-    assert engine.has_wal_reset_bug(version) is buggy
+    assert files.has_wal_reset_bug(version) is buggy
 
 
 def test_a_network_file_system_is_recognised_by_the_longest_mount_point(tmp_path: Path):
     mounts = tmp_path / "mounts"
     mounts.write_text(f"/dev/sda / ext4 rw 0 0\nserver:/x {tmp_path}/net nfs4 rw 0 0\n")
-    assert engine.file_system_of(tmp_path / "net" / "a.db", mounts=mounts) == "nfs4"
-    assert engine.file_system_of(tmp_path / "network" / "a.db", mounts=mounts) == "ext4"
-    assert engine.file_system_of(tmp_path / "a.db", mounts=tmp_path / "nowhere") == ""
+    assert files.file_system_of(tmp_path / "net" / "a.db", mounts=mounts) == "nfs4"
+    assert files.file_system_of(tmp_path / "network" / "a.db", mounts=mounts) == "ext4"
+    assert files.file_system_of(tmp_path / "a.db", mounts=tmp_path / "nowhere") == ""
 
 
 def test_two_processes_that_make_the_same_collection_leave_one(tmp_path: Path):

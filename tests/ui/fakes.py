@@ -66,6 +66,7 @@ class FakeJudging:
     late: bool = False
     held: dict[str, Held] = field(default_factory=dict)
     held_documents: set[str] = field(default_factory=set)
+    others_left: tuple[str, ...] = ()
     log: list[tuple[object, ...]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -171,6 +172,9 @@ class FakeJudging:
 
     def outdated(self) -> str:
         return self.changed
+
+    def beyond(self) -> tuple[str, ...]:
+        return self.others_left
 
     def keep(self, item: Item) -> None:
         self._check("keep")

@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 
 from assessor_ui.adjudication import Adjudication
 from assessor_ui.app import AssessorApp
+from assessor_ui.screens.sheets import TopicCard
 from assessor_ui.session import Session
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -32,10 +33,17 @@ class Chair:
             await self.pilot.pause()
 
     async def press(self, *keys: str) -> None:
-        """Press keys, each after the one before has been dealt with."""
+        """Press keys, each after the one before has been dealt with; another topic is passed with Enter before it."""
         for key in keys:
+            if isinstance(self.app.screen, TopicCard):
+                await self.press_on_card("enter")
             await self.pilot.press(key)
             await self.settle()
+
+    async def press_on_card(self, key: str) -> None:
+        """Press a key where another topic is shown."""
+        await self.pilot.press(key)
+        await self.settle()
 
     async def type(self, text: str) -> None:
         """Type a text, faster than anybody can."""

@@ -7,7 +7,7 @@ from kept import Kept
 from seat import Chair, seated
 
 from assessor_ui.adjudication import Adjudication
-from assessor_ui.plain import AdjudicationLines
+from assessor_ui.plain import Lines
 from cranfield.base.errors import CollectionError
 
 
@@ -74,7 +74,7 @@ def test_the_screen_works_at_sixty_columns(kept: Kept):
 
 def test_cases_are_decided_over_plain_lines(kept: Kept):
     judging, out = FakeAdjudication(), io.StringIO()
-    status = AdjudicationLines(Adjudication(judging), io.StringIO("2: as B says\nu\nl\nwhat\n3\ng\n0\n"), out).run()
+    status = Lines(Adjudication(judging), io.StringIO("2: as B says\nu\nl\nwhat\n3\ng\n0\n"), out).run()
     said = out.getvalue()
     assert status == 0
     assert judging.log == [
@@ -89,7 +89,7 @@ def test_cases_are_decided_over_plain_lines(kept: Kept):
 
 def test_a_remark_that_begins_with_a_digit_decides_nothing(kept: Kept):
     judging, out = FakeAdjudication(), io.StringIO()
-    assert AdjudicationLines(Adjudication(judging), io.StringIO("2 or 3\n"), out).run() == 1
+    assert Lines(Adjudication(judging), io.StringIO("2 or 3\n"), out).run() == 1
     assert judging.log == []
     kept(out.getvalue())
 
@@ -98,5 +98,5 @@ def test_a_decision_refused_over_plain_lines_is_the_exit_status(kept: Kept):
     judging, out = FakeAdjudication(), io.StringIO()
     lines = io.StringIO("2\n")
     judging.decide = lambda *_, **__: (_ for _ in ()).throw(CollectionError("full"))  # type: ignore[method-assign]
-    assert AdjudicationLines(Adjudication(judging), lines, out).run() == 1
+    assert Lines(Adjudication(judging), lines, out).run() == 1
     kept(out.getvalue())

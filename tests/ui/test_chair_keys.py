@@ -11,7 +11,7 @@ from seat import Chair, seated
 from assessor_ui import keymap
 from assessor_ui.adjudication import Adjudication
 from assessor_ui.app import AssessorApp
-from assessor_ui.plain import AdjudicationLines, JudgingLines
+from assessor_ui.plain import Lines
 from assessor_ui.screens.judge import HELD, SEEN, JudgeScreen
 from assessor_ui.session import Session
 from cranfield.base.records import Document, Grade, GradeScale, Topic
@@ -382,7 +382,9 @@ def test_a_repeating_key_judges_one_document_and_a_quick_finger_all(
     now = [1000.0]
     monkeypatch.setattr("assessor_ui.screens.judge.time", SimpleNamespace(monotonic=lambda: now[0]))
 
-    @seated(held=HELD, seen=SEEN)
+    @seated(
+        held=HELD, seen=SEEN, judging=lambda: FakeJudging(queues={"T1": ["d1", "d2", "d3", "d4", "d5"], "T2": []})
+    )
     async def press(chair: Chair) -> None:
         now[0] += 10
         for _ in range(4):
@@ -429,8 +431,8 @@ def test_every_action_of_the_keymap_exists():
     assert missing([*keymap.COMMANDS, *keymap.MARKING], JudgeScreen, Session) == []
     deciding = [command for _, group in keymap.ADJUDICATION for command in group]
     assert missing(deciding, JudgeScreen, Adjudication) == []
-    assert missing([*keymap.PLAIN], JudgingLines, Session) == []
-    assert missing([*keymap.PLAIN_ADJUDICATION], AdjudicationLines, Adjudication) == []
+    assert missing([*keymap.PLAIN], Lines, Session) == []
+    assert missing([*keymap.PLAIN_ADJUDICATION], Lines, Adjudication) == []
 
 
 @seated()
@@ -508,3 +510,71 @@ async def test_the_last_document_before_somebody_else_is_told_and_enter_looks_ag
     chair.judging.held_documents.clear()
     await chair.press("enter")
     assert "The baker" in chair.text
+
+
+WRAPPED = Document(
+    "wrapped",
+    "The pan was left on the\nstove over night, and the\nrice burnt. What helps is\nvinegar.\n\n- soda\n- salt",
+    "Wrapped",
+)
+
+
+@seated(judging=lambda: FakeJudging(documents=(WRAPPED,), queues={"T1": ["wrapped"], "T2": []}))
+async def test_w_joins_hard_wrapped_lines_and_back_and_what_was_found_and_marked_stays(chair: Chair, kept: Kept):
+    await chair.press("v", "enter", "slash")
+    await chair.type("the rice")
+    await chair.press("enter", "w")
+    kept(chair.text)
+    assert [chair.session.reading.page.text[slice(*span)] for span in chair.session.reading.found] == ["the rice"]
+    await chair.press("w")
+    kept(chair.text)
+    await chair.press("w", "2")
+    assert chair.judging.log[-1][6][0].text == "The pan was left on the"
+
+
+@seated()
+async def test_a_change_of_topic_fills_the_screen_until_enter_and_no_grade_is_taken_there(chair: Chair, kept: Kept):
+    await chair.press("2", "1")
+    kept(chair.text)
+    for key in ("3", "0", "l", "x", "space"):
+        await chair.press_on_card(key)
+    assert judged(chair.judging) == [("judge", "T1", "d1", 2), ("judge", "T1", "d2", 1)]
+    kept(chair.text)
+    await chair.press_on_card("enter")
+    kept(chair.text)
+
+
+@seated()
+async def test_u_where_another_topic_is_shown_takes_the_answer_before_back(chair: Chair, kept: Kept):
+    await chair.press("2", "1")
+    await chair.press_on_card("u")
+    assert judged(chair.judging)[-1] == ("undo", "T1", "d2")
+    kept(chair.text)
+    await chair.press("0", "3")
+    assert judged(chair.judging)[3:] == [("judge", "T1", "d2", 0), ("judge", "T2", "d3", 3)]
+
+
+def test_the_document_behind_another_topic_must_be_seen_before_it_is_judged(monkeypatch: pytest.MonkeyPatch):
+    now = [1000.0]
+    for module in ("judge", "sheets"):
+        monkeypatch.setattr(f"assessor_ui.screens.{module}.time", SimpleNamespace(monotonic=lambda: now[0]))
+
+    @seated(held=HELD, seen=SEEN)
+    async def press(chair: Chair) -> None:
+        for _ in range(2):
+            now[0] += 10
+            await chair.press("1")
+        await chair.press_on_card("enter")  # nobody has seen the topic yet
+        for _ in range(9):
+            now[0] += 0.1
+            await chair.press_on_card("enter")  # a key that is held down
+        assert "CHANGE" in chair.text.upper()
+        now[0] += 10
+        await chair.press_on_card("enter")
+        await chair.press("3")
+        assert len(judged(chair.judging)) == 2
+        now[0] += SEEN
+        await chair.press("2")
+        assert judged(chair.judging)[2:] == [("judge", "T2", "d3", 2)]
+
+    press()

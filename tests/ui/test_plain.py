@@ -16,7 +16,7 @@ from cranfield.judge.session import Held
 
 def sit(judging: FakeJudging, *lines: str) -> tuple[int, str]:
     out = io.StringIO()
-    status = plain.JudgingLines(Session(judging), io.StringIO("".join(f"{line}\n" for line in lines)), out).run()
+    status = plain.Lines(Session(judging), io.StringIO("".join(f"{line}\n" for line in lines)), out).run()
     return status, out.getvalue()
 
 
@@ -64,7 +64,7 @@ def test_a_remark_that_begins_with_a_digit_never_judges(kept: Kept):
 def test_on_a_terminal_a_remark_that_was_asked_back_is_no_failure():
     lines = Terminal("2 or 3: it depends\n2\n")
     judging = FakeJudging()
-    assert plain.JudgingLines(Session(judging), lines, io.StringIO()).run() == 0
+    assert plain.Lines(Session(judging), lines, io.StringIO()).run() == 0
     assert calls(judging) == [("judge", "T1", "d1", 2), ("leave",)]
 
 
@@ -75,7 +75,7 @@ def test_long_lines_are_wrapped_at_blanks_on_a_terminal_and_left_alone_in_a_pipe
     text = "Soda cleans a burnt pan. Wait an hour. Then scrub the pans with salt."
     terminal, pipe = Terminal(), io.StringIO()
     for out in (terminal, pipe):
-        plain.JudgingLines(Session(FakeJudging()), io.StringIO(""), out).run()
+        plain.Lines(Session(FakeJudging()), io.StringIO(""), out).run()
     assert f"\n{text}\n" in pipe.getvalue()
     kept(terminal.getvalue())
     assert max(len(line) for line in terminal.getvalue().splitlines() if not line.startswith("answer>")) <= 40
@@ -94,7 +94,7 @@ def test_what_others_hold_is_told_with_the_time_and_enter_looks_again(kept: Kept
             yield from ("\n", "2\n")
 
     out = io.StringIO()
-    assert plain.JudgingLines(Session(judging), Typed(), out).run() == 0
+    assert plain.Lines(Session(judging), Typed(), out).run() == 0
     sentence = (
         "Nothing for you now: 1 document of T1 is leased to another assessor;"
         " try again in up to 2 minutes (Enter checks again)\n"
@@ -211,8 +211,8 @@ def test_a_long_document_comes_in_pages_on_a_terminal_with_its_topic_below(monke
     text = "\n".join(f"line {number}" for number in range(60))
     judging = FakeJudging(documents=(Document("d1", text),), queues={"T1": ["d1"], "T2": []})
     terminal, pipe = Terminal(), io.StringIO()
-    plain.JudgingLines(Session(judging), Terminal("more\nmore\nmore\nmore\n"), terminal).run()
-    plain.JudgingLines(Session(judging), io.StringIO("more\n"), pipe).run()
+    plain.Lines(Session(judging), Terminal("more\nmore\nmore\nmore\n"), terminal).run()
+    plain.Lines(Session(judging), io.StringIO("more\n"), pipe).run()
     assert f"\n{text}\n" in pipe.getvalue()
     pages = terminal.getvalue().split("answer> ")
     assert [[line for line in page.splitlines() if line.startswith("line ")] for page in pages] == [

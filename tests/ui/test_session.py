@@ -105,6 +105,7 @@ def test_after_undo_the_documents_come_in_their_old_order(session: Session):
     order = []
     for _ in range(4):
         order.append(open_document(session))
+        session.read_on()
         session.judge(1)
     assert order == ["d1", "d2", "d3", "d4"]
     assert session.open is None
@@ -270,6 +271,7 @@ def test_a_pause_begins_the_count_anew_and_the_reminder_can_be_turned_off(judgin
 def test_where_nothing_is_left_every_action_still_answers(session: Session):
     for _ in range(4):
         session.judge(0)
+        session.read_on()
     assert session.open is None
     for act in (
         lambda: session.judge(1),
@@ -415,6 +417,7 @@ def test_what_is_left_but_held_by_nobody_is_not_called_done(kept: Kept):
 def test_a_desk_that_holds_nothing_back_is_done_when_it_is_done(session: Session, kept: Kept):
     for _ in range(4):
         session.judge(0)
+        session.read_on()
     kept(session.nothing[0])
 
 
@@ -441,6 +444,7 @@ def test_folding_is_told_once_and_each_topic_begins_in_full(session: Session):
         folds.append((session.open.document.id, session.fold))
         told.append(session.notice.text == "narrative folded, f shows it")
         session.judge(1)
+        session.read_on()
     assert folds == [("d1", "full"), ("d2", "short"), ("d3", "full"), ("d4", "short")]
     assert told == [False, True, False, False]
 
@@ -453,3 +457,4 @@ def test_with_twelve_lines_or_without_a_narrative_nothing_folds():
             session.fold_if_crowded(session.open, lines=lines)
             assert session.fold == "full"
             session.judge(1)
+            session.read_on()

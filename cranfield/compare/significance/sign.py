@@ -9,7 +9,7 @@ from cranfield.base.registry import deferred
 from cranfield.compare.differences import TestResult, paired_differences, significance_test
 
 with deferred:
-    import scipy.stats as stats
+    from scipy import stats
 
 
 @significance_test("sign", title="sign test", counts_signs=True)

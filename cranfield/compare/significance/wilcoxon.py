@@ -17,7 +17,7 @@ from cranfield.compare.differences import (
 )
 
 with deferred:
-    import scipy.stats as stats
+    from scipy import stats
 
 
 @significance_test("wilcoxon", "signed-rank", title="Wilcoxon's signed ranks", counts_signs=True)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from cranfield.base.errors import Problem, SourceError
 from cranfield.base.files import Source
@@ -33,7 +33,7 @@ class FolderDocuments:
     """Documents as the files of a folder."""
 
     summary = "a folder of .txt, .md and .html files, searched recursively; the id is the path within it"
-    suffixes: ClassVar[tuple[str, ...]] = ()
+    suffixes: tuple[str, ...] = ()
 
     @staticmethod
     def sniff(head: bytes, name: str) -> bool:
@@ -64,7 +64,7 @@ class TextDocument(FolderDocuments):
     """One file as one document, as it would be read in a folder."""
 
     summary = "a single .txt, .md or .html file as one document; the id is the name of the file"
-    suffixes: ClassVar[tuple[str, ...]] = reading.TEXTS
+    suffixes = reading.TEXTS
 
     @staticmethod
     def read(source: Source) -> Iterator[Any]:

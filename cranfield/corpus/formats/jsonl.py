@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 from cranfield.base.errors import Problem, SourceError, quoted
 from cranfield.base.files import LONGEST_LINE, Source
@@ -22,26 +23,24 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _BLANK = b" \t\r\n"
 
 
-@reading.document_formats.register("jsonl", "json", "ndjson")
-class JsonLinesDocuments:
-    """Documents as JSON lines."""
+@dataclass(frozen=True)
+class JsonLines:
+    """Documents or topics as JSON lines."""
 
-    summary = "JSON lines, one object per document (BEIR, Anserini, Pyserini, ir_datasets spellings)"
-    suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson", ".json")
-    schema: ClassVar[Schema] = reading.DOCUMENT
+    summary: str
+    schema: Schema
+    suffixes: tuple[str, ...] = (".jsonl", ".ndjson", ".json")
 
-    @staticmethod
-    def sniff(head: bytes, name: str) -> bool:
+    def sniff(self, head: bytes, name: str) -> bool:
         """Recognise an object at the start."""
         start = head.lstrip(_BLANK)
         return start.startswith(b"{") or (start.startswith(b"[") and start[1:].lstrip(_BLANK).startswith(b"{"))
 
-    @classmethod
-    def read(cls, source: Source) -> Iterator[Any]:
+    def read(self, source: Source) -> Iterator[Any]:
         """The records and problems, one per line."""
         for line, value, has_escapes in _values(source):
             try:
-                record = value if isinstance(value, Problem) else _record(value, cls.schema, line)
+                record = value if isinstance(value, Problem) else _record(value, self.schema, line)
             except RecursionError:
                 record = Problem("bad-json", "nested too deeply", lines=(line,))
             if isinstance(record, Problem):
@@ -55,15 +54,13 @@ class JsonLinesDocuments:
                     yield reading.nul_problem(replaced, line)
                     clean = partial(_UNSTORABLE.sub, "\ufffd")
                     parts, metadata = ({clean(name): clean(text) for name, text in one.items()} for one in record)
-            yield from reading.checked(cls.schema, parts, metadata, line)
+            yield from reading.checked(self.schema, parts, metadata, line)
 
 
-@reading.topic_formats.register("jsonl", "json", "ndjson")
-class JsonLinesTopics(JsonLinesDocuments):
-    """Topics as JSON lines."""
-
-    summary = "JSON lines, one object per topic (BEIR, Anserini, Pyserini, ir_datasets spellings)"
-    schema = reading.TOPIC
+_SUMMARY = "JSON lines, one object per {} (BEIR, Anserini, Pyserini, ir_datasets spellings)"
+_NAMES = ("jsonl", "json", "ndjson")
+reading.document_formats.register(*_NAMES)(JsonLines(_SUMMARY.format("document"), reading.DOCUMENT))
+reading.topic_formats.register(*_NAMES)(JsonLines(_SUMMARY.format("topic"), reading.TOPIC))
 
 
 def _values(source: Source) -> Iterator[tuple[int, Any, bool]]:
@@ -114,7 +111,8 @@ def _record(value: Any, schema: Schema, line: int) -> tuple[dict[str, str], dict
     roles = schema.roles(value)
     if "id" not in roles:
         expected = ", ".join(schema.columns["id"])
-        return Problem("no-id", f"an object without an id (looked for {expected})", lines=(line,))
+        remedy = "say which field it is with --columns id=NAME"
+        return Problem("no-id", f"an object without an id (looked for {expected})", lines=(line,), remedy=remedy)
     id = value[roles["id"]]
     if isinstance(id, bool) or not isinstance(id, str | int):
         message = f"an id must be a string or an integer, this is {quoted(json.dumps(id))}"

@@ -7,59 +7,65 @@ decides, as in MS MARCO: `id text`, `id title text`, `id url title body`.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator
-from typing import Any, ClassVar
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from cranfield.base.errors import Problem
+from cranfield.base.errors import Problem, quoted
 from cranfield.base.files import LONGEST_LINE, Source
 from cranfield.base.tables import Schema, csv_rows
 from cranfield.base.text import counted
 from cranfield.corpus import reading
 
-Forms = dict[int, tuple[str, ...]]
-
-COLUMNS: Forms = {2: ("id", "text"), 3: ("id", "title", "text"), 4: ("id", "url", "title", "body")}
+_FORMS = {2: ("id", "text"), 3: ("id", "title", "text"), 4: ("id", "url", "title", "body")}
 """What columns without names mean, by their number. Topics have the first kind only."""
 
+_NAME = re.compile(r"\s*[^\W\d][\w .-]{0,39}")
 
-@reading.document_formats.register("tsv")
-class TabDocuments:
-    """Documents as tab separated lines."""
 
-    summary = "tab separated, one document per line: id text | id title text | id url title body, or a header"
-    suffixes: ClassVar[tuple[str, ...]] = (".tsv", ".tab")
-    separator: ClassVar[str] = "\t"
-    schema: ClassVar[Schema] = reading.DOCUMENT
-    forms: ClassVar[Forms] = COLUMNS
+@dataclass(frozen=True)
+class Separated:
+    """A table of documents or topics, one row each."""
 
-    @classmethod
-    def sniff(cls, head: bytes, name: str) -> bool:
+    summary: str
+    suffixes: tuple[str, ...]
+    separator: str
+    schema: Schema
+    forms: Mapping[int, tuple[str, ...]]
+
+    def sniff(self, head: bytes, name: str) -> bool:
         """Recognise a row of names; between tabs, also lines that all have the same number of them."""
         first = head.lstrip().split(b"\n", 1)[0].decode("utf-8", "replace").strip()
-        if reading.looks_like_header([cell.strip('"') for cell in first.split(cls.separator)], cls.schema):
+        if not _missing([cell.strip('"') for cell in first.split(self.separator)], self.schema):
             return True
         lines = [line for line in head.split(b"\n")[:100] if line.strip()]
         complete = lines[:-1] if len(lines) > 1 and not head.endswith(b"\n") else lines
         counts = {line.count(b"\t") + 1 for line in complete}
-        return cls.separator == "\t" and len(counts) == 1 and b"\0" not in head and counts <= cls.forms.keys()
+        return self.separator == "\t" and len(counts) == 1 and b"\0" not in head and counts <= self.forms.keys()
 
-    @classmethod
-    def read(cls, source: Source) -> Iterator[Any]:
+    def read(self, source: Source) -> Iterator[Any]:
         """The record of each row, and the problems; columns that are none of its parts are its metadata."""
         names: list[str] = []
-        for line, cells in _rows(source, cls.separator):
+        for line, cells in _rows(source, self.separator):
             if isinstance(cells, Problem):
                 yield cells
                 continue
             if not names:
-                is_header = reading.looks_like_header(cells, cls.schema)
-                keys = [cell.strip() for cell in (cells if is_header else cls.forms.get(len(cells), ()))]
-                part_of = {key: part for part, key in cls.schema.roles(keys).items()}
+                missing = _missing(cells, self.schema)
+                if missing and _looks_like_header(cells):
+                    seen = ", ".join(quoted(cell.strip(), limit=40) for cell in cells)
+                    message = f"the header has no column for the {missing}; its columns are {seen}"
+                    remedy = f"say which column it is with --columns {missing}=NAME"
+                    yield Problem("no-column", message, lines=(line,), remedy=remedy)
+                    return
+                keys = [cell.strip() for cell in (self.forms.get(len(cells), ()) if missing else cells)]
+                part_of = {key: part for part, key in self.schema.roles(keys).items()}
                 names = [part_of.get(key, f".{key}") for key in keys]  # no part begins with a point
-                if is_header:
+                if not missing:
                     continue
                 if not names:
-                    known = " | ".join(" ".join(columns) for columns in cls.forms.values())
+                    known = " | ".join(" ".join(columns) for columns in self.forms.values())
                     count = f"{counted(len(cells), 'column')} and no header"
                     message = f"{count}; without a header the columns must be: {known}"
                     yield Problem("columns", message, lines=(line,), remedy="add a header row")
@@ -67,51 +73,83 @@ class TabDocuments:
             if len(cells) == len(names):
                 parts = dict(zip(names, cells, strict=True))
                 metadata = {name[1:]: value for name, value in parts.items() if value and name.startswith(".")}
-                yield from reading.checked(cls.schema, parts | {"id": parts["id"].strip()}, metadata, line)
+                yield from reading.checked(self.schema, parts | {"id": parts["id"].strip()}, metadata, line)
             else:
                 message = f"{counted(len(cells), 'column')}, the first row has {len(names)}"
                 yield Problem("columns", message, lines=(line,))
 
 
-@reading.topic_formats.register("tsv")
-class TabTopics(TabDocuments):
-    """Topics as tab separated lines."""
+reading.document_formats.register("tsv")(
+    Separated(
+        "tab separated, one document per line: id text | id title text | id url title body, or a header",
+        suffixes=(".tsv", ".tab"),
+        separator="\t",
+        schema=reading.DOCUMENT,
+        forms=_FORMS,
+    )
+)
+reading.document_formats.register("csv")(
+    Separated(
+        "comma separated with quoting, one document per row: as tsv",
+        suffixes=(".csv",),
+        separator=",",
+        schema=reading.DOCUMENT,
+        forms=_FORMS,
+    )
+)
+reading.topic_formats.register("tsv")(
+    Separated(
+        "tab separated, one topic per line: id text, or a header",
+        suffixes=(".tsv", ".tab"),
+        separator="\t",
+        schema=reading.TOPIC,
+        forms={2: _FORMS[2]},
+    )
+)
+reading.topic_formats.register("csv")(
+    Separated(
+        "comma separated with quoting, one topic per row: id,text, or a header",
+        suffixes=(".csv",),
+        separator=",",
+        schema=reading.TOPIC,
+        forms={2: _FORMS[2]},
+    )
+)
 
-    summary = "tab separated, one topic per line: id text, or a header"
-    schema = reading.TOPIC
-    forms: ClassVar[Forms] = {2: COLUMNS[2]}
+
+def _missing(cells: Sequence[str], schema: Schema) -> str:
+    """Which part a first row lacks to be a header, which has an id and at least one other; empty if none."""
+    roles = schema.roles(cells)
+    if "id" not in roles:
+        return "id"
+    return "" if len(roles) > 1 else "text" if "text" in schema.columns else "title"
 
 
-@reading.document_formats.register("csv")
-class CommaDocuments(TabDocuments):
-    """Documents as comma separated rows."""
-
-    summary = "comma separated with quoting, one document per row: as tsv"
-    suffixes = (".csv",)
-    separator = ","
-
-
-@reading.topic_formats.register("csv")
-class CommaTopics(CommaDocuments):
-    """Topics as comma separated rows."""
-
-    summary = "comma separated with quoting, one topic per row: id,text, or a header"
-    schema = reading.TOPIC
-    forms: ClassVar[Forms] = {2: COLUMNS[2]}
+def _looks_like_header(cells: Sequence[str]) -> bool:
+    """Whether the cells of a row could all be names, and one is a name that documents or topics have."""
+    is_known = reading.DOCUMENT.roles(cells) or reading.TOPIC.roles(cells)
+    return bool(is_known) and all(_NAME.fullmatch(cell) for cell in cells)
 
 
 def _rows(source: Source, separator: str) -> Iterator[tuple[int, list[str] | Problem]]:
-    lines = reading.Lines(source)
+    problems: list[Problem] = []
+
+    def texts() -> Iterator[str]:
+        for _, text, found in reading.lines_of(source):
+            problems.extend(found)
+            yield text
+
     rows: Iterable[tuple[int, list[str] | str]]
     if separator == "\t":
-        rows = ((lines.number, [] if line.isspace() else line.rstrip("\n").split("\t")) for line in lines)
+        rows = enumerate(([] if text.isspace() else text.rstrip("\n").split("\t") for text in texts()), start=1)
     else:
         csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
-        rows = csv_rows(lines, strict=True)
+        rows = csv_rows(texts(), strict=True)
     for line, cells in rows:
-        problems = lines.take_problems()
         yield from ((line, problem) for problem in problems)
+        is_good = not any(map(reading.is_error, problems))
+        problems.clear()
         if isinstance(cells, str):
             yield line, Problem("bad-csv", f"not a row of comma-separated values: {cells}", lines=(line,))
-        elif cells and not any(map(reading.is_error, problems)):
+        elif cells and is_good:
             yield line, cells

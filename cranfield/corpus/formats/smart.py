@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from cranfield.base.errors import Problem, quoted
 from cranfield.base.files import LONGEST_LINE, Source
@@ -83,54 +83,50 @@ class _Record:
         return {name: text for name, text in named.items() if text}
 
 
-@reading.document_formats.register("smart")
-class SmartDocuments:
-    """Documents in the SMART format."""
+@dataclass(frozen=True)
+class Smart:
+    """Documents or topics in the SMART format."""
 
-    summary = "SMART: fields under .I .T .A .B .W (Cranfield, CACM, CISI, MED)"
-    suffixes: ClassVar[tuple[str, ...]] = (".all",)
-    schema: ClassVar[Schema] = reading.DOCUMENT
+    summary: str
+    suffixes: tuple[str, ...]
+    kind: Schema
 
-    @staticmethod
-    def sniff(head: bytes, name: str) -> bool:
+    def sniff(self, head: bytes, name: str) -> bool:
         """Recognise `.I` and an id."""
         return _FIRST.match(head) is not None
 
-    @classmethod
-    def read(cls, source: Source) -> Iterator[Any]:
+    def read(self, source: Source) -> Iterator[Any]:
         """The records and the problems, in the order of the file."""
         for record in _records(source):
             if isinstance(record, Problem):
                 yield record
-            else:
-                title, text = record.text("T"), record.text("W")
-                parts = {"id": record.id, "title": reading.one_line(title), "text": text}
-                if cls.schema is reading.TOPIC:
-                    parts = {"id": record.id, "title": title or text, "description": text if title else ""}
-                yield from reading.checked(cls.schema, parts, record.metadata(), record.line)
+                continue
+            title, text = record.text("T"), record.text("W")
+            parts = {"id": record.id, "title": reading.one_line(title), "text": text}
+            if self.kind is reading.TOPIC:  # one without a title (most) has its text as its title: the query
+                parts = {"id": record.id, "title": title or text, "description": text if title else ""}
+            yield from reading.checked(self.kind, parts, record.metadata(), record.line)
 
 
-@reading.topic_formats.register("smart")
-class SmartTopics(SmartDocuments):
-    """Topics in the SMART format. A topic without a title (most) has its text as its title: that is the query."""
-
-    summary = "SMART: queries under .I and .W (Cranfield, CACM, CISI, MED)"
-    suffixes = (".qry",)
-    schema = reading.TOPIC
+reading.document_formats.register("smart")(
+    Smart("SMART: fields under .I .T .A .B .W (Cranfield, CACM, CISI, MED)", (".all",), reading.DOCUMENT)
+)
+reading.topic_formats.register("smart")(
+    Smart("SMART: queries under .I and .W (Cranfield, CACM, CISI, MED)", (".qry",), reading.TOPIC)
+)
 
 
 def _records(source: Source) -> Iterator[_Record | Problem]:
-    lines = reading.Lines(source)
     record = _Record(line=1, id="", is_preface=True)
-    for line in lines:
+    for number, line, problems in reading.lines_of(source):
         if line.startswith(".") and _ID.match(line):
             yield from _finished(record)
-            record = _Record(lines.number, line[2:].strip())
+            record = _Record(number, line[2:].strip())
         elif line.startswith(".") and not record.is_preface and (match := _FIELD.match(line)):
-            record.begin(match.group(1), lines.number)
+            record.begin(match.group(1), number)
         else:
-            record.add(line, lines.number)
-        record.problems += lines.take_problems()
+            record.add(line, number)
+        record.problems += problems
     yield from _finished(record)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import getopt
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 from cranfield.evaluate.align import Reference
-from cranfield.evaluate.trec_eval.names import NICKNAMES, measures_of_version, nickname
+from cranfield.evaluate.trec_eval.names import measures_of_version, nickname
 
 USAGE = """Usage: cranfield trec-eval [-h] [-q] [-c] [-n] [-J] [-l LEVEL] [-M DEPTH] [-N DOCUMENTS] [-Z FILE]
                            [-m MEASURE[.PARAMETERS]]... [--as 9|10] QRELS RUN
@@ -93,12 +94,13 @@ def parsed(arguments: Sequence[str]) -> TrecOptions:
     version = ([value for letter, value in pairs if letter == "as"] or ["10"])[-1]
     if version not in ("9", "10"):
         raise Refused(f"trec_eval: --as must be 9 or 10, not '{version}'\n", 1)
-    options = TrecOptions(version="9" if version == "9" else "10", files=tuple(files))
+    settings: dict[str, Any] = {}
+    measures, parameters = set[str](), list[tuple[str, str]]()
     for letter, value in pairs:
         if letter in _FLAGS:
-            options = replace(options, **_FLAGS[letter])  # type: ignore[arg-type]
+            settings |= _FLAGS[letter]
         elif letter in _NUMBERS:
-            options = replace(options, **{_NUMBERS[letter]: whole_number(value)})  # type: ignore[arg-type]
+            settings[_NUMBERS[letter]] = whole_number(value)
         elif letter == "m":
             name, point, text = value.partition(".")
             if point and not text:
@@ -106,13 +108,13 @@ def parsed(arguments: Sequence[str]) -> TrecOptions:
                 raise Refused(f"trec_eval: improper measure in parameter '{name}'\n{illegal}", 1)
             if name.startswith("prefs") or name.endswith("_avgjg") or name in ("all_prefs", "qrels_jg"):
                 raise Refused(f"trec_eval: '{name}': preference measures are not supported\n", 1)
-            names = set(nickname(name, options.version) or () if name in NICKNAMES else (name,))
-            if not names <= set(measures_of_version(options.version)):
+            names = set(nickname(name, version) or [name])
+            if not names <= set(measures_of_version(version)):
                 raise Refused(f"trec_eval: illegal measure '{name}'\n", 1)
-            parameters = (*options.parameters, (name, text)) if point else options.parameters
-            options = replace(options, measures=options.measures | names, parameters=parameters)
+            measures |= names
+            parameters += [(name, text)] if point else []
         elif letter == "Z":
-            options = replace(options, zscores=value)
+            settings["zscores"] = value
         elif letter == "D" and "." in value:
             raise Refused(
                 "trec_eval: -D with a topic is not supported; select topics with cranfield evaluate --topics FILE\n",
@@ -122,13 +124,11 @@ def parsed(arguments: Sequence[str]) -> TrecOptions:
             raise Refused("trec_eval: preference judgments are not supported, only qrels\n", 1)
         elif (letter == "R" and value != "qrels") or (letter == "T" and value != "trec_results"):
             raise Refused(f"trec_eval: Illegal format '{value}'\n", 2)
-    if options.help or options.show_version:
-        return options
-    if len(files) != 2:
+    if len(files) != 2 and not settings.keys() & {"help", "show_version"}:
         raise Refused(USAGE, 1)
-    if not options.measures:
-        options = replace(options, measures=frozenset(nickname("official", options.version) or ()))
-    return options
+    chosen = frozenset(measures or nickname("official", version) or ())
+    reference: Reference = "9" if version == "9" else "10"
+    return TrecOptions(reference, measures=chosen, parameters=tuple(parameters), files=tuple(files), **settings)
 
 
 # Parameters of measures as trec_eval reads them: cutoffs, numbers, pairs of grade and gain.

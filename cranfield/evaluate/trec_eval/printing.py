@@ -67,12 +67,8 @@ def values_of(wanted: Wanted) -> dict[str, Values]:
         case "iprec_at_recall":
             return {f"{name}_{level:3.2f}": _interpolated(wanted, level) for level in steps}
         case "Rprec_mult":
-            values, found = {}, lists.relevant(wanted.options.level)
-            for times in steps:
-                depth = np.trunc(times * lists.relevant_count(wanted.options.level) + 0.9).astype(np.int64)
-                count = found.where(found.rank <= depth[found.cell]).count
-                values[f"{name}_{times:3.2f}"] = np.where(depth > 0, count / np.maximum(depth, 1), 0.0)
-            return values
+            # Below 0 it looks at no rank: 0, and not the -0.0000 that a division by a negative depth would print.
+            return {f"{name}_{times:3.2f}": wanted.ours("Rprec", times=max(times, 0.0)) for times in steps}
         case "utility":
             numbers = parameters.numbers(text) if text else (1.0, -1.0, 0.0, 0.0)
             if len(numbers) != _COEFFICIENTS:

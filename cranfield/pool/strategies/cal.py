@@ -11,7 +11,7 @@ from cranfield.base.errors import MissingExtra, UsageError, quoted
 from cranfield.base.registry import Option
 from cranfield.pool.candidates import document_draws
 from cranfield.pool.strategy import HighestScore, Label, Start, State, adaptive
-from cranfield.runs.baseline import Analyser
+from cranfield.runs.baseline import words_of
 from cranfield.runs.columns import Scores
 
 _DECIMALS = 6
@@ -49,7 +49,7 @@ def continuous_active_learning(
         raise UsageError("the strategy 'cal' reads the text of documents, but there is none")
     vectorizer = _library("sklearn.feature_extraction.text").TfidfVectorizer
     try:
-        vectors = vectorizer(sublinear_tf=True, analyzer=Analyser("cal").words).fit_transform(
+        vectors = vectorizer(sublinear_tf=True, analyzer=words_of).fit_transform(
             [start.query, *start.texts(candidates.ids)]
         )
     except ValueError:

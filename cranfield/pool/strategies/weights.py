@@ -105,7 +105,7 @@ def hedge_gains(candidates: Candidates) -> Scores:
     lengths = np.minimum(candidates.lengths, count)
     absent = np.where(lengths < count, (sums[-1] - sums[lengths]) / np.maximum(count - lengths, 1), 0.0)
     present = log(max(count, 1)) - np.log(np.maximum(candidates.ranks, 1))
-    return np.asarray(np.where(candidates.found, np.maximum(present, 0), absent[:, None]) / 2, dtype=np.float64)
+    return np.where(candidates.found, np.maximum(present, 0), absent[:, None]) / 2
 
 
 @adaptive("mtc", summary="minimal test collections: documents that discriminate between runs")

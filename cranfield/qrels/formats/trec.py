@@ -11,7 +11,7 @@ from cranfield.base.errors import InputError, quoted
 from cranfield.base.files import Source
 from cranfield.base.tables import Findings
 from cranfield.qrels.qrels import Qrels
-from cranfield.qrels.reading import GRADE_LIMIT, QRELS, QrelsRows, columns_of, grades_of, qrels_formats
+from cranfield.qrels.reading import GRADE_LIMIT, QRELS, QrelsRows, grades_of, qrels_formats
 from cranfield.runs.columns import CODED, WORD, LineNumbers, encoded, joined_lines, read_words, used_only
 
 _HEADINGS = (b"query-id", b"query_id", b"topic", b"qid")
@@ -70,6 +70,6 @@ class Trec:
             raise InputError(
                 f"topic {quoted(topic)} cannot be written to a TREC file, where # begins a comment; use --to jsonl"
             )
-        for part in columns_of(qrels):
+        for part in qrels.columns():
             strata = (part["stratum"], " ") if "stratum" in part else ()
             stream.write(joined_lines(part["topic"], " 0 ", part["document"], " ", *strata, part["grade"], "\n"))

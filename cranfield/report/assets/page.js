@@ -46,6 +46,7 @@
     const table = box.querySelector("table");
     if (table.classList.contains("named")) continue;
     for (const heading of table.tHead.rows[0].cells) {
+      if (heading.classList.contains("range")) continue;
       const button = document.createElement("button");
       button.type = "button";
       button.textContent = heading.textContent;
@@ -55,15 +56,12 @@
     const field = box.querySelector(".filter input");
     if (field) field.addEventListener("input", () => filter(box, table));
   }
-  // On paper nothing can be opened: short folds are, long ones would fill hundreds of pages. Figures stand for their tables.
+  // On paper nothing can be opened: short folds are, long ones would fill hundreds of pages.
   let opened = [];
-  function rows(selector) {
-    return document.querySelectorAll(selector).length;
-  }
   window.addEventListener("beforeprint", () => {
-    const closed = Array.from(document.querySelectorAll("details:not([open])")).filter((part) => !part.closest("figure"));
-    const topics = rows("#topics details tr") <= 600;
-    opened = closed.filter((part) => (part.closest("#topics") ? topics : part.querySelectorAll("tr").length <= 200));
+    const folds = Array.from(document.querySelectorAll("details"));
+    const long = folds.filter((part) => part.querySelectorAll("tr").length > 600);
+    opened = folds.filter((part) => !part.open && !long.some((whole) => whole.contains(part)));
     for (const part of opened) part.open = true;
   });
   window.addEventListener("afterprint", () => {

@@ -73,8 +73,7 @@ def _n_grams(
         raise UsageError(f"option 'shortest' must be at most 'longest', but {shortest} > {longest}")
     counter = import_module(_FEATURES).CountVectorizer
     cut = counter(analyzer="char_wb", ngram_range=(shortest, longest)).build_analyzer()
-    words = systems.Analyser(system).words
-    return lambda text: list(cut(" ".join(words(text))))
+    return lambda text: list(cut(" ".join(systems.words_of(text))))
 
 
 @_vector_system(

@@ -5,19 +5,19 @@ from __future__ import annotations
 import csv
 import re
 from dataclasses import dataclass
-from typing import BinaryIO, ClassVar
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
 from cranfield.base.files import Source
-from cranfield.base.tables import Findings, csv_rows
+from cranfield.base.tables import Columns, Findings, csv_rows
 from cranfield.runs import reading
-from cranfield.runs.columns import LineNumbers
+from cranfield.runs.columns import WORD, LineNumbers, parsed_words
 from cranfield.runs.run import Rows, Run
 
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(r"[+-]?([0-9]++\.?[0-9]*+|\.[0-9]++)([eE][+-]?[0-9]++)?")
 _WHOLE = re.compile(r"[0-9]{1,18}")
 _ROWS_LOOKED_AT = 50
 
@@ -36,10 +36,8 @@ class Layout:
 class Csv:
     """Comma, semicolon or tab separated values."""
 
-    summary: ClassVar[str] = (
-        "CSV or TSV with a header (topic, document, score, …), or without: topic document rank [score [tag]]"
-    )
-    suffixes: ClassVar[tuple[str, ...]] = (".csv", ".tsv")
+    summary = "CSV or TSV with a header (topic, document, score, …), or without: topic document rank [score [tag]]"
+    suffixes = (".csv", ".tsv")
 
     @staticmethod
     def sniff(head: bytes, name: str) -> bool:
@@ -54,7 +52,7 @@ class Csv:
         if layout is not None:
             return _at_once(source, layout) or _row_by_row(source, layout)
         if not head.strip():
-            return reading.rows_in(reading.run_table(source, reading.SPELLINGS, Findings(reading.RUN)))
+            return reading.rows_in(Columns.of(source, reading.SPELLINGS, Findings(reading.RUN)))
         raise reading.not_a_run(source, "CSV file of a run", "the columns of a run were not found", [1])
 
     @staticmethod
@@ -132,17 +130,9 @@ def _at_once(source: Source, layout: Layout) -> Rows | None:
     blanks = [blank for blank in (b" ", b"\t") if blank.decode() != layout.delimiter]
     if any(data.find(blank, first) >= 0 for blank in blanks):  # cells are stripped one by one
         return None
-    places = list(map(str, range(len(layout.columns))))
-    try:
-        table = pyarrow.csv.read_csv(
-            pa.BufferReader(data),
-            read_options=pyarrow.csv.ReadOptions(column_names=places, skip_rows=int(layout.has_header)),
-            parse_options=pyarrow.csv.ParseOptions(delimiter=layout.delimiter, quote_char=False),
-            convert_options=pyarrow.csv.ConvertOptions(
-                column_types=dict.fromkeys(places, pa.string()), null_values=[], strings_can_be_null=False
-            ),
-        )
-    except pa.ArrowInvalid:
+    text, types = data[first:].removeprefix(b"\n"), dict.fromkeys(map(str, range(len(layout.columns))), WORD)
+    table = parsed_words(text, layout.delimiter, types, rows=text.count(b"\n") + (not text.endswith(b"\n")))
+    if table is None:
         return None
     parts = {part: table[str(layout.columns.index(column))] for part, column in layout.roles.items()}
     return reading.rows_of(source, parts, LineNumbers(np.arange(1, 1 + layout.has_header)), _findings(layout))
@@ -151,7 +141,7 @@ def _at_once(source: Source, layout: Layout) -> Rows | None:
 def _row_by_row(source: Source, layout: Layout) -> Rows:
     """Read any file at all: a row is a line, since no id has a line feed in it, and line numbers are sure so."""
     findings = _findings(layout)
-    table = reading.run_table(source, layout.roles, findings)
+    table = Columns.of(source, layout.roles, findings)
     places = [layout.columns.index(column) for column in layout.roles.values()]
     width, header = len(layout.columns), layout.has_header
     for number, data in source.byte_lines():

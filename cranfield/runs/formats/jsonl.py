@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.json
 
 from cranfield.base.files import Source
-from cranfield.base.tables import Findings, object_in
+from cranfield.base.tables import Columns, Findings, object_in
 from cranfield.runs import reading
 from cranfield.runs.columns import TEXT, LineNumbers, joined_lines
 from cranfield.runs.run import Rows, Run
@@ -23,10 +23,8 @@ _TYPES: dict[type, pa.DataType] = {str: pa.string(), int: pa.int64()}
 class JsonLines:
     """One JSON object per line."""
 
-    summary: ClassVar[str] = (
-        'JSON lines: {"topic": "51", "document": "AP880212-0001", "score": 12.5}, rank and tag if you like'
-    )
-    suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson")
+    summary = 'JSON lines: {"topic": "51", "document": "AP880212-0001", "score": 12.5}, rank and tag if you like'
+    suffixes = (".jsonl", ".ndjson")
 
     @staticmethod
     def sniff(head: bytes, name: str) -> bool:
@@ -100,7 +98,7 @@ def _at_once(source: Source, roles: dict[str, str], first: dict[str, Any]) -> Ro
 def _one_by_one(source: Source, usual: Mapping[str, str]) -> Rows:
     """Read each line by itself; `usual` is what the first object calls the fields, and empty where there is none."""
     findings = Findings(reading.RUN)
-    table = reading.run_table(source, reading.SPELLINGS, findings)
+    table = Columns.of(source, reading.SPELLINGS, findings)
     for number, line in source.byte_lines():
         if not line.strip():
             continue

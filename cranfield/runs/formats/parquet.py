@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import io
-from typing import BinaryIO, ClassVar
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet
 
 from cranfield.base.errors import SourceError
 from cranfield.base.files import Source, most_grown
-from cranfield.base.tables import Findings
+from cranfield.base.tables import Columns, Findings
 from cranfield.runs import reading
 from cranfield.runs.columns import LineNumbers
 from cranfield.runs.run import Rows, Run
@@ -20,8 +20,8 @@ from cranfield.runs.run import Rows, Run
 class Parquet:
     """A Parquet table."""
 
-    summary: ClassVar[str] = "a Parquet table with the columns topic, document, score, and rank and tag if you like"
-    suffixes: ClassVar[tuple[str, ...]] = (".parquet",)
+    summary = "a Parquet table with the columns topic, document, score, and rank and tag if you like"
+    suffixes = (".parquet",)
 
     @staticmethod
     def sniff(head: bytes, name: str) -> bool:
@@ -51,7 +51,7 @@ class Parquet:
         findings = Findings(reading.RUN)
         if None not in parts.values():
             return reading.rows_of(source, parts, LineNumbers(), findings)
-        rows = reading.run_table(source, roles, findings)
+        rows = Columns.of(source, roles, findings)
         for number, values in enumerate(table.to_pylist(), start=1):
             reading.add_values(rows, number, {part: values[name] for part, name in roles.items()})
         return reading.rows_in(rows)

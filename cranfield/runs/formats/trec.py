@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from concurrent.futures import ThreadPoolExecutor
-from typing import BinaryIO, ClassVar
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -18,11 +18,12 @@ from cranfield.runs.reading import RUN, TREC_COLUMNS, assembled, columns_of, ran
 from cranfield.runs.run import Rows, Run
 
 with deferred:
-    import pyarrow.compute as pc
+    from pyarrow import compute as pc
 
 _ITERATION = re.compile(rb"[Qq][0-9]+|0")
 _NUMBERS = {"rank": pa.int64(), "score": pa.float64()}
 _TYPES = {"topic": CODED, "iteration": CODED, "document": WORD, **_NUMBERS, "tag": CODED}
+_TAGLESS = {name: kind for name, kind in _TYPES.items() if name != "tag"}
 _READERS = {"rank": lambda words: (ranks_of(words), {}), "score": scores_of}
 
 
@@ -30,20 +31,24 @@ _READERS = {"rank": lambda words: (ranks_of(words), {}), "score": scores_of}
 class Trec:
     """Six columns between blanks or tabs, as trec_eval reads them."""
 
-    summary: ClassVar[str] = "six columns divided by blanks or tabs: topic Q0 document rank score tag"
-    suffixes: ClassVar[tuple[str, ...]] = (".run", ".trec", ".res", ".txt")
+    summary = "six columns divided by blanks or tabs: topic Q0 document rank score tag"
+    suffixes = (".run", ".trec", ".res", ".txt")
 
     @staticmethod
     def sniff(head: bytes, name: str) -> bool:
         """Recognise lines of six columns, or of some more or fewer whose second is Q0."""
-        lines = [line.split() for line in head.splitlines()[:50] if line.strip()]
+        lines = _first_lines(head)
         text = [words for words in lines if len(words) >= 3 and words[0][:1] not in (b"{", b"[", b"<")]
         return 2 * sum(len(words) == 6 or _ITERATION.fullmatch(words[1]) is not None for words in text) > len(lines)
 
     @staticmethod
     def read(source: Source) -> Rows:
         """Read the file block by block; a row without a usable score stays, with NaN."""
-        findings = Findings(RUN, TREC_COLUMNS)
+        findings, types, lines = Findings(RUN, TREC_COLUMNS), _TYPES, _first_lines(source.head())
+        without_tag = [words for words in lines if len(words) == len(_TAGLESS) and _ITERATION.fullmatch(words[1])]
+        if 2 * len(without_tag) > len(lines):
+            findings.add("no-tag", [1])
+            types = _TAGLESS
         kept = ["topic", "document", *_NUMBERS]
         tables, skipped = [pa.schema(_TYPES).empty_table().select(kept)], [np.empty(0, np.int64)]
         tags: dict[str, int] = {}
@@ -51,9 +56,9 @@ class Trec:
         def sound(table: pa.Table) -> bool:
             return bool(np.isfinite(table["score"].to_numpy()).all())
 
-        for part in read_words(source, _TYPES, _READERS, findings, sound=sound, strict=False):
+        for part in read_words(source, types, _READERS, findings, sound=sound, strict=False):
             first = 0
-            for chunk in part.table["tag"].chunks:
+            for chunk in part.table["tag"].chunks if "tag" in types else ():
                 names = chunk.dictionary.to_pylist()
                 if len(chunk) and not tags.keys() >= set(names):
                     codes, rows = np.unique(chunk.indices.to_numpy(), return_index=True)
@@ -88,3 +93,8 @@ class Trec:
         for part in columns_of(run):
             words = (part["topic"], "Q0", part["document"], part["rank"], part["score"], f"{run.tag}\n")
             stream.write(joined_lines(*words, between=" "))
+
+
+def _first_lines(head: bytes) -> list[list[bytes]]:
+    """The words of the first lines that are not blank, from which the layout is told."""
+    return [line.split() for line in head.splitlines()[:50] if line.strip()]

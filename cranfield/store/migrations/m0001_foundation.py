@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sqlite_utils import Database
 
-TABLES = (
+_TABLES = (
     """CREATE TABLE settings (
     name  TEXT PRIMARY KEY,
     value TEXT NOT NULL -- JSON
@@ -143,15 +143,17 @@ TRIGGERS = (
 )
 
 
+STATEMENTS = (
+    *_TABLES,
+    "CREATE UNIQUE INDEX runs_by_name ON runs(name) WHERE withdrawn IS NULL",
+    "CREATE INDEX runs_by_content ON runs(content_hash)",
+    "CREATE INDEX run_warnings_by_run ON run_warnings(run)",
+    *TRIGGERS,
+)
+
+
 def up(database: Database) -> None:
-    """Make the tables, the search index over documents, and the index that keeps run names apart."""
-    for statement in TABLES:
-        database.execute(statement)
+    """Make the search index over documents."""
     database.table("documents").enable_fts(
         ["title", "text"], create_triggers=True, tokenize="porter unicode61 remove_diacritics 2"
     )
-    database.execute("CREATE UNIQUE INDEX runs_by_name ON runs(name) WHERE withdrawn IS NULL")
-    database.execute("CREATE INDEX runs_by_content ON runs(content_hash)")
-    database.execute("CREATE INDEX run_warnings_by_run ON run_warnings(run)")
-    for statement in TRIGGERS:
-        database.execute(statement)

@@ -1,12 +1,5 @@
 """Pools: the plan, every entry with its story, and the runs that each version was made from."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
-
 STATEMENTS = (
     """CREATE TABLE pools (
     number       INTEGER PRIMARY KEY,
@@ -109,9 +102,3 @@ STATEMENTS = (
     JOIN pools ON pools.number = pool_ranks.pool
     GROUP BY pool_ranks.pool, pool_runs.run""",
 )
-
-
-def up(database: Database) -> None:
-    """Make the tables and the view over them."""
-    for statement in STATEMENTS:
-        database.execute(statement)

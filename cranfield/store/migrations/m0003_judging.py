@@ -1,12 +1,5 @@
 """Judgments as events, what counts now, who judges what, and frozen qrels."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
-
 STATEMENTS = (
     """CREATE TABLE assessors (
     name  TEXT PRIMARY KEY,
@@ -154,9 +147,3 @@ STATEMENTS = (
            )) AS judged
     FROM pool_entries JOIN pools ON pools.number = pool_entries.pool GROUP BY pools.name, pool_entries.topic""",
 )
-
-
-def up(database: Database) -> None:
-    """Make the tables, the triggers that guard them, and the views."""
-    for statement in STATEMENTS:
-        database.execute(statement)

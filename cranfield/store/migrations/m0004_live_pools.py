@@ -1,12 +1,5 @@
 """Live pools: every document that was chosen by looking at judgments, and which rule ended a topic."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
-
 STATEMENTS = (
     """CREATE TABLE pool_choices ( -- what was chosen by looking at judgments, with all that proves it
     pool     INTEGER NOT NULL REFERENCES pools(number),
@@ -39,9 +32,3 @@ STATEMENTS = (
         for verb in ("UPDATE", "DELETE")
     ),
 )
-
-
-def up(database: Database) -> None:
-    """Make the tables and the triggers that guard them."""
-    for statement in STATEMENTS:
-        database.execute(statement)

@@ -1,19 +1,6 @@
 """The manifest of a pool covers what it was made with: who sent its runs, their priorities, the options."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
-
 STATEMENTS = (
     # SHA-256 of the plan, the options beside it and the runs up to this version; empty where it was made before.
     "ALTER TABLE pool_versions ADD COLUMN inputs_hash TEXT NOT NULL DEFAULT ''",
 )
-
-
-def up(database: Database) -> None:
-    """Add the column."""
-    for statement in STATEMENTS:
-        database.execute(statement)

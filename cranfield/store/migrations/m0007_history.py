@@ -32,16 +32,13 @@ STATEMENTS = (
     documents TEXT NOT NULL, -- JSON: [topic, document] of each
     made      TEXT NOT NULL
 ) STRICT""",
+    "ALTER TABLE runs ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE id_pages ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0",
 )
-
-CHECKED = {"runs": "ranking", "id_pages": "ids"}
-"""Tables with blocks, and the column of the block."""
 
 
 def up(database: Database) -> None:
-    """Make the tables, and give each block its CRC-32."""
-    for statement in STATEMENTS:
-        database.execute(statement)
+    """Take the packets that are out for issued, and give each block its CRC-32."""
     # Packets that are out: the sessions of their leases are UUIDs with hyphens, those of people are without.
     database.execute(
         """INSERT INTO packets
@@ -50,8 +47,7 @@ def up(database: Database) -> None:
            FROM leases WHERE session LIKE '%-%' GROUP BY session"""
     )
     database.conn.create_function("crc32", 1, zlib.crc32, deterministic=True)
-    for table, block in CHECKED.items():
-        database.execute(f"ALTER TABLE {table} ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0")
+    for table, block in (("runs", "ranking"), ("id_pages", "ids")):
         database.execute(f"DROP TRIGGER {table}_update")
         database.execute(f"UPDATE {table} SET checksum = crc32({block})")
         database.execute(next(text for text in TRIGGERS if text.startswith(f"CREATE TRIGGER {table}_update ")))

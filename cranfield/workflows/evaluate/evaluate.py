@@ -18,10 +18,10 @@ from cranfield.evaluate import measure as measuring
 from cranfield.evaluate import scores as scoring
 from cranfield.evaluate import ties as tie_orders
 from cranfield.evaluate.align import AnyRun
-from cranfield.evaluate.scores import RankChange, Scores
+from cranfield.evaluate.scores import ALL, RankChange, Scores
 from cranfield.store import Store
 from cranfield.workflows import reading
-from cranfield.workflows.reading import ALL, LetterTest, Read, Request
+from cranfield.workflows.reading import LetterTest, Read, Request
 
 with deferred:
     from cranfield.compare import comparison, differences
@@ -75,7 +75,6 @@ class Evaluation(Result):
     letters: Letters | None = None
     facts: tuple[str, ...] = ()
     by_topic: bool = False
-    best_first: bool = False
     wide = True
 
     @cached_property
@@ -110,10 +109,15 @@ class Evaluation(Result):
         return Shown(notes, [wide.with_notes(carried), *others], [*unchanged, *self.remarks])
 
     @cached_property
+    def _topics(self) -> dict[str, int]:
+        """How many topics of each run are scored."""
+        return {run: one.scored for run, one in zip(self.scores.run_names, self.scores.counts, strict=False)}
+
+    @cached_property
     def order(self) -> list[int]:
-        """The places of the runs in the order in which they are shown; equal ones stay as they were."""
+        """The places of the runs as tables show them: best first by the first measure, equal ones as they were."""
         places = list(range(len(self.scores.run_names)))
-        if not self.best_first:
+        if not self.scores.measures[0].quality:
             return places
         values = [value if value == value else float("-inf") for value in self.scores.summary[0].tolist()]
         return sorted(places, key=lambda run: -values[run])
@@ -121,19 +125,17 @@ class Evaluation(Result):
     def table(self) -> Table:
         """One row for each run, topic and measure; the topic of a summary is `all`."""
         rows = list(self.scores.rows(by_topic=self.by_topic))
-        topics = {run: one.scored for run, one in zip(self.scores.run_names, self.scores.counts, strict=True)}
         cells: dict[str, Sequence[Value]] = {
             column.name: [row[place] for row in rows] for place, column in enumerate(COLUMNS[:4])
         }
         cells["qrels"] = [short_hash(self.scores.qrels_hash)] * len(rows)
         cells["reference"] = [self.scores.order] * len(rows)
-        cells["topics"] = [topics[run] if topic == ALL else None for run, topic, _, _ in rows]
+        cells["topics"] = [self._topics[run] if topic == ALL else None for run, topic, _, _ in rows]
         if self.plain is not None:
             cells["plain"] = [row[3] for row in self.plain.rows(by_topic=self.by_topic)]
             places = {(one.run, ALL, one.measure): (one.rank, one.plain_rank) for one in self.changes}
-            cells["rank"], cells["plain_rank"] = zip(
-                *(places.get(row[:3], (None, None)) for row in rows), strict=True
-            )
+            ranks = [places.get(row[:3], (None, None)) for row in rows]
+            cells["rank"], cells["plain_rank"] = zip(*ranks, strict=True)
         if self.letters is not None:
             measures = map(str, self.scores.measures)
             by_measure = dict(zip(measures, self.letters.by_measure, strict=True))
@@ -144,17 +146,14 @@ class Evaluation(Result):
         if self.trust is not None:
             cells |= self.trust.columns_beside(rows)
         columns = [column for column in COLUMNS if column.name in cells]
-        shown = {self.scores.run_names[run]: place for place, run in enumerate(self.order)}
-        whole = zip(*(cells[column.name] for column in columns), strict=True)
-        return table_of(columns, sorted(whole, key=lambda row: shown[str(row[0])]))
+        return table_of(columns, list(zip(*(cells[column.name] for column in columns), strict=True)))
 
     def frame(self) -> pandas.DataFrame:
         """The rows as a frame; what is the same in all of them stands in its attributes."""
         frame = self.table().frame().drop(columns=["qrels", "reference", "topics"])
         # The first remark tells what marks behind scores mean, and there are none here.
         remarks = [] if self.trust is None else list(self.trust.sentences())[1:]
-        topics = {run: one.scored for run, one in zip(self.scores.run_names, self.scores.counts, strict=False)}
-        made = {"qrels": self.scores.qrels_hash, "reference": self.scores.order, "topics": topics}
+        made = {"qrels": self.scores.qrels_hash, "reference": self.scores.order, "topics": self._topics}
         frame.attrs.update(made, notes=[*self.notes, *remarks])
         return frame
 
@@ -443,27 +442,3 @@ def letters_of(found: Scores, test: LetterTest) -> Letters:
     ]
     tested = f"{comparison.SAID[test]}, alpha {ALPHA:g}, {counted(len(found.topic_ids), 'topic')}"
     return Letters(tuple(by_measure), test, tested)
-
-
-@dataclass(frozen=True)
-class BestGroup:
-    """The runs that do not differ significantly from the best under one measure, and the sentence that says so."""
-
-    runs: frozenset[str]
-    said: str
-
-
-def best_group(found: Scores) -> BestGroup | None:
-    """Find who is level with the best under the first measure, by the test that letters are made with.
-
-    None where the runs are not all on the same topics, or the measure is not a mean.
-    """
-    measure, values = found.measures[0], found.values[0]
-    if len(values) < 2 or not found.scored.all() or measure.aggregate != "mean" or not measure.quality:
-        return None
-    best = int(values.mean(axis=1).argmax())
-    p = comparison.tukey(values, rng=differences.seeded(SEED))[best]
-    different = differences.significant(p, alpha=ALPHA)
-    level = frozenset(name for place, name in enumerate(found.run_names) if place == best or not different[place])
-    tested = f"{comparison.SAID['tukey']}, alpha {ALPHA:g}"
-    return BestGroup(level, f"level with the best: not significantly worse in {measure} ({tested})")

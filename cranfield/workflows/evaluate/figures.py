@@ -37,13 +37,18 @@ RECALL_LEVELS = "iprec_at_recall"
 def plot_evaluation(found: Evaluation, path: Path) -> str:
     """Draw the first measure as strips, or precision–recall curves of the eleven levels; give what was drawn."""
     scores = found.scores
-    levels = [one.cutoff for one in scores.measures if isinstance(one, measuring.Measure) and one.name == "IPrec"]
-    if levels == list(precision.ELEVEN) and len(scores.measures) == len(levels):
+    if is_curve(scores):
         drawn, what = draw_curves(scores), "precision-recall curves"
     else:
         drawn, what = draw_strips(scores), f"{scores.measures[0]} of each run by topic"
     figures.save(figures.figure_of(drawn), path, footer=made_with(scores))
     return what
+
+
+def is_curve(scores: Scores) -> bool:
+    """Whether scores are precision at the eleven levels of recall, and nothing else."""
+    levels = [one.cutoff for one in scores.measures if isinstance(one, measuring.Measure) and one.name == "IPrec"]
+    return levels == list(precision.ELEVEN) and len(scores.measures) == len(levels)
 
 
 def draw_strips(scores: Scores, *, runs: Sequence[int] | None = None, on: figures.On = None) -> Axes:

@@ -17,6 +17,7 @@ from cranfield.base.text import counted, now, stored_moment
 from cranfield.judge import external
 from cranfield.judge.events import Event, SourceKind
 from cranfield.qrels import reading
+from cranfield.qrels.qrels import JUNK
 from cranfield.store import Store, documents, events
 from cranfield.workflows import corpus
 from cranfield.workflows import qrels as qrels_workflow
@@ -73,7 +74,7 @@ def import_judgments(
     grades = [((event.topic, event.document, layer, event.assessor), event.grade) for event in added]
     replaced = {key for key, grade in grades if standing.get(key, grade) != grade}
     names = ", ".join(sorted({event.assessor for event in made}))
-    junk = sum(row.grade <= reading.JUNK for row in rows)
+    junk = sum(row.grade <= JUNK for row in rows)
     unjudged = len(rows) - len(judged) - junk
     same = len(made) - len(added)
     parts = [f"{counted(len(added), 'judgment')} imported"]

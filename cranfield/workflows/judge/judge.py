@@ -45,13 +45,15 @@ class Judge:
 
     def session(self, assessor: str, **options: Any) -> sessions.StoredSession:
         """Begin to judge; the options are those of `open_session`."""
-        return sessions.open_session(self._store, assessor=assessor, **options)
+        session = sessions.open_session(self._store, assessor=assessor, **options)
+        session.hint = self._hint
+        return session
 
     def closing_notes(self, ended: sessions.StoredSession) -> list[str]:
         """What is left for an assessor at the end of a judging session."""
         progress, name = ended.progress(), ended.assessor
         if not progress.of:
-            return [f"{name}: no documents assigned to you"]
+            return [f"{name}: no documents assigned to you", *ended.beyond()]
         left = f"{counted(progress.left, 'document')} left for you" if progress.left else "nothing left for you"
         told = [f"{name}: {counted(progress.today, 'answer')} today; {left}"]
         waiting = ended.waiting() if progress.left else None
@@ -62,7 +64,7 @@ class Judge:
             own = f"{counted(waiting.own, 'document')} leased to a packet or another judging session of yours"
             told.append(f"{own}; the first lease expires in {in_words(waiting.seconds)}")
         if not progress.left:
-            told.append(f"progress of all assessors: {self._hint('judge progress')}")
+            told += ended.beyond() or [f"progress of all assessors: {self._hint('judge progress')}"]
         older = ended.older()
         if older:
             again = f"{counted(older, 'judgment')} of yours predate the current scale or guidelines"

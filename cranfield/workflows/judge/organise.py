@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import ceil
+from shlex import quote
 from statistics import median
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -13,7 +14,7 @@ from uuid import uuid4
 from cranfield.base.errors import InputError, UsageError, check_known, quoted
 from cranfield.base.records import MAIN, Pair, Topic
 from cranfield.base.tables import Column, Number, Result, Table, facts_table, table_of
-from cranfield.base.text import counted, moment, now
+from cranfield.base.text import counted, few, moment, now
 from cranfield.judge import events as opinions
 from cranfield.judge import queue as rules
 from cranfield.judge.events import Disagreement, Event, Kind
@@ -21,7 +22,7 @@ from cranfield.judge.queue import Assigned, Overlap, Probes
 from cranfield.judge.session import Case, Opinion
 from cranfield.store import Store, documents, events, judging, live_pools, pools
 from cranfield.store.judging import Draft, DraftState, Lease, Refusal
-from cranfield.workflows.judge.queue import TRY_LAYER, Source, choose_source
+from cranfield.workflows.judge.queue import TRY_LAYER, Source, choose_source, open_queues
 from cranfield.workflows.judge.session import Judging, StoredSession, checked_name, session_over
 
 Hint = Callable[[str], str]
@@ -141,12 +142,13 @@ def decide_topic(store: Store, topic: str, state: DraftState, *, reason: str = "
 
 @dataclass(frozen=True)
 class Assignments(Result):
-    """Who judges which topics, and what is planned for all of them."""
+    """Who judges which topics, and what is planned for all of them; `kept` is who stays primary of a topic now."""
 
     made: tuple[Assigned, ...]
     overlap: Overlap
     probes: Probes
     adjudicators: tuple[str, ...] = ()
+    kept: Mapping[str, str] = field(default_factory=dict)
     only_rows = True
 
     def table(self) -> Table:
@@ -167,6 +169,9 @@ class Assignments(Result):
             )
         if self.adjudicators:
             told.append(f"adjudicators: {', '.join(self.adjudicators)}; nobody else may adjudicate")
+        for name in sorted({*self.kept.values()}):
+            topics = few([topic for topic, primary in self.kept.items() if primary == name], 5)
+            told.append(f"{name} judged {topics} and stays primary (--take-over: the named assessors become primary)")
         return told if self.made else [*told, "no topics assigned: everybody may judge everything"]
 
 
@@ -178,6 +183,7 @@ def assign(
     pool: str = "",
     together: bool = False,
     again: bool = False,
+    take_over: bool = False,
     overlap: float | None = None,
     by: int = 2,
     probes: float | None = None,
@@ -188,30 +194,41 @@ def assign(
     """Give topics to assessors in equal shares, or all to all of them (`together`); then what is assigned.
 
     Without `topics`, those that nobody has yet, or `again` all. A topic's earlier assignment is replaced; judgments
-    stay. What is planned for overlap and probes, and who may adjudicate, stays as it was where nothing else is said.
+    stay, and who made them stays primary unless others are to `take_over`. What is planned for overlap and probes,
+    and who may adjudicate, stays as it was where nothing else is said.
     """
     plan = None if overlap is None else Overlap(overlap, by, seed)
     probing = None if probes is None else Probes(probes, probe_after, seed)
     names, chosen, made = [checked_name(store, name) for name in assessors], list[str](), list[Assigned]()
+    kept: dict[str, str] = {}
     if names:
         if again and topics:
             raise UsageError("use either --topic or --again, not both")
         # How many documents each topic has in the pool; before there is one, all topics are taken for equal.
-        known, sizes = [facts.name for facts in pools.pool_facts(store)], dict.fromkeys(documents.topic_ids(store), 1)
+        known, pooled = [facts.name for facts in pools.pool_facts(store)], documents.topic_ids(store)
         check_known("pool", filter(None, [pool]), known)
+        sizes, unread = dict.fromkeys(pooled, 1), dict[str, set[str]]()
         if known:
             name = pool or known[-1]
             pooled = pools.pool_topics(store, name)
-            sizes = {topic: len(pools.documents_to_judge(store, name, topic)) for topic in pooled}
+            unread = {topic: {one for one, _ in pools.documents_to_judge(store, name, topic)} for topic in pooled}
+            sizes = {topic: len(some) for topic, some in unread.items()}
         refused = judging.refused_topics(store)
         sizes = {topic: size for topic, size in sizes.items() if topic not in refused}
         check_known("pooled topic", topics, sizes)
-        taken = set() if again else {one.topic for one in judging.assigned(store)}
+        before = judging.assigned(store)
+        taken = set() if again else {one.topic for one in before}
         chosen = list(dict.fromkeys(topics)) or [topic for topic in sizes if topic not in taken]
         if not chosen:
-            raise InputError("every topic is assigned; name topics with --topic, or reassign all with --again")
+            raise InputError(
+                "every topic is assigned; name topics with --topic, or reassign all with --again (who judged a topic"
+                " stays its primary assessor)"
+            )
+        if not take_over:
+            kept = _kept_primaries(store, chosen, names, before, unread, first=names[0] if together else "")
+            sizes |= {topic: len(unread.get(topic, ())) for topic in kept}
         if together:
-            made = rules.together(chosen, names)
+            made = rules.together(chosen, names, kept=kept)
         else:
             twice = plan or judging.planned(store, rules.Overlap)
             seconds = twice.by - 1 if twice.share else 0
@@ -220,6 +237,7 @@ def assign(
                 {topic: sizes[topic] for topic in chosen},
                 names,
                 seconds=seconds if plan is not None else min(seconds, len(names) - 1),
+                kept=kept,
             )
     if names or plan is not None or probing is not None or adjudicators:
         with store.write():
@@ -235,7 +253,35 @@ def assign(
         judging.planned(store, rules.Overlap),
         judging.planned(store, rules.Probes),
         tuple(store.setting(ADJUDICATORS, ())),
+        {topic: name for topic, name in kept.items() if name != names[0] or (len(names) > 1 and not together)},
     )
+
+
+def _kept_primaries(
+    store: Store,
+    topics: Sequence[str],
+    names: Sequence[str],
+    before: Sequence[Assigned],
+    unread: Mapping[str, set[str]],
+    *,
+    first: str,
+) -> dict[str, str]:
+    """Who stays primary of topics that are assigned anew; what is judged is taken out of `unread`.
+
+    The primary so far, if they judged; else, of a finished topic anybody who did, of another one of the `names`: the
+    `first` if they did, then whoever judged most.
+    """
+    graded: dict[str, Counter[str]] = {}
+    for topic, assessor, document in judging.graded_by(store):
+        graded.setdefault(topic, Counter())[assessor] += 1
+        unread.get(topic, set()).discard(document)
+    kept, primaries = {}, {one.topic: one.assessor for one in before if one.role == "primary"}
+    for topic in topics:
+        old, judged = primaries.get(topic), graded.get(topic, Counter())
+        staying = [name for name in judged if not unread.get(topic) or name == old or name in names]
+        if staying:
+            kept[topic] = min(staying, key=lambda name: (name != old, name != first, -judged[name], name))
+    return kept
 
 
 # The organiser's view: how far each topic and each assessor is, how fast it goes, and what is left.
@@ -284,7 +330,10 @@ _PROGRESS_COLUMNS: dict[str, tuple[Column | str, ...]] = {
 
 @dataclass(frozen=True)
 class JudgingProgress(Result):
-    """How a pool or a queue is judged in one layer; `older` grades in it were given under older versions."""
+    """How a pool or a queue is judged in one layer; `older` grades in it were given under older versions.
+
+    `queues` are all that are open, with what is missing in each.
+    """
 
     name: str
     layer: str
@@ -296,6 +345,7 @@ class JudgingProgress(Result):
     older: int = 0
     by: str = "topic"
     decided: str = ""
+    queues: Mapping[str, str] = field(default_factory=dict)
     hint: Hint = "cranfield {}".format
 
     @property
@@ -345,6 +395,9 @@ class JudgingProgress(Result):
             remarks.append(f"{counted(len(self.leases), 'document')} leased: see --by lease")
         if self.refusals:
             remarks.append(f"{counted(len(self.refusals), 'answer')} “cannot judge”: see --by cannot")
+        for name, missing in self.queues.items():
+            judge = self.hint(f"judge --queue {quote(name)}")
+            remarks.append(f"open queue {name}: {missing}; judge it with: {judge}")
         return [*remarks, *rejudging(self.older, self.hint)]
 
 
@@ -365,17 +418,16 @@ def judging_progress(
         topics, assessors = list[TopicProgress](), list[AssessorProgress]()
         for topic in source.topics():
             answers = judging.answers(store, layer, topic, assessor="")
-            pairs = [(entry, answers[entry.document]) for entry in source.find_entries(topic)]
-            missing = sum(0 if known.decided else max(entry.needed - len(known.graded), 0) for entry, known in pairs)
+            known = [answers[entry.document] for entry in source.find_entries(topic)]
             topics.append(
                 TopicProgress(
                     topic,
                     primaries.get(topic, ""),
-                    documents=len(pairs),
-                    judged=sum(bool(known.graded) or known.decided for _, known in pairs),
-                    missing=missing,
+                    documents=len(known),
+                    judged=sum(bool(one.graded) or one.decided for one in known),
+                    missing=source.missing(topic),
                     postponed=postponed.get(topic, 0),
-                    cannot=sum(known.refused for _, known in pairs),
+                    cannot=sum(one.refused for one in known),
                     leased=leased[topic],
                 )
             )
@@ -399,6 +451,7 @@ def judging_progress(
             judging.older_than(store, layer=layer),
             by,
             source.live_queue.decided if source.live_queue else "",
+            open_queues(store),
         )
 
 

@@ -142,7 +142,8 @@ _IN_A_PACKET: frozenset[Kind] = frozenset({"judged", "undone", "postponed", "can
 _FAULTS = {
     "grade-off-scale": "a grade is not on its scale",
     "bad-time": "a time is unreadable",
-    "bad-seconds": "a negative or infinite number of seconds",
+    "bad-seconds": "a number of seconds that cannot be",
+    "bad-position": "a place in the queue that cannot be",
 }
 
 

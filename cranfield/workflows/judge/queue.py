@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from cranfield.base.records import MAIN, Pair
 from cranfield.base.registry import deferred
+from cranfield.base.text import counted, few
 from cranfield.judge import queue as rules
 from cranfield.judge.queue import Answers, Count, Entry, Order, Overlap, Role, State
 from cranfield.judge.session import Held
@@ -129,6 +130,12 @@ class Source:
         entries = self.find_entries(topic)
         return rules.count_of(self.state(entry, answers[entry.document], role) for entry in entries)
 
+    def missing(self, topic: str) -> int:
+        """How many judgments of a topic are missing, second ones included."""
+        answers = judging.answers(self.store, self.layer, topic, assessor="")
+        pairs = [(entry.needed, answers[entry.document]) for entry in self.find_entries(topic)]
+        return sum(max(needed - len(known.graded), 0) for needed, known in pairs if not known.decided)
+
     @cached_property
     def live_queue(self) -> LiveQueue | None:
         """The queue as it adapts to what is judged; None where it stays as it was made."""
@@ -141,9 +148,13 @@ class Source:
         return dict(sorted(roles.items(), key=lambda one: -len(needed.get(one[0], ()))))
 
     @cached_property
+    def is_live(self) -> bool:
+        """Whether a pool grows while it is judged; to say so, heavy libraries are loaded."""
+        return bool(self.pool and self.batch and plans.parse_stored(self.pool.plan_in_full).adaptive)
+
+    @cached_property
     def _refiller(self) -> live.Refiller | None:
-        # Nothing heavy is loaded before a topic has run out.
-        if self.pool is None or not self.batch or not plans.parse_stored(self.pool.plan_in_full).adaptive:
+        if self.pool is None or not self.is_live:
             return None
         refiller = live.Refiller(self.store)
         refiller.load(self.pool.name)
@@ -236,6 +247,40 @@ def choose_source(
         # A live pool chooses by the judgments of the main layer alone.
         source = Source(store, "pool", layer or MAIN, pool=pooled, batch=batch if (layer or MAIN) == MAIN else 0)
     return replace(source, order=chosen, clusters=clusters, overlap=overlap, only=tuple(only))
+
+
+def parts_of(store: Store, left: Mapping[str, int]) -> str:
+    """Who judges what is left of topics, by their assignment; empty where anybody may judge all of it."""
+    judges, parts = dict[str, list[str]](), dict[str, list[str]]()
+    for one in judging.assigned(store):
+        if one.role != "second":
+            judges.setdefault(one.topic, []).append(one.assessor)
+    for topic in left:
+        parts.setdefault(" and ".join(judges.get(topic, ["anybody"])), []).append(topic)
+    if not parts.keys() - {"anybody"}:
+        return ""
+    counts = {who: counted(sum(left[topic] for topic in topics), "document") for who, topics in parts.items()}
+    return ", ".join(f"{who} {counts[who]} ({few(topics, 3)})" for who, topics in parts.items())
+
+
+def open_queues(store: Store) -> dict[str, str]:
+    """Every queue with missing judgments: how many, and who judges them by the assignment of topics."""
+    found = {}
+    for name in judging.queue_names(store):
+        source = choose_source(store, queue=name)
+        left = {topic: missing for topic in source.topics() if (missing := source.missing(topic))}
+        if left and not (source.live_queue and source.live_queue.decided):
+            parts = parts_of(store, left)
+            found[name] = f"{counted(sum(left.values()), 'judgment')} missing" + (f": {parts}" if parts else "")
+    return found
+
+
+def split_notes(store: Store, queue: str) -> list[str]:
+    """What the organiser should know of a new queue: who judges it, where topics were assigned before."""
+    source = choose_source(store, queue=queue)
+    parts = parts_of(store, {topic: source.missing(topic) for topic in source.topics()})
+    split = f"the queue {queue} is split by the assignment of topics: {parts}"
+    return [f"{split}; assessors see only their own part; judge assign --topic changes it"] if parts else []
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from math import isfinite
+from shlex import quote
 from statistics import median
 from typing import Any
 from uuid import uuid4
@@ -14,7 +15,7 @@ from uuid import uuid4
 from cranfield.base.errors import CollectionMoved, InputError, UnknownName, UsageError, check_known, quoted
 from cranfield.base.records import Document, GradeScale, Pair, Topic
 from cranfield.base.registry import deferred
-from cranfield.base.text import moment, now, start_of_today
+from cranfield.base.text import counted, moment, now, start_of_today
 from cranfield.judge import queue as rules
 from cranfield.judge.events import WITH_GRADE, Event, Evidence, Kind
 from cranfield.judge.queue import Answers, Count, Entry
@@ -31,7 +32,7 @@ from cranfield.judge.session import (
 )
 from cranfield.store import Store, documents, events, judging
 from cranfield.store.events import Found
-from cranfield.workflows.judge.queue import LeasedEntry, Queue, Source, choose_source
+from cranfield.workflows.judge.queue import LeasedEntry, Queue, Source, choose_source, parts_of
 
 with deferred:
     from cranfield.workflows.judge import packets
@@ -182,6 +183,7 @@ class StoredSession(Judging):
         self._open: dict[Pair, LeasedEntry] = {}
         self._answered: list[tuple[Event, LeasedEntry]] = []
         today = start_of_today()
+        self.hint: Callable[[str], str] = "cranfield {}".format
         self._today, seconds = judging.pace_of(self._store, assessor=self.assessor, since=today, limit=_RECENT)
         self._seconds = deque(seconds, maxlen=_RECENT)
 
@@ -231,9 +233,10 @@ class StoredSession(Judging):
         """
         queue, coming = self._queue, 0
         count, answered = queue.counts.get(topic) or queue.count(topic), queue.probed[topic]
+        if not queue.probes.share:
+            return count
         open_probes = [one.entry.document for one in self._open.values() if one.is_probe and one.topic == topic]
-        current = queue.loaded(topic) if queue.probes.share else None
-        if current is not None:
+        if (current := queue.loaded(topic)) is not None:
             left = [entry for entry in current.entries.values() if entry.document in current.open]
             due = [queue.makes_probe_due(topic, entry) for entry in left]
             judged, before = judging.judged_and_probed(self._store, self._layer, topic, assessor=self.assessor)
@@ -478,6 +481,10 @@ class StoredSession(Judging):
         changed += ["the guidelines"] if guidelines != self._guidelines_version else []
         return " and ".join(changed)
 
+    def prepare(self) -> bool:
+        """Load what the end of a topic needs, in any thread, while somebody reads; say whether the pool is live."""
+        return self._queue.source.is_live
+
     def keep(self, item: Item) -> None:
         """Renew the lease of the document that is being read, unless another has it by now."""
         leased = self._open.get(item.pair)
@@ -494,6 +501,34 @@ class StoredSession(Judging):
         with self._store.write():
             judging.release_leases(self._store, self._queue.session)
         self._open.clear()
+
+    def beyond(self) -> list[str]:
+        """What is left to judge beside this session, by whom, and how the assessor could get some of it."""
+        source, told = replace(self._queue.source, only=()), list[str]()
+        if judging.packet_facts(self._store) is not None:
+            return ["send this packet back to the organiser, who merges it"]
+        if source.purpose not in ("pool", "queue"):
+            return told
+        roles, name = source.roles(self.assessor), quote(self.assessor)
+        own = sum(source.count(topic, roles[topic], assessor=self.assessor).left for topic in roles)
+        if (more := own - self.progress().left) > 0:
+            told.append(f"{counted(more, 'document')} left for you in topics that --topic left out")
+        lent = {
+            topic: left
+            for topic in source.topics()
+            if roles.get(topic, "second") == "second"
+            and (left := source.count(topic, "anyone", assessor=self.assessor).left)
+        }
+        if lent:
+            give = self.hint(f"judge assign {name} --topic {quote(next(iter(lent)))}")
+            told.append(f"left to others: {parts_of(self._store, lent)}; the organiser can give you a topic: {give}")
+        for queue in judging.queue_names(self._store) if source.purpose == "pool" else ():
+            listed = choose_source(self._store, queue=queue)
+            mine = listed.roles(self.assessor).items()
+            if left := sum(listed.count(topic, role, assessor=self.assessor).left for topic, role in mine):
+                judge = self.hint(f"judge --queue {quote(queue)}")
+                told.append(f"{counted(left, 'document')} left for you in the queue {queue}: {judge}")
+        return told
 
     def waiting(self) -> Held | None:
         """The documents of all topics that are leased and may still come to the assessor."""

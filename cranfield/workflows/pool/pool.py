@@ -27,6 +27,7 @@ from cranfield.workflows.pool.show import PoolView, explain_entry, judging_speed
 with deferred:
     from cranfield.pool import build, extend, live
     from cranfield.runs import check, reading
+    from cranfield.workflows.judge import queue as queues
     from cranfield.workflows.pool import inputs
     from cranfield.workflows.pool import verify as verification
 
@@ -101,7 +102,7 @@ class Pool:
                 name=name,
                 plan=str(built.plan),
                 plan_in_full=manifest.plan_in_full,
-                grammar=built.plan.grammar,
+                grammar=plans.GRAMMAR,
                 seed=seed,
                 judging_order=order,
                 one_per_cluster=one_per_cluster,
@@ -201,7 +202,7 @@ class Pool:
         notes = [f"nothing to judge: the top {depth} of {run} are all judged; no queue was created"]
         if pairs:
             where = f"{counted(len(pairs), 'document')} in {counted(len(missing), 'topic')}"
-            notes = [f"{queue}: {where} to judge, {speed.cost(len(pairs))}"]
+            notes = [f"{queue}: {where} to judge, {speed.cost(len(pairs))}", *queues.split_notes(store, queue)]
         if pooled:
             notes.append(f"{pooled:,} of them also wait in a pool; judging them once is enough")
         facts: dict[str, Value] = {"queue": queue, "documents": len(pairs), "topics": len(missing), "pooled": pooled}
@@ -245,7 +246,7 @@ class Pool:
                 raise InputError(
                     f"the plan reads document texts, and {quoted(min(unknown))} is not in the collection"
                 )
-            if not baseline.Analyser("pool").words(words.get(topic, "")):
+            if not baseline.words_of(words.get(topic, "")):
                 started.at(topic)
                 started.drop(topic)
 

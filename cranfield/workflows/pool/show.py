@@ -111,6 +111,25 @@ def new_run_loss(store: Store, name: str) -> tuple[str, dict[str, float], int] |
     return (measure, losses, len(qrels.topics)) if losses else None
 
 
+# Whether one group supplies most of a pool.
+
+MOST = 0.5
+"""The share of all unique documents from which on a group is said to dominate a pool."""
+
+
+def dominant_group(uniques: Mapping[str, int]) -> Problem | None:
+    """Warn where one of at least three groups contributed most of the documents that only one group contributed.
+
+    Such a pool judges that group's documents and few others, and may be unfair to other groups and to new runs.
+    """
+    total, most = sum(uniques.values()), max(uniques, key=lambda group: uniques[group], default="")
+    if len(uniques) < 3 or not total or uniques[most] <= MOST * total:
+        return None
+    message = f"{most} contributed {counted(uniques[most], 'unique document')}, {uniques[most] / total:.0%} of all"
+    remedy = "pool by group (by=group), or collect more diverse runs"
+    return Problem("one-group-dominates", f"{message} unique documents", severity="warning", remedy=remedy)
+
+
 # A pool in numbers, with one declared table per view.
 
 _DEPTHS = (*range(1, 11), 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 400, 500, 750, 1000)
@@ -172,7 +191,7 @@ class PoolView(Result):
     @property
     def dominance(self) -> Problem | None:
         """A warning where one group supplies most of what only one group has."""
-        return pooling.dominant_group({group: unique for group, _, _, unique in self.groups})
+        return dominant_group({group: unique for group, _, _, unique in self.groups})
 
     def table(self) -> Table:
         """The table of the view."""

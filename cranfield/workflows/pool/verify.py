@@ -14,7 +14,7 @@ from cranfield.pool import build, extend
 from cranfield.pool.candidates import PooledRuns
 from cranfield.pool.extend import Chosen
 from cranfield.pool.live import LivePool
-from cranfield.pool.plan import parse_stored
+from cranfield.pool.plan import GRAMMAR, parse_stored
 from cranfield.pool.pool import NO_PROBABILITY, Pool, Stratum
 from cranfield.store import Store, live_pools, pools
 from cranfield.store.events import events
@@ -115,7 +115,7 @@ def _changed_records(store: Store, facts: pools.PoolFacts, recorded: Sequence[Re
     plan = parse_stored(facts.plan_in_full)
     compared = (
         ("plan", facts.plan, str(plan)),
-        ("version of the grammar", facts.grammar, plan.grammar),
+        ("version of the grammar", facts.grammar, GRAMMAR),
         (
             "option --one-per-cluster",
             bool(facts.one_per_cluster),

@@ -9,7 +9,7 @@ from hashlib import sha256
 
 from cranfield.base.errors import InputError
 from cranfield.base.files import Progress, silent
-from cranfield.base.records import MAIN, Topic
+from cranfield.base.records import MAIN, MEASURES, Topic
 from cranfield.base.tables import Value
 from cranfield.base.text import now
 from cranfield.evaluate.scores import Scores
@@ -24,19 +24,15 @@ from cranfield.workflows.evaluate.figures import RECALL_LEVELS
 from cranfield.workflows.evaluate.verdicts import evaluate_with_verdicts
 from cranfield.workflows.inputs import PoolOptions
 from cranfield.workflows.judge.agreement import AgreementReport, agreement_report
-from cranfield.workflows.judge.organise import judging_progress
+from cranfield.workflows.judge.organise import judging_progress, open_cases
 from cranfield.workflows.pool.show import PoolView
 from cranfield.workflows.reading import Request, stored_names
 from cranfield.workflows.reuse.field import field_of
 from cranfield.workflows.reuse.reuse import examine_collection
 from cranfield.workflows.status import status as collection_status
 
-MEASURES = ("nDCG@10", "AP", "P@10")
-LETTERED = 40
-"""Up to how many runs get significance letters: more would need more letters than the alphabet has."""
-
-HELD_OUT = 200
-"""Up to how many contributing runs are held out one by one: the time grows with their cube."""
+LETTERED = 150
+"""Up to how many runs are tested for significance: the time grows with the pairs of runs."""
 
 MOST_FOUND = 25
 """How many relevant documents of a topic are listed: those retrieved by the fewest runs."""
@@ -66,10 +62,11 @@ class TopicPart:
 class Material:
     """What a report and a card are about; what is not known is None, and `missing` says why.
 
-    `names` gives each assessor the name under which the report speaks of them. `layers` and `rule` are those that the
-    qrels were made by: of the release, where they are one; none where they came from a file. `topics` are all in the
-    order they were added, then those that only the qrels know. `checksums` are SHA-256 of everything the numbers
-    depend on: documents and topics have one hash each, by their ids.
+    `disputed` documents are relevant to one assessor and not to another, and nobody has decided on them. `names`
+    gives each assessor the name under which the report speaks of them. `layers` and `rule` are those that the qrels
+    were made by: of the release, where they are one; none where they came from a file. `topics` are all in the order
+    they were added, then those that only the qrels know. `checksums` are SHA-256 of everything the numbers depend on:
+    documents and topics have one hash each, by their ids.
     """
 
     qrels: Qrels | None = None
@@ -92,6 +89,7 @@ class Material:
         self.pooled_runs = frozenset() if self.pool is None else frozenset(run for run, *_ in self.pool.runs)
         layers = self.layers or request.layers
         self.judging = judging_progress(store, layer=layers[0]) if self.status.pools else None
+        self.disputed = len(open_cases(store, layer=layers[0], across=True))
         try:
             self.agreement = agreement_report(store, layers=layers)
         except InputError as error:
@@ -119,7 +117,7 @@ class Material:
             self.layers, self.rule = self.release.layers, self.release.rule
 
     def _score(self, store: Store, progress: Progress) -> None:
-        """Score all runs, with verdicts, letters and the levels of recall, and hold out each contributor."""
+        """Score all runs, with verdicts, letters and the levels of recall, and hold out each group."""
         runs = stored_names(store)
         if self.qrels is None or not runs:
             self.missing += [] if runs else ["scores: no run was submitted"]
@@ -134,11 +132,8 @@ class Material:
             self.evaluation = replace(self.evaluation, letters=letters_of(scores, "tukey"))
         if trust is None:
             return
-        contributors = sum(bool(trust.field.contributed(run)) for run in range(len(trust.field.read.runs)))
-        if contributors > HELD_OUT:
-            many = f"there are {contributors:,} contributing runs; cranfield reuse computes them"
-            self.missing.append(f"hold-outs of single runs: {many}")
-        self.bias = examine_collection(trust, without=("run",) if contributors > HELD_OUT else ())
+        # Single runs and families are left to `cranfield reuse`: for many runs they take long.
+        self.bias = examine_collection(trust, without=("run", "family"))
 
     def _topics(self, store: Store) -> Iterator[TopicPart]:
         """What is judged for each topic, what is relevant, and who found it."""

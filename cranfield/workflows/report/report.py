@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from io import BytesIO, StringIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from cranfield._version import __version__
-from cranfield.base.errors import CranfieldError, UsageError
+from cranfield.base.errors import CranfieldError, MissingExtra, UsageError
 from cranfield.base.files import Progress, silent, whole_file
 from cranfield.base.tables import Value, table_of
+from cranfield.base.text import counted
 from cranfield.corpus.formats import trec
+from cranfield.evaluate.scores import Scores
 from cranfield.qrels import reading as qrels_reading
 from cranfield.report import figures
 from cranfield.report.page import Drawing, Page, render_html, render_page_markdown, tables_of
@@ -24,11 +29,15 @@ from cranfield.reuse import card as reuse_cards
 from cranfield.reuse.collection import CollectionReport
 from cranfield.store import Store, documents, pools
 from cranfield.workflows import qrels as qrels_workflow
+from cranfield.workflows.evaluate.figures import draw_curves, draw_strips
 from cranfield.workflows.pool.show import PoolView
 from cranfield.workflows.report import sections
-from cranfield.workflows.report.figures import draw_all
 from cranfield.workflows.report.material import Material, ReportRequest
-from cranfield.workflows.reuse.reuse import card_for
+from cranfield.workflows.reuse.field import Trusted
+from cranfield.workflows.reuse.reuse import ReusePlots, card_for
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +93,87 @@ def report_on(
         return Report(page, tuple(drawings), material, collection_card(material) if with_card else None)
 
 
+# The figures of a page, each with what it shows in words, and what to look for.
+
+MOST_STRIPS = 20
+
+
+def draw_all(material: Material) -> tuple[list[Drawing], str]:
+    """Draw everything; without matplotlib nothing, and the sentence that says why."""
+    evaluation, bias = material.evaluation, material.bias
+    if evaluation is None:
+        return [], ""
+    drawings: list[Drawing] = []
+    try:
+        if material.curve is not None:
+            drawings.append(_precision_recall(material.curve))
+        drawings += _by_topic(evaluation.scores)
+        if (trust := evaluation.trust) is not None and trust.trusts:
+            drawings.append(_coverage(trust, bias))
+            drawings += [] if bias is None else [_relevant_by_depth(trust, bias)]
+    except MissingExtra as error:
+        return [], f"figures: {error}"
+    return drawings, ""
+
+
+def _precision_recall(curve: Scores) -> Drawing:
+    best = int(curve.summary.mean(axis=0).argmax())
+    first, last = curve.summary[[0, -1], best].tolist()
+    return _drawn(
+        *("precision-recall", "scores", draw_curves(curve)),
+        f"Interpolated precision at eleven levels of recall, of {counted(len(curve.run_names), 'run')}; that of"
+        f" {curve.run_names[best]}, the best, falls from {first:.2f} at recall 0 to {last:.2f} at recall 1",
+        "Precision and recall. The left end shows the top of the rankings, the right end how the last relevant"
+        " documents are found; where lines cross, the order of the runs depends on the recall wanted.",
+    )
+
+
+def _by_topic(scores: Scores) -> Iterator[Drawing]:
+    order = np.argsort(-np.nan_to_num(scores.summary[0]), kind="stable").tolist()
+    drawn = [run for run in order[:MOST_STRIPS] if scores.scored[run].any()]
+    cut = f" The best {MOST_STRIPS} of {len(order):,} runs are shown." if len(order) > MOST_STRIPS else ""
+    if drawn:
+        yield _drawn(
+            *("by-topic", "topics", draw_strips(scores, runs=drawn)),
+            f"{scores.measures[0]} of each run on each topic",
+            f"{scores.measures[0]} on each topic. Runs with the same mean can differ on single topics:"
+            f" points far to the left are topics on which a run fails.{cut}",
+        )
+
+
+def _coverage(trust: Trusted, bias: CollectionReport | None) -> Drawing:
+    coverage = trust.trusts[0].coverage
+    shares = np.nan_to_num(coverage.judged[: trust.field.asked]).mean(axis=1)
+    least = int(shares.argmin())
+    lowest = (
+        f" Lowest mean share: {trust.trusts[0].run_names[least]}, {shares[least]:.0%}." if shares[least] < 1 else ""
+    )
+    return _drawn(
+        *("coverage", "pool", ReusePlots(trust, bias, on=None).coverage()),
+        f"Share of judged documents in the top {int(coverage.depth.max())} of each run, by topic",
+        "Dark blue: judged, yellow: unjudged. Many light cells in a row: a run that the pool does not cover;"
+        f" in a column: a topic with too few judgments.{lowest}",
+    )
+
+
+def _relevant_by_depth(trust: Trusted, bias: CollectionReport) -> Drawing:
+    relevant = bias.new_by_depth.relevant.sum(axis=0).tolist()
+    return _drawn(
+        *("relevant-by-depth", "pool", ReusePlots(trust, bias, on=None).relevant_by_depth()),
+        f"New relevant documents at each pool depth from 1 to {len(relevant)}: {', '.join(map(str, relevant))}",
+        "Bars that are still high at the right end: a deeper pool would have found more relevant documents.",
+    )
+
+
+def _drawn(name: str, section: str, axes: Axes, alternative: str, caption: str) -> Drawing:
+    figure = figures.figure_of(axes)
+    return Drawing(name, figures.as_svg(figure), alternative, caption, section, figure)
+
+
 # The collection card: what goes with a published collection. The names in it are a format, declared here.
 
 _POOL = ("topic", "document", "position", "step", "stratum", "probability", "version", "run", "group", "rank")
 _RUNS = ("run", "group", "family", "pooled", "topics", "rows", "content_hash", "file_sha256", "description")
-KIND = "cranfield-collection-card"
 VERSION = 1
 
 
@@ -99,7 +184,7 @@ def collection_card(material: Material) -> dict[str, Any]:
     group_names = ("group", "runs", "documents", "only_this_group")
     groups = material.pool.groups if material.pool is not None else ()
     return {
-        "kind": KIND,
+        "kind": reuse_cards.COLLECTION_KIND,
         "version": VERSION,
         "name": status.name,
         "licence": material.licence or None,
@@ -236,7 +321,7 @@ def _fairness(bias: CollectionReport) -> dict[str, Any]:
     return {"fairness": bias.fairness, "measures": measures, **counts, "not_exhausted": list(bias.not_exhausted)}
 
 
-# A publishable folder: topics, qrels, the pool with its provenance, the runs, cards and checksums.
+# A publishable folder: topics, qrels, the pool with its provenance, the runs, the card and checksums.
 
 
 def refuse_full(folder: Path) -> None:
@@ -255,7 +340,7 @@ def write_bundle(store: Store, release: str, folder: Path, *, progress: Progress
         material = Material(store, ReportRequest(qrels=release, public=True), progress)
         topics, qrels = StringIO(), BytesIO()
         trec.TrecTopics.write(documents.topics(store), topics)
-        qrels_reading.write_qrels(qrels_workflow.released_qrels(store, release), qrels)
+        qrels_reading.qrels_formats.get("trec").write(qrels_workflow.released_qrels(store, release), qrels)
         content: dict[str, str | bytes] = {
             "topics.trec": topics.getvalue(),
             "qrels.txt": qrels.getvalue(),
@@ -276,8 +361,6 @@ def write_bundle(store: Store, release: str, folder: Path, *, progress: Progress
         content["card.json"] = card_json(collection_card(material))
         if material.guidelines:
             content["guidelines.md"] = material.guidelines
-        if (reuse := reuse_card(material)) is not None:
-            content["reuse-card.json"] = reuse_cards.card_text(reuse)
     written = {name: text if isinstance(text, bytes) else text.encode() for name, text in content.items()}
     sums = "".join(f"{sha256(written[name]).hexdigest()}  {name}\n" for name in sorted(written))
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The report about a collection: what it is, how it was made, what it found, and how far that can be trusted.
+"""The report about a collection as a story: which scores can be used, what to judge next, and what that rests on.
 
 Each section is a function of what it shows; `collection_page` puts them in order.
 """
@@ -7,20 +7,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from shlex import quote
 
 import numpy as np
 
 from cranfield._version import __version__
-from cranfield.base.tables import Column, Number, Table, Value, facts_table, table_of, with_best
-from cranfield.base.text import counted
+from cranfield.base.tables import Column, Number, Table, Value, facts_table, table_of
+from cranfield.base.text import counted, few
 from cranfield.evaluate.scores import Scores
-from cranfield.judge.agreement import COEFFICIENTS
-from cranfield.report.page import Block, Callout, Drawing, Fold, Literal, Page, Prose, Section, TableBlock
-from cranfield.reuse.collection import CollectionReport
-from cranfield.reuse.tables import groups_table, hold_out_table, trust_table, verdicts_table
-from cranfield.workflows.evaluate.evaluate import best_group
-from cranfield.workflows.pool.show import PoolView
-from cranfield.workflows.report import material as materials
+from cranfield.report.page import (
+    Block,
+    Callout,
+    Drawing,
+    Fold,
+    Legend,
+    Literal,
+    Page,
+    Prose,
+    Range,
+    Section,
+    Switch,
+    TableBlock,
+)
+from cranfield.reuse.assess import Assessment
+from cranfield.reuse.tables import groups_table, trust_table, verdicts_table
+from cranfield.reuse.verdict import MARKS, WORST_FIRST, Level
+from cranfield.workflows.judge.agreement import AgreementReport, overall_table
+from cranfield.workflows.pool.show import ASSUMED_SECONDS, Speed
 from cranfield.workflows.report.material import Material, TopicPart
 from cranfield.workflows.reuse.reuse import about_collection
 
@@ -31,6 +45,12 @@ ENDS = 20
 MOST_TOPICS = 500
 """How many topics are shown in detail; of more, those on which runs differ most."""
 
+FEWEST_TIMED = 50
+"""From how many judgments with a measured time the speed of judging is told."""
+
+_TOLD = 3
+"""How many runs of one verdict are told of in words."""
+
 _HARD = 0.1
 _FLAGS = (
     "nothing relevant: all runs score 0, and the topic does not discriminate;"
@@ -38,192 +58,232 @@ _FLAGS = (
     " still yielding: the deepest rank of the pool still added relevant documents;"
     f" hard: no run reaches {_HARD}"
 )
-_TONES = {"fair": "good", "with care": "care", "unfair": "bad"}
+_FAIRNESS = {
+    "fair": ("good", "A new run, which was not pooled, can be scored fairly:"),
+    "with care": ("care", "A new run, which was not pooled, can be scored with care:"),
+    "unfair": ("bad", "A new run, which was not pooled, cannot be scored fairly:"),
+    "untestable": ("plain", "Whether a new run can be scored fairly is not known:"),
+}
+_DOUBTS: dict[Level, tuple[str, str]] = {
+    "UNRELIABLE": ("bad", "Not to be used:"),
+    "UNTESTABLE": ("care", "Not known:"),
+    "PROVISIONAL": ("care", "Provisional:"),
+    "CAUTION": ("care", "With care:"),
+}
+_MEANINGS: dict[Level, str] = {
+    "POOLED": "Its top documents were all pooled and judged.",
+    "SAFE": "Judging the unjudged documents would hardly change the score.",
+    "CAUTION": "Unjudged documents may change the score: only large differences count.",
+    "UNRELIABLE": "Unjudged documents decide the score: do not compare it.",
+    "UNTESTABLE": "What unjudged documents would change cannot be estimated with this pool.",
+    "PROVISIONAL": "The pool is not fully judged yet.",
+}
+_DRAWN = (
+    "Point: the score, with unjudged documents counted as not relevant. Thick line: how far judging them would"
+    " probably move it (95%). Thin line: the lowest and the highest possible score."
+)
+_BOARD = ("run", "score", "possible", "verdict", "reason", "judged", "holes", "loss", "complete")
 _SHOWN_OF_HASH = 16
 
 
 def collection_page(material: Material, drawings: Sequence[Drawing], *, missing: Sequence[str]) -> Page:
-    """Arrange what is known into sections; `missing` are sentences on what is not."""
+    """Arrange what is known; `missing` are sentences on what is not."""
     status, topics = material.status, material.topics
     scores = None if material.evaluation is None else material.evaluation.scores
 
     def drawn(section: str) -> tuple[Drawing, ...]:
         return tuple(one for one in drawings if one.section == section)
 
-    sections = [
-        overview(material, missing),
-        pool_section(material.pool),
-        judging_section(material),
-        leaderboard(material, drawn("scores")),
-        topics_section(topics, scores),
-        bias_section(material.bias, drawn("bias")),
-    ]
-    if curves := drawn("curves"):
-        lead = "Precision of each run at eleven levels of recall."
-        sections.append(Section("Precision and recall", curves, lead))
     size = f"{counted(status.counts.documents, 'document')}, {counted(len(topics), 'topic')}"
-    facts = {"documents": status.counts.documents, "topics": len(topics)}
-    facts |= {} if scores is None else {"runs": len(scores.run_names)}
-    facts |= {"judged": sum(topic.judged for topic in topics), "relevant": sum(topic.relevant for topic in topics)}
-    headline = [(name, f"{count:,}") for name, count in facts.items()]
-    headline += [] if material.bias is None else [("non-contributing runs", material.bias.fairness)]
-    made = f"Made by cranfield {__version__} on {material.made[:10]}."
+    runs = f" and {counted(len(status.runs), 'run')} of {counted(status.groups, 'group')}" if status.runs else ""
+    judged, relevant = (sum(getattr(one, name) for one in topics) for name in ("judged", "relevant"))
+    told = f"{counted(judged, 'document')} judged, {relevant:,} of them relevant" if judged else "nothing judged yet"
+    agreement = [] if material.agreement is None else [agreement_section(material, material.agreement)]
     return Page(
         title=status.name or "A test collection",
-        subtitle=f"A test collection: {size}"
-        + ("" if scores is None else f", {counted(len(scores.run_names), 'run')}"),
-        facts=tuple(headline),
-        sections=(*sections, reproduce_section(material, size)),
-        foot=(f"{made} The page is self-contained and needs no network.",),
-    )
-
-
-def overview(material: Material, missing: Sequence[str]) -> Section:
-    """What the collection is, and what is not known of it."""
-    status, scale = material.status, material.status.scale
-    blocks: list[Block] = [
-        Callout(f"{sentence[:1].upper()}{sentence[1:]}.", "care", "Not included:") for sentence in missing
-    ]
-    gain = Number("gain", digits=1)
-    rows = [
-        (step.grade, step.label, step.gain, step.grade >= scale.relevant_from, step.text) for step in scale.grades
-    ]
-    columns = ("grade", "label", gain, "relevant", Column("text", "meaning"))
-    table = table_of(columns, rows, caption="Relevance scale")
-    is_explained = any(step.text for step in scale.grades)
-    blocks.append(TableBlock("scale", table if is_explained else table.select(range(4))))
-    if status.counts.clusters:
-        blocks.append(Prose(f"{counted(status.counts.clusters, 'cluster')} of near-duplicate documents found."))
-    if material.guidelines:
-        text = Literal(material.guidelines, "the guidelines")
-        version = f"version {status.guidelines_version}"
-        blocks.append(Fold("Guidelines for assessors", (text,), version))
-    else:
-        blocks.append(Prose("This collection has no written guidelines."))
-    size = f"{counted(status.counts.documents, 'document')} and {counted(len(material.topics), 'topic')}"
-    return Section("Overview", tuple(blocks), f"{status.name or 'This collection'} has {size}.")
-
-
-def pool_section(pool: PoolView | None) -> Section:
-    """How the pool was made, and what each run and group contributed to it."""
-    if pool is None:
-        return Section("Pool", (Prose("This collection has no pool."),))
-    facts, runs, groups = pool.facts, pool.runs, pool.groups
-    chosen = f"{counted(pool.documents, 'document')} for {counted(len(pool.topics), 'topic')} pooled"
-    made = {"plan": facts.plan, "seed": str(facts.seed), "content hash": facts.content_hash}
-    made |= {"made": facts.made[:10], "made by": facts.made_by}
-    of_groups = table_of(
-        ["group", "runs", "documents", "unique"],
-        groups,
-        caption="Contribution of each group to the pool",
-        notes=["unique: pooled documents that no other group contributed; without the group they would be unjudged"],
-    )
-    of_runs = table_of(["run", "group", "documents", "unique"], runs, caption="Contribution of each run to the pool")
-    blocks: tuple[Block, ...] = (
-        TableBlock("pool", facts_table(made, caption="How the pool was made")),
-        TableBlock("pool-groups", of_groups),
-        TableBlock("pool-runs", of_runs, folded=True),
-        Fold(
-            "The pooling plan with all options", (Literal(facts.plan_in_full, "the pooling plan with all options"),)
+        subtitle=f"A test collection of {size}{runs}; {told}.",
+        answers=(usable_scores(material, missing), next_steps(material)),
+        sections=(
+            leaderboard(material, drawn("scores")),
+            topics_section(topics, scores, drawn("topics")),
+            pool_section(material, drawn("pool")),
+            judging_section(material),
+            *agreement,
+            made_section(material, size),
         ),
+        foot=(f"Made by cranfield {__version__} on {material.made[:10]}.",),
     )
-    if (warning := pool.dominance) is not None:
-        blocks = (Callout(f"{warning.message}.", "care", "Warning:"), *blocks)
-    lead = f"{chosen} from {counted(len(runs), 'run')} of {counted(len(groups), 'group')}."
-    return Section("Pool", blocks, lead)
 
 
-def judging_section(material: Material) -> Section:
-    """Who judged how much and how fast, and how far they agree."""
-    part = material.judging
-    if part is None:
-        return Section("Judging", (Prose("This collection has no pool, and so no progress of judging to report."),))
-    share = f" ({part.judged / part.documents:.0%})" if part.documents else ""
-    lead = f"{part.judged:,} of {counted(part.documents, 'pooled document')}{share} are judged"
-    lead += f"; {counted(part.missing, 'judgment')} missing." if part.missing else "."
+# The two questions that everybody has first.
+
+
+def usable_scores(material: Material, missing: Sequence[str]) -> Section:
+    """How many scores can be used, and what is wrong with the others; measures that agree on it are one statement."""
+    alike: dict[tuple[Level, ...], list[Assessment]] = {}
+    if material.evaluation is not None and (trust := material.evaluation.trust) is not None:
+        for one in trust.trusts:
+            alike.setdefault(tuple(verdict.level for verdict in one.verdicts[: trust.field.asked]), []).append(one)
     blocks: list[Block] = []
-    if part.seconds is not None:
-        blocks.append(Prose(f"Median time per judgment: {counted(round(part.seconds), 'second')}."))
-    rows = [
-        (material.names.get(one.assessor, "?"), one.judged, one.cannot, one.postponed, one.seconds, one.last[:10])
-        for one in part.assessors
-    ]
-    if rows:
-        times = Number("seconds", "median seconds", digits=0), Column("last", "last active")
-        columns = ("assessor", "judged", "cannot_judge", "postponed", *times)
-        speed = table_of(columns, rows, caption="Judgments and speed of each assessor")
-        blocks.append(TableBlock("assessors", speed))
-    if material.agreement is None:
-        return Section("Judging", (*blocks, Prose(f"Agreement unknown: {material.no_agreement}.")), lead)
-    report = material.agreement
-    if report.overall.estimates and report.pairs:
-        numbers = [Number(name, digits=3) for name in ("value", "low", "high")]
-        estimates = [
-            (one.coefficient, one.value, one.low, one.high, one.items, COEFFICIENTS[one.coefficient])
-            for one in report.overall.estimates
-        ]
-        overall = table_of(
-            ["coefficient", *numbers, "items", Column("what", "description")],
-            estimates,
-            caption="Agreement of all assessors, with 95% confidence intervals",
+    told: set[int] = set()
+    for levels, ones in alike.items():
+        total, usable = len(levels), sum(not MARKS[level] for level in levels)
+        part = f"{usable:,} of {total:,}" if 0 < usable < total else f"{'all' if usable else 'none of the'} {total:,}"
+        count = f"{part} scores can be used" if total > 1 else f"the score {'can' if usable else 'cannot'} be used"
+        count = f"{_names(material, ones)}: {count}" if len(alike) > 1 else f"{count[:1].upper()}{count[1:]}"
+        deep = [one for one in ones if usable and one.evidence[0].to_rank]
+        only = f"{_names(material, deep)} is judged down to rank {deep[0].evidence[0].to_rank} only." if deep else ""
+        blocks.append(Callout(only, "good" if usable else "care", f"{count}."))
+        for level in filter(MARKS.get, WORST_FIRST):
+            if runs := [run for run, known in enumerate(levels) if known == level and run not in told]:
+                tone, heading = _DOUBTS[level]
+                blocks.append(Callout(f"{'; '.join(_about_runs(material, ones[0], runs))}.", tone, heading))
+                told |= set(runs)
+    if (bias := material.bias) is not None:
+        tone, heading = _FAIRNESS[bias.fairness]
+        worst = next(one for one in bias.verdicts if one.fairness == bias.fairness)
+        blocks.append(Callout(f"{worst.reason}.", tone, heading))
+    if material.evaluation is None:
+        blocks.append(Prose("None yet: scores need runs and judgments."))
+    blocks += [Callout(f"{sentence}.", "care", "Not included:") for sentence in missing]
+    return Section("Which scores can be used?", tuple(blocks))
+
+
+def _names(material: Material, ones: Sequence[Assessment]) -> str:
+    return ", ".join(_short(material, one) for one in ones)
+
+
+def _short(material: Material, one: Assessment) -> str:
+    """A measure without what the scale of the collection says anyway."""
+    return str(one.measure).replace(f"(rel={material.status.scale.relevant_from})", "")
+
+
+def _about_runs(material: Material, one: Assessment, runs: Sequence[int]) -> Iterator[str]:
+    """What is wrong with the scores of some runs with the same verdict; of many, of those that may be best."""
+    if len(runs) > 1 and len(reasons := {one.verdicts[run].reason for run in runs}) == 1:
+        yield f"{counted(len(runs), 'score')}: {reasons.pop()}"
+        return
+    runs = sorted(runs, key=lambda run: -_range(one, run)[2])
+    for run in runs if len(runs) <= _TOLD else runs[:1]:
+        evidence, verdict, name = one.evidence[run], one.verdicts[run], one.run_names[run]
+        score, likely = (_bare(float(one.score[run]) + more) for more in (0.0, evidence.loss or 0.0))
+        if verdict.level == "UNRELIABLE" and evidence.unjudged and score != likely:
+            documents = counted(evidence.unjudged, "document")
+            never = (
+                f"{documents} in its top {evidence.depth} {'was' if evidence.unjudged == 1 else 'were'} never judged"
+            )
+            rated = "underrated" if (evidence.loss or 0.0) > 0 else "overrated"
+            yield f"{name} is {rated}: {never}, and its {_short(material, one)} is likely {likely}, not {score}"
+        else:
+            yield f"{name}: {verdict.reason}"
+    if len(runs) > _TOLD:
+        yield f"also {few([one.run_names[run] for run in runs[1:]], _TOLD)}"
+
+
+def _bare(value: float) -> str:
+    return f"{value:.2f}".removeprefix("0") if value < 1 else f"{value:,.2f}"
+
+
+def next_steps(material: Material) -> Section:
+    """What to judge next, and the commands for it."""
+    blocks: list[Block] = []
+    for number, (what, command) in enumerate(_steps(material), start=1):
+        blocks += [Prose(what), Literal(command, f"commands of step {number}")]
+    nothing = Prose("Nothing: the pool is judged, and all scores can be used.")
+    return Section("What to judge next?", tuple(blocks or [nothing]))
+
+
+def _steps(material: Material) -> Iterator[tuple[str, str]]:
+    status, pool, evaluation = material.status, material.pool, material.evaluation
+    measured = pool is not None and pool.speed.measured_on >= FEWEST_TIMED
+    speed = pool.speed if pool is not None and measured else Speed(ASSUMED_SECONDS)
+    unjudged = status.counts.unjudged
+    if pool is None or evaluation is None or unjudged or status.unfinished:
+        what, command = status.next_step
+        what = f"judge {counted(unjudged, 'unjudged pooled document')}: {speed.cost(unjudged)}" if unjudged else what
+        yield f"{what[:1].upper()}{what[1:]}.", f"cranfield {command}"
+        return
+    doubtful, deeper = dict[int, Assessment](), list[str]()
+    if (trust := evaluation.trust) is not None:
+        for one in trust.trusts:
+            unjudged_in = [run for run in trust.marks(one) if one.evidence[run].unjudged]
+            doubtful = dict.fromkeys((run for run in unjudged_in if not trust.field.contributed(run)), one) | doubtful
+            deeper += [f"{_short(material, one)} counts documents below it"] * any(
+                map(trust.field.contributed, unjudged_in)
+            )
+    if status.queues:
+        name = next(iter(status.queues))
+        yield f"Finish the queue {name}.", f"cranfield judge --queue {quote(name)}"
+    elif doubtful:
+        likely = {
+            run: (WORST_FIRST.index(one.verdicts[run].level), -_range(one, run)[2]) for run, one in doubtful.items()
+        }
+        run = min(doubtful, key=lambda run: likely[run])
+        one, name = doubtful[run], doubtful[run].run_names[run]
+        depth, count = int(one.coverage.depth.max()), one.evidence[run].unjudged
+        what = f"Judge the {counted(count, 'unjudged document')} in the top {depth} of {name}: {speed.cost(count)}."
+        what += f" {counted(len(doubtful) - 1, 'more run')} in the same way." if len(doubtful) > 1 else ""
+        queue = quote(f"top-up-{name}")
+        yield what, f"cranfield pool top-up {quote(name)} --depth {depth}\ncranfield judge --queue {queue}"
+    if material.disputed:
+        differ = counted(material.disputed, "document")
+        yield (
+            f"Decide on {differ} that one assessor finds relevant and another does not.",
+            "cranfield judge adjudicate",
         )
-        blocks.append(TableBlock("agreement", overall))
-        pairs = report.wide_table("pair", names=material.names)
-        blocks.append(TableBlock("agreement-pairs", pairs, folded=True))
-        blocks.append(TableBlock("agreement-topics", report.wide_table("topic"), folded=True))
-        blocks.append(TableBlock("agreement-over-time", report.wide_table("time")))
-    if report.probes:
-        probes = report.wide_table("probes", names=material.names)
-        blocks.append(TableBlock("agreement-with-oneself", probes))
-    return Section("Judging", tuple(blocks), lead)
+    if material.bias is not None and (going_on := material.bias.not_exhausted):
+        deeper.append(f"{counted(len(going_on), 'topic')} still had new relevant documents at its last rank")
+    if deeper:
+        what = f"Consider a deeper pool: {'; '.join(deeper)}. What each depth would cost:"
+        yield what, "cranfield pool show --by depth"
+    if not (status.counts.releases or doubtful or material.disputed):
+        yield (
+            "Release the qrels under a name, so that others can cite them.",
+            "cranfield qrels release NAME --bundle FOLDER",
+        )
+
+
+# The scores.
 
 
 def leaderboard(material: Material, drawings: Sequence[Drawing]) -> Section:
-    """The scores of all runs with their verdicts, then measure by measure how far they can be trusted."""
+    """The scores of all runs with intervals and verdicts, one measure at a time, and all side by side."""
     evaluation = material.evaluation
     if evaluation is None:
         return Section("Leaderboard", (Prose("No scores: runs and judgments are needed."),))
-    scores, letters, trust = evaluation.scores, evaluation.letters, evaluation.trust
-    order = np.argsort(-np.nan_to_num(scores.summary[0]), kind="stable").tolist()
-    names = [scores.run_names[run] for run in order]
-    best = best_group(scores) if len(names) > materials.LETTERED else None
-    groups = {run.name: run.group_name for run in material.status.runs}
-    # A run, its first score and its verdict stand first, where a phone shows them.
-    columns: dict[Column, Sequence[Value]] = {Column("run"): names}
-    for place, measure in enumerate(map(str, scores.measures)):
-        columns[Number(measure, measure)] = scores.summary[place, order].tolist()
-        if place == 0:
-            verdicts = [None if trust is None else trust.worst(run) for run in order]
-            levels = ["" if verdict is None else verdict.short for verdict in verdicts]
-            columns[Column("verdict", "worst verdict", "verdict")] = levels
-        if letters is not None and letters.by_measure[place]:
-            own = letters.by_measure[place]
-            columns[Column(f"letters_{measure}", f"{measure} letters")] = [own.get(name, "") for name in names]
-        if place == 0 and best is not None:
-            columns[Column("level_with_best", "level with the best")] = [name in best.runs for name in names]
-    columns[Column("group")] = [groups.get(name, "") for name in names]
-    columns[Column("pooled", "pooled")] = [name in material.pooled_runs for name in names]
-    notes = [] if letters is None else [f"letters: {letters.said}"]
-    notes += [] if best is None else [best.said]
-    rows = list(zip(*columns.values(), strict=True))
-    board = table_of(list(columns), rows, caption="All runs, best first", notes=notes)
-    board = with_best(board, [place for place, column in enumerate(columns) if column.kind == "number"])
-    blocks: list[Block] = [TableBlock("leaderboard", board)]
+    trust, parts = evaluation.trust, list[Fold]()
     for one in () if trust is None else trust.trusts:
-        table = trust_table(one, range(len(scores.run_names)))
-        # Verdict and why stand beside the score: a page is read from the left, and cut at the right.
-        first = [0, 1, *(at for at, column in enumerate(table.columns) if column.name in ("verdict", "reason"))]
-        table = table.select([*first, *(at for at in range(len(table.columns)) if at not in first)])
-        blocks.append(TableBlock(f"trust-{re.sub(r'[^A-Za-z0-9]+', '-', str(one.measure)).strip('-')}", table))
-    blocks += [Prose(points=evaluation.facts)] if evaluation.facts else []
-    lead = "Means over topics. The verdict says how reliable a score is, given the unjudged documents of the run."
-    return Section("Leaderboard", (*blocks, *drawings), lead)
+        table = trust_table(one, range(len(evaluation.scores.run_names)))
+        names = {column.name: place for place, column in enumerate(table.columns)}
+        table = table.select([names[name] for name in _BOARD if name in names])
+        headed = replace(table.columns[1], heading=_short(material, one))
+        table = replace(table, columns=(table.columns[0], headed, *table.columns[2:]))
+        runs = {name: run for run, name in enumerate(one.run_names)}
+        ranges = tuple(_range(one, runs[str(row[0])]) for row in table.rows)
+        name = f"trust-{re.sub(r'[^A-Za-z0-9]+', '-', str(one.measure)).strip('-')}"
+        parts.append(Fold(_short(material, one), (TableBlock(name, table, ranges=ranges),)))
+    whole = replace(evaluation.tables()[0], caption="All runs, best first")
+    parts.append(Fold("all measures", (TableBlock("leaderboard", whole),)))
+    blocks: list[Block] = [Switch("Measure", tuple(parts))]
+    if trust is not None and trust.trusts:
+        given = {verdict.level for one in trust.trusts for verdict in one.verdicts[: trust.field.asked]}
+        meanings = tuple((level, what) for level, what in _MEANINGS.items() if level in given)
+        blocks = [Legend(meanings), *blocks, Prose(_DRAWN)]
+    blocks += [Prose(points=tuple(f"{fact}." for fact in evaluation.facts))] if evaluation.facts else []
+    return Section("Leaderboard", (*blocks, *drawings))
+
+
+def _range(one: Assessment, run: int) -> Range:
+    score, evidence = float(one.score[run]), one.evidence[run]
+    low, high = (score if end is None else end for end in evidence.interval)
+    likely = score + (evidence.upper or 0.0)
+    return low, min(score, likely), max(score, likely), high, score
 
 
 # What averages hide, topic by topic.
 
 
-def topics_section(topics: Sequence[TopicPart], scores: Scores | None) -> Section:
+def topics_section(topics: Sequence[TopicPart], scores: Scores | None, drawings: Sequence[Drawing] = ()) -> Section:
     """One table of all topics, and behind each topic its runs and its relevant documents."""
     counts = [Number("judged"), Number("relevant")]
     if scores is None:
@@ -232,7 +292,7 @@ def topics_section(topics: Sequence[TopicPart], scores: Scores | None) -> Sectio
         return Section("Topics", (TableBlock("topics", table),))
     lead = "What the means hide: which topics are hard, which discriminate between runs, and which do not."
     places = {topic: place for place, topic in enumerate(scores.topic_ids)}
-    blocks: list[Block] = [TableBlock("topics", _topics_table(topics, scores, places))]
+    blocks: list[Block] = [TableBlock("topics", _topics_table(topics, scores, places)), *drawings]
     if len(scores.run_names) > MOST_RUNS:
         blocks.append(Prose(f"Each topic lists the best and the worst {ENDS} of {len(scores.run_names):,} runs."))
     # All topics that say something are shown in detail; of very many those on which runs differ most.
@@ -242,22 +302,23 @@ def topics_section(topics: Sequence[TopicPart], scores: Scores | None) -> Sectio
     opened = set(telling[:MOST_TOPICS])
     if len(opened) < len(topics) and len(opened) == MOST_TOPICS:
         blocks.append(Prose(f"The {MOST_TOPICS} topics on which runs differ most are shown in detail below."))
-    for number, part in enumerate(topics, start=1):
-        if part.topic.id in opened:
-            blocks.append(_topic_fold(part, number, scores, places.get(part.topic.id)))
+    folds = [
+        _topic_fold(part, number, scores, places.get(part.topic.id))
+        for number, part in enumerate(topics, start=1)
+        if part.topic.id in opened
+    ]
+    blocks += [Fold("Each topic: its runs, and its relevant documents", tuple(folds))] if folds else []
     return Section("Topics", tuple(blocks), lead)
 
 
 def _topics_table(topics: Sequence[TopicPart], scores: Scores, places: dict[str, int]) -> Table:
-    headings = {"mean": "mean", "best": "best", "worst": "worst", "spread": "spread over runs"}
+    headings = {"mean": "mean", "best": "best", "spread": "spread over runs"}
     numeric = [Number(name, heading, digits=3) for name, heading in headings.items()]
     rows: list[tuple[Value, ...]] = []
     for part in topics:
         place = places.get(part.topic.id)
         values = np.full(1, np.nan) if place is None else scores.values[0][:, place]
-        numbers = [
-            None if place is None else float(one) for one in (values.mean(), values.max(), values.min(), values.std())
-        ]
+        numbers = [None if place is None else float(one) for one in (values.mean(), values.max(), values.std())]
         flags = ["very many relevant"] if 2 * part.relevant > part.judged else []
         flags += ["still yielding"] if part.not_exhausted else []
         flags += ["hard"] if values.max() < _HARD else []
@@ -308,54 +369,112 @@ def runs_of_topic(scores: Scores, place: int) -> Table:
     return table_of(columns, rows, caption=f"Topic {scores.topic_ids[place]}: scores of the runs", notes=notes)
 
 
-def bias_section(bias: CollectionReport | None, drawings: Sequence[Drawing]) -> Section:
-    """How fair the pool is to systems that did not contribute to it."""
-    title = "Pool bias and reusability"
+# What the scores rest on: the pool, the judging, and how both were made.
+
+
+def pool_section(material: Material, drawings: Sequence[Drawing]) -> Section:
+    """What each group contributed to the pool, and how fair it is to runs that did not contribute."""
+    pool, bias = material.pool, material.bias
+    blocks: list[Block] = []
+    lead = "This collection has no pool."
+    if pool is not None:
+        documents, topics = counted(pool.documents, "document"), counted(len(pool.topics), "topic")
+        lead = f"{documents} for {topics} by the plan {pool.facts.plan}."
+        if (warning := pool.dominance) is not None:
+            blocks.append(Callout(f"{warning.message}.", "care", "Warning:"))
     if bias is None:
-        unknown = (
-            "Whether the pool is fair to non-contributing runs is not known: the contributing runs are not known."
-        )
-        return Section(title, (Prose(unknown), *drawings))
-    verdict = f"{'; '.join(f'{one.measure}: {one.fairness}, {one.reason}' for one in bias.verdicts)}."
-    tables = {"fairness": verdicts_table(bias), "hold-out-groups": hold_out_table(bias, level="group")}
-    tables |= {"groups-alone": groups_table(bias), "hold-out-runs": hold_out_table(bias, level="run")}
-    tables |= {"hold-out-families": hold_out_table(bias, level="family")}
-    folded = ("hold-out-runs", "hold-out-families")
-    blocks = [TableBlock(name, table, name in folded) for name, table in tables.items() if table is not None]
-    heading = f"Non-contributing runs: {bias.fairness}."
-    callout = Callout(verdict, _TONES.get(bias.fairness, "plain"), heading)
-    lead = "Is the pool fair to runs that did not contribute to it? Each group is held out in turn."
-    sentences = tuple(f"{sentence[:1].upper()}{sentence[1:]}." for sentence in about_collection(bias))
-    return Section(title, (callout, Prose(points=sentences), *blocks, *drawings), lead)
+        unknown = "Whether a new run can be scored fairly is not known: the contributing runs are not known."
+        return Section("Pool", (*blocks, Prose(unknown), *drawings), lead)
+    blocks.append(
+        Prose(points=tuple(f"{sentence[:1].upper()}{sentence[1:]}." for sentence in about_collection(bias)))
+    )
+    blocks.append(TableBlock("fairness", verdicts_table(bias)))
+    if (alone := groups_table(bias)) is not None:
+        blocks.append(TableBlock("groups-alone", alone))
+    return Section("Pool", (*blocks, *drawings), lead)
 
 
-def reproduce_section(material: Material, size: str) -> Section:
-    """How to cite the collection, which qrels the numbers are of, and the commands that make them again."""
-    qrels, pool, licence = material.qrels, material.pool, material.licence
+def judging_section(material: Material) -> Section:
+    """Who judged how much; how fast where enough was timed."""
+    part = material.judging
+    if part is None:
+        return Section("Judging", (Prose("This collection has no pool, and so no progress of judging to report."),))
+    share = f" ({part.judged / part.documents:.0%})" if part.documents else ""
+    lead = f"{part.judged:,} of {counted(part.documents, 'pooled document')}{share} are judged"
+    lead += f"; {counted(part.missing, 'judgment')} missing." if part.missing else "."
+    blocks: list[Block] = []
+    if material.pool is not None and material.pool.speed.measured_on >= FEWEST_TIMED:
+        blocks.append(Prose(f"Judging took {material.pool.speed.pace}."))
+    rows = [
+        (material.names.get(one.assessor, "?"), one.judged, one.cannot, one.postponed, one.last[:10])
+        for one in part.assessors
+    ]
+    if rows:
+        columns = ("assessor", "judged", "cannot_judge", "postponed", Column("last", "last active"))
+        blocks.append(TableBlock("assessors", table_of(columns, rows, caption="Judgments of each assessor")))
+    if material.agreement is None:
+        blocks.append(Prose(f"Agreement unknown: {material.no_agreement}."))
+    return Section("Judging", tuple(blocks), lead)
+
+
+def agreement_section(material: Material, report: AgreementReport) -> Section:
+    """How far assessors agree, with each other and with themselves."""
+    blocks: list[Block] = []
+    if report.overall.estimates and report.pairs:
+        overall = overall_table(report.overall.estimates, "Agreement of all assessors, with 95% confidence intervals")
+        blocks.append(TableBlock("agreement", overall))
+        pairs = report.wide_table("pair", names=material.names)
+        blocks.append(Fold(pairs.caption, (TableBlock("agreement-pairs", pairs),)))
+    if report.probes:
+        probes = report.wide_table("probes", names=material.names)
+        blocks.append(TableBlock("agreement-with-oneself", probes))
+    return Section("Agreement", tuple(blocks))
+
+
+def made_section(material: Material, size: str) -> Section:
+    """Scale, guidelines, plan, qrels and hashes; how to cite it, and the commands that make the numbers again."""
+    status, qrels, pool, licence = material.status, material.qrels, material.pool, material.licence
     of_qrels = "no qrels" if qrels is None else f"qrels {qrels.content_hash[:_SHOWN_OF_HASH]}"
     of_pool = "" if pool is None else f", pool {pool.facts.plan!r} with seed {pool.facts.seed}"
-    cite = f"{material.status.name or 'collection'}: {size}, {of_qrels}{of_pool}; cranfield {__version__}."
-    blocks: list[Block] = [
-        Prose("Cite the collection with the hash of its qrels: scores from other qrels are not comparable."),
-        Literal(cite, "how to cite it"),
-        Prose(f"Licence: {licence.rstrip('.')}." if licence else "No licence is stated."),
-    ]
+    cite = f"{status.name or 'collection'}: {size}, {of_qrels}{of_pool}; cranfield {__version__}."
+    scale = table_of(
+        ("grade", "label", Number("gain", digits=1), "relevant", Column("text", "meaning")),
+        [
+            (one.grade, one.label, one.gain, one.grade >= status.scale.relevant_from, one.text)
+            for one in status.scale.grades
+        ],
+        caption="Relevance scale",
+    )
+    is_explained = any(step.text for step in status.scale.grades)
+    blocks: list[Block] = [TableBlock("scale", scale if is_explained else scale.select(range(4)))]
+    if material.guidelines:
+        text = Literal(material.guidelines, "the guidelines")
+        blocks.append(Fold("Guidelines for assessors", (text,), f"version {status.guidelines_version}"))
+    if status.counts.clusters:
+        blocks.append(Prose(f"{counted(status.counts.clusters, 'cluster')} of near-duplicate documents found."))
+    facts = {}
+    if pool is not None:
+        facts = {"pooling plan": pool.facts.plan, "with all options": pool.facts.plan_in_full}
+        facts |= {"seed": str(pool.facts.seed)}
+        facts |= {"pool made": f"{pool.facts.made[:10]} by {pool.facts.made_by}"}
     if qrels is not None:
         is_now = material.release is None and bool(material.layers)
-        name = "the judgments at the time of this report" if is_now else qrels.name
-        origin = {"qrels": name, "content hash": qrels.content_hash}
+        facts |= {"qrels": "the judgments at the time of this report" if is_now else qrels.name}
+        facts |= {"content hash of the qrels": qrels.content_hash}
         if material.rule:
-            origin |= {"layers": ", ".join(material.layers), "rule": ", else ".join(material.rule)}
-        blocks.append(TableBlock("qrels", facts_table(origin, caption="The qrels of all scores")))
-    commands = "\n".join(f"$ {command}" for command in _commands(material))
+            facts |= {"layers": ", ".join(material.layers), "rule": ", else ".join(material.rule)}
+    facts["licence"] = licence.rstrip(".") or "none stated"
     caption = "Content hashes: the same content has the same hash in every file format"
     sums = table_of(["what", Column("sha256", "SHA-256")], list(material.checksums.items()), caption=caption)
     blocks += [
+        TableBlock("made", facts_table(facts, caption="Pool and qrels")),
+        Prose("Cite the collection with the hash of its qrels: scores from other qrels are not comparable."),
+        Literal(cite, "how to cite it"),
         Prose("These commands reproduce the numbers on this page:"),
-        Literal(commands, "commands"),
-        TableBlock("checksums", sums),
+        Literal("\n".join(_commands(material)), "commands"),
+        Fold(caption, (TableBlock("checksums", sums),)),
     ]
-    return Section("Cite and reproduce", tuple(blocks))
+    return Section("How it was made", tuple(blocks))
 
 
 def _commands(material: Material) -> Iterator[str]:

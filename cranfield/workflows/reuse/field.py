@@ -19,6 +19,7 @@ from cranfield.evaluate import align
 from cranfield.evaluate.align import AnyRun
 from cranfield.evaluate.lists import GradeGains
 from cranfield.evaluate.measure import AnyMeasure, Measure
+from cranfield.evaluate.scores import ALL
 from cranfield.pool import plan as plans
 from cranfield.pool import replay
 from cranfield.qrels.qrels import Qrels
@@ -31,7 +32,6 @@ from cranfield.store.store import Store
 from cranfield.workflows.inputs import PoolOptions
 from cranfield.workflows.pool import inputs as pool_inputs
 from cranfield.workflows.reading import (
-    ALL,
     Read,
     Request,
     StoredName,

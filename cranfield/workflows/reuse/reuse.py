@@ -272,6 +272,15 @@ class ReuseResult(Result):
         """What the pool of the collection is like, if the contributing runs are known."""
         return iter(()) if self._report is None else about_collection(self._report)
 
+    def verdicts(self) -> Iterator[str]:
+        """The verdict on each run, in a line for each measure: score, what it would likely be, and why."""
+        for run in range(self._found.field.asked):
+            for one in self._found.trusts:
+                verdict, loss = one.verdicts[run], one.evidence[run].loss
+                likely = f", likely {one.score[run] + loss:.3f}" if loss is not None and loss >= one.tolerance else ""
+                scored = f"{one.run_names[run]}: {one.measure} {one.score[run]:.3f}{likely}"
+                yield f"{scored}: {verdict.title}, {verdict.reason}"
+
     def about_runs(self) -> Iterator[str]:
         """Every run under every measure in sentences."""
         field = self._found.field

@@ -27,7 +27,7 @@ from cranfield.store import Store, documents
 from cranfield.store import runs as stored
 
 with deferred:
-    import pyarrow.compute as pc
+    from pyarrow import compute as pc
 
 
 Order = Literal["score", "rank", "file"]
@@ -183,17 +183,13 @@ def copy_warnings(
     store: Store | None, runs: Sequence[CheckedRun], coded: Sequence[CodedRun]
 ) -> dict[str, list[Problem]]:
     """For each new run the runs, stored or new before it, with the same or nearly the same content."""
-
-    def top_of(run: CodedRun) -> check.Top:
-        return check.top(run.topics, run.offsets, run.documents)
-
     hashes, tops = dict[str, str](), dict[str, check.Top]()
     if store is not None:
         hashes = {facts.name: facts.content_hash for facts in stored.facts(store)}
-        tops = {name: top_of(stored.fetch(store, name).run()) for name in hashes}
+        tops = {name: check.top(stored.fetch(store, name).run()) for name in hashes}
     warned: dict[str, list[Problem]] = {}
     for one, codes in zip(runs, coded, strict=True):
-        top, found = top_of(codes), []
+        top, found = check.top(codes), []
         same = [name for name, known in hashes.items() if known == one.content_hash]
         near = {name: check.likeness(top, known) for name, known in tops.items() if name not in same}
         alike = [(name, share) for name, share in near.items() if share >= check.NEARLY_IDENTICAL]
