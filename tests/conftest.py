@@ -12,7 +12,7 @@ from cranfield.base.records import BINARY, Document, GradeScale, Topic
 from cranfield.store.store import Store, open_store
 from cranfield.workflows.collection import init_collection
 
-settings.register_profile("short", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("short", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("soak", deadline=None, max_examples=5_000, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("soak" if os.environ.get("CRANFIELD_SOAK") else "short")
 

@@ -1,5 +1,6 @@
 """Calibration: expected and true losses agree, and few runs called SAFE have lost much."""
 
+import os
 import sys
 from dataclasses import replace
 from importlib import import_module
@@ -19,6 +20,7 @@ from cranfield.reuse.verdict import Thresholds
 ROOT = Path(__file__).parents[2]
 DATA = ROOT.parent / "shared" / "data"
 MEASURES = [parse_measure("nDCG@10"), parse_measure("P@10")]
+SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
 
 sys.path.append(str(ROOT / "docs"))
 left_out, script = import_module("left_out"), import_module("calibration")
@@ -264,7 +266,7 @@ def on_the_page(cells):
 def cells_of(collection):
     return {
         (collection.name, depth, str(one.measure)): one
-        for depth in collection.depths
+        for depth in (collection.depths if SOAK else collection.depths[1:2])  # all of them take minutes
         for one in left_out.calibrate(collection, depth, variants=("popularity",))
     }
 
@@ -274,11 +276,9 @@ def trec_2():
     return cells_of(left_out.trec_2(DATA / "trec-2-adhoc"))
 
 
-REFERENCE = {
-    20: (0.0404, 0.0410, 0.61, 0.0087),
-    50: (0.0150, 0.0158, 0.52, 0.0118),
-    100: (0.0073, 0.0081, 0.50, 0.0202),
-}
+REFERENCE = {20: (0.0404, 0.0410, 0.61, 0.0087)}
+if SOAK:
+    REFERENCE |= {50: (0.0150, 0.0158, 0.52, 0.0118), 100: (0.0073, 0.0081, 0.50, 0.0202)}
 """nDCG@10 on TREC-2 in a first-order form: mean expected and true loss, correlation, largest true loss of the safe.
 There the whole group is judged again, here the run alone: the true loss is larger by .0001."""
 
@@ -309,7 +309,7 @@ def test_every_cell_of_trec_2_meets_what_is_wanted(trec_2, criterion):
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_the_figures_of_trec_2_stand_on_the_page(trec_2):
-    assert len(trec_2) == 12
+    assert len(trec_2) == (12 if SOAK else 3)
     assert on_the_page(trec_2)
 
 
