@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-
 from assessor_ui import messages
 from assessor_ui.messages import Notice
 from assessor_ui.page import Span
@@ -15,9 +12,10 @@ from cranfield.judge.session import AdjudicationSession, Case, Opinion
 class Adjudication(Reader[Case]):
     """An adjudicator in one adjudication session. No time is measured here."""
 
+    judging: AdjudicationSession
+
     def __init__(self, judging: AdjudicationSession) -> None:
-        super().__init__(judging.scale, judging.guidelines, language="english", clock=time.monotonic)
-        self.judging = judging
+        super().__init__(judging)
         self.opinions: tuple[Opinion, ...] = ()
         """The opinions from the lowest grade up: their order tells nothing of who said it."""
 
@@ -29,25 +27,21 @@ class Adjudication(Reader[Case]):
         """Decide with a grade and go on."""
         if self.open is not None and isinstance(unknown := self.keys.meaning(str(grade)), Notice):
             return self._say(unknown)
-        given = messages.graded(grade, self.scale)
-        return self._answer(
-            lambda case: self.judging.decide(case, grade, note=self.note), messages.DECIDED, grade=given
-        )
+
+        def decide(case: Case) -> Notice:
+            self.judging.decide(case, grade, note=self.note)
+            return messages.DECIDED.filled(grade=messages.graded(grade, self.scale), document=case.document.id)
+
+        return self._answer(decide)
 
     def later(self) -> Notice:
         """Put the case off."""
-        return self._answer(self.judging.postpone, messages.PUT_OFF)
 
-    def _answer(self, send: Callable[[Case], None], notice: Notice, **fields: object) -> Notice:
-        case = self.open
-        if case is None or self.card:
-            return self._say(messages.TOPIC_FIRST if self.card else messages.NOTHING_HERE)
-        self.doing = "saving"
-        try:
-            send(case)
-        except FAILURES as error:
-            return self._refuse(error)
-        return self._go_on(self._say(notice, document=case.document.id, **fields))
+        def postpone(case: Case) -> Notice:
+            self.judging.postpone(case)
+            return messages.PUT_OFF.filled(document=case.document.id)
+
+        return self._answer(postpone)
 
     def undo(self) -> Notice:
         """Take the latest decision back and return to its case."""
@@ -65,9 +59,6 @@ class Adjudication(Reader[Case]):
     def leave(self) -> Notice:
         """End the session; there is nothing to give back."""
         return self.ended if self.ended.text else messages.GOODBYE
-
-    def _rescue(self) -> str:
-        return self.judging.rescue()
 
     @property
     def status(self) -> tuple[str, tuple[int, int] | None, None]:

@@ -36,7 +36,7 @@ _COLOURS = {
     "bar": ("#242830", "#efede7"),
     "hit": ("#eac784", "#8a4b00"),
     "weak-hit": ("#b4c9b0", "#3c6640"),
-    "own-hit": ("#d3b3ea", "#7a3e9d"),
+    "found": ("#d3b3ea", "#7a3e9d"),
     "look": ("#1b1e23", "#fffdf8"),
     "look-background": ("#eac784", "#8a4b00"),
     "evidence-background": ("#2e4a3a", "#d5ead6"),
@@ -115,7 +115,7 @@ class AssessorApp(App[int]):
         return themes()[0].variables
 
     def on_mount(self) -> None:
-        """Start the clock for leases and breaks."""
+        """Start the clock for leases."""
         self.set_interval(TICK_SECONDS, self._tick)
 
     @work(group="judging")
@@ -144,8 +144,7 @@ class AssessorApp(App[int]):
         While something that answers is on its way no other is taken: its document was not yet seen.
         """
         if answers and self._answering:
-            saving = self.session.doing == "saving"
-            self.reading.show_notice(messages.STILL_SAVING if saving else messages.STILL_OPENING)
+            self.reading.show_notice(messages.STILL_BUSY)
             return
         self._answering = self._answering or answers
         self.run_worker(self._perform(action, answers=answers), group="judging")

@@ -52,13 +52,8 @@ GROUPS: Groups = (
                 "read the sentence with the previous hit", -1),
         Command("find", "slash", "/", "find words in the document", "find", "WORDS", "find",
                 "read the sentences with these words"),
-        Command("best", "b", "b", "the passage with the most topic words", "best", short="best passage"),
-        Command("switch_best_first", "B", "B", "open documents at their best passage, or at the top",
-                "best-first"),
         Command("switch_reflow", "w", "w", "join hard-wrapped lines to paragraphs, or show them as they are",
                 "reflow"),
-        Command("highlight", "plus", "+", "highlight your own words in this topic, or stop", "highlight",
-                "WORDS", plain="count your own words as hits in this topic, or stop"),
         Command("fold", "f", "f", "show less of the topic, or all of it again", "topic", "", "fold",
                 "show the topic in full"),
         Command("scroll_topic", "right_square_bracket", "]", "scroll the topic down", step=1),
@@ -70,13 +65,12 @@ GROUPS: Groups = (
         Command("topics", "t", "t", "all topics with progress; switch to another", "topics", "[TOPIC]", "topics",
                 "progress of each; with an id: switch to that topic"),
         Command("history", "h", "h", "your answers; find one and judge it again", "history", "[WORDS]", "history",
-                "your latest answers, or those with WORDS; history more: older ones"),
+                "your latest answers, or those with WORDS"),
         Command("search", "s", "s", "search the whole collection and judge what you find", "search", "WORDS",
                 "search"),
-        Command("help", "question_mark", "?", "all keys", "help", "[all]", "keys", "the common commands, or all"),
+        Command("help", "question_mark", "?", "all keys", "help", "", "keys", "all commands"),
         Command("back", "escape", "Esc", "return from a document opened out of turn", "back"),
         Command("theme", "d", "d", "dark or light"),
-        Command("switch_reminder", "R", "R", "break reminders on or off", "reminder"),
         Command("leave", "q,ctrl+q,ctrl+c", "q", "end the judging session", "quit", short="quit"),
     )),
 )
@@ -84,12 +78,8 @@ GROUPS: Groups = (
 MARKING = (
     Command("move_mark", "down,j", "↓ j", "the next sentence", step="next"),
     Command("move_mark", "up,k", "↑ k", "the previous sentence", step="previous"),
-    Command("move_mark", "shift+down,J", "⇧↓ J", "one sentence more", step="more"),
-    Command("move_mark", "shift+up,K", "⇧↑ K", "one sentence less", step="less"),
-    Command("move_mark", "right", "→", "one word more at the end", step="word more"),
-    Command("move_mark", "left", "←", "one word less at the end", step="word less"),
-    Command("move_mark", "shift+right", "⇧→", "one word less at the beginning", step="start later"),
-    Command("move_mark", "shift+left", "⇧←", "one word more at the beginning", step="start earlier"),
+    Command("move_mark", "shift+down,J,right", "⇧↓ J", "one sentence more", step="more"),
+    Command("move_mark", "shift+up,K,left", "⇧↑ K", "one sentence less", step="less"),
     Command("end_mark", "enter,v", "Enter v", "keep it as evidence", step="keep"),
     Command("end_mark", "d,backspace,delete", "d", "remove the mark", step="drop"),
     Command("end_mark", "escape,q", "Esc", "cancel", step="leave"),
@@ -97,16 +87,14 @@ MARKING = (
 
 PLAIN_ONLY = (
     Command("take", "", "", "open a document of the last list", "take", "NUMBER"),
-    Command("give", "", "", "judge a document of the last search", "give", "NUMBER GRADE"),
-    Command("more", "", "", "show more of a long document", "more"),
     Command("unmark", "", "", "remove all marks", "unmark"),
 )
 """What lists of a screen do by moving the cursor."""
 # fmt: on
 
 _NOT_IN_ADJUDICATION = {
-    *("cannot", "mark", "topics", "history", "search", "back", "switch_reminder"),
-    *("take", "give", "unmark"),
+    *("cannot", "mark", "topics", "history", "search", "back"),
+    *("take", "unmark"),
 }
 ADJUDICATION: Groups = tuple(
     (name, tuple(command for command in group if command.action not in _NOT_IN_ADJUDICATION))
@@ -117,14 +105,7 @@ ADJUDICATION: Groups = tuple(
 COMMANDS = tuple(command for _, group in GROUPS for command in group)
 PLAIN = tuple(command for command in (*COMMANDS, *PLAIN_ONLY) if command.word)
 PLAIN_ADJUDICATION = tuple(command for command in PLAIN if command.action not in _NOT_IN_ADJUDICATION)
-_EVERYDAY = (
-    *("undo", "later", "cannot", "note", "read", "topic", "guidelines"),
-    *("topics", "history", "search", "help", "quit"),
-)
-EVERYDAY = tuple(next(command for command in PLAIN if command.word == word) for word in _EVERYDAY)
-"""What help in plain lines says; all the rest comes with `help all`."""
-
-HINTS = ("help", "quit", "undo", "later", "cannot", "note", "topic", "search", "next", "best", "guidelines")
+HINTS = ("help", "quit", "undo", "later", "cannot", "note", "topic", "search", "next", "guidelines")
 """The line of hints by their words, the most wanted first: what does not fit is left out from the end."""
 HINTS_AT_THE_END = ("help", "quit", "undo", "history", "search", "topics", "guidelines")
 """The same where there is no document."""

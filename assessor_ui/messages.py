@@ -13,7 +13,7 @@ from cranfield.base.records import GradeScale
 from cranfield.base.text import counted, in_words, shortened, visible_line
 from cranfield.judge.session import Answer, Item, Opinion, Saved, SearchHit, SessionProgress, TopicState
 
-Kind = Literal["saved", "undone", "trouble", "hint", "aside", "break"]
+Kind = Literal["saved", "undone", "trouble", "hint", "aside"]
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,6 @@ CHANGED = _trouble("{what} changed; this session still uses the old version: [pr
 
 # The way of the documents
 QUIET = _hint("")
-NEW_NAME = _hint("{name} is a new assessor; if you are {known}: [q|quit], then cranfield judge -a {known}")
 REJUDGE = _hint(
     "{answers} of yours predate the current scale or guidelines; judge again with: cranfield judge --rejudge"
 )
@@ -76,8 +75,7 @@ REOPENED = _hint("your answer was {answer}; a new grade replaces it, [Esc|back] 
 NOWHERE_TO_GO_BACK = _hint("no document to return to")
 BACK = _hint("back to the previous document")
 TOPIC_CHOSEN = _hint("topic: {title}")
-GIVEN_ALREADY = _hint("you already judged {document}: {grade}; nothing changed")
-SEARCHED = _hint("{documents}; Enter opens one, a digit judges it")
+SEARCHED = _hint("{documents}; Enter opens one")
 SEARCHED_IN_VAIN = _hint("no document contains any of: {words}")
 WORDS_NEEDED = _hint("no words to search for")
 
@@ -86,33 +84,23 @@ HIT = _hint("hit {number} of {of}")
 NO_HITS = _hint("no topic word occurs in this document")
 FOUND = _hint("{places} of {words}; [n and N|next and previous] move between them")
 NOT_FOUND = _hint("not in this document: {words}")
-BEST_PASSAGE = _hint("passage with the most topic words; [Home goes to the top|read shows the document]")
-BEST_FIRST = _hint("documents now open at their best passage ([B|best-first]: at the top)")
-TOP_FIRST = _hint("documents now open at the top")
 REFLOWED = _hint("hard-wrapped lines joined to paragraphs ([w|reflow]: as they are)")
 AS_IT_IS = _hint("lines as they are in the document")
-HIGHLIGHTED = _hint("highlighting {words} in this topic; {hits} in this document")
-HIGHLIGHTED_NO_MORE = _hint("no longer highlighting {words}")
-NARRATIVE_FOLDED = _aside("narrative folded, f shows it")
 NO_TEXT_TO_MARK = _hint("no text to mark")
-MARKING = _hint("marking: ↓ ↑ move · ⇧↓ ⇧↑ more, less · → ← words · Enter keeps · Esc")
+MARKING = _hint("marking: ↓ ↑ move · ⇧↓ ⇧↑ more, less · Enter keeps · Esc")
 MARKED = _hint("evidence: “{text}”; saved with your grade")
 MARK_LEFT = _hint("nothing marked")
 UNMARKED = _hint("{marks} removed")
 
-# Haste, waiting and breaks
+# Haste and waiting
 HELD_KEY = _aside("key held down: ignored")
 TOO_QUICK = _aside("too fast to have been read: ignored")
-STILL_SAVING = _aside("still saving the previous answer; key ignored")
-STILL_OPENING = _aside("next document still opening; key ignored")
+STILL_BUSY = _aside("still busy; key ignored")
 WAITING = {
     "saving": _hint("not saved yet: waiting for another process to finish writing …"),
     "opening": _aside("opening the document …"),
     "looking": _aside("reading the collection …"),
 }
-BREAK = _notice("break", "{minutes:.0f} minutes without a break: time for a short one ([R|reminder]: no reminders)")
-REMINDER_ON = _hint("break reminders on")
-REMINDER_OFF = _hint("break reminders off ([R|reminder]: on again)")
 
 # In the place of a document
 ENTER = "Enter checks again"
@@ -168,9 +156,10 @@ def topic_progress(state: TopicState) -> str:
     """The progress of a topic, and why what is left cannot be had now: "8/9, 1 with another assessor"."""
     later = f", {state.postponed} postponed" if state.postponed else ""
     held = state.held
+    others = held.documents - held.own if held else 0
     mine = f", {held.own} in another session of yours" if held and held.own else ""
-    others = f", {held.others} with another assessor" if held and held.others else ""
-    return f"{state.done}/{state.of}{later}{mine}{others}"
+    theirs = f", {others} with another assessor" if others else ""
+    return f"{state.done}/{state.of}{later}{mine}{theirs}"
 
 
 def nothing_now(states: Sequence[TopicState], done: SessionProgress | None, beyond: Sequence[str]) -> str:

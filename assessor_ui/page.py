@@ -9,12 +9,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import Literal
 
 import snowballstemmer
 from rich.cells import cell_len, get_character_cell_size, split_graphemes
@@ -177,13 +175,9 @@ def cells_of(text: str) -> int:
     return total
 
 
-# Where a document speaks the words of the topic: terms, hits, the densest passage.
+# Where a document has the words of the topic.
 
-Source = Literal["title", "description", "own"]
 Stem = Callable[[str], str]
-WEIGHTS: dict[Source, float] = {"title": 1.0, "description": 0.3, "own": 1.0}
-WINDOW = 400
-"""Characters of the passage that `densest` looks for: about five lines."""
 
 _MARKS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
@@ -208,21 +202,8 @@ _STOPWORDS = frozenset(_UNINFORMATIVE.split())
 """Words without a subject of their own, and those every description uses."""
 
 
-@dataclass(frozen=True)
-class Term:
-    """One word, or several that must stand together, cut to their stems."""
-
-    stems: tuple[str, ...]
-    source: Source
-
-
-@dataclass(frozen=True)
-class Hit:
-    """A place where a term stands."""
-
-    start: int
-    end: int
-    term: Term
+Terms = Mapping[tuple[str, ...], bool]
+"""A word, or characters that must stand together, cut to their stems: whether the title of the topic has it."""
 
 
 def stemmer(language: str = "english") -> Stem:
@@ -240,15 +221,10 @@ def stemmer(language: str = "english") -> Stem:
     return stem
 
 
-def terms_of(topic: Topic, own: Iterable[str], stem: Stem) -> tuple[Term, ...]:
-    """The terms of a topic and the assessor's own, the heavier source first where they agree."""
-    phrases = (tuple(stem(word.group()) for word in WORD.finditer(phrase)) for phrase in own)
-    sources: dict[tuple[str, ...], Source] = dict.fromkeys(filter(None, phrases), "own")
-    for words in _topic_terms(topic.title, stem):
-        sources.setdefault(words, "title")
-    for words in _topic_terms(topic.description, stem):
-        sources.setdefault(words, "description")
-    return tuple(Term(words, source) for words, source in sources.items())
+def terms_of(topic: Topic, stem: Stem) -> Terms:
+    """The terms of a topic: those of its description, and those of its title, which weigh more."""
+    texts = {topic.description: False, topic.title: True}
+    return {term: of_title for text, of_title in texts.items() for term in _topic_terms(text, stem)}
 
 
 def _topic_terms(text: str, stem: Stem) -> Iterator[tuple[str, ...]]:
@@ -265,51 +241,24 @@ def _topic_terms(text: str, stem: Stem) -> Iterator[tuple[str, ...]]:
             yield (stem(word.group()),)
 
 
-def hits_of(text: str, terms: Sequence[Term], stem: Stem) -> tuple[Hit, ...]:
-    """Where the terms stand in `text`, in order; where two overlap, the longer term stays."""
-    longest = max((len(term.stems) for term in terms), default=1)
-    by_first: dict[str, list[Term]] = {}
-    for term in sorted(terms, key=lambda term: -len(term.stems)):
-        by_first.setdefault(term.stems[0], []).append(term)
-    hits: list[Hit] = []
-    for place, word in enumerate(words := list(WORD.finditer(text)) if longest > 1 else WORD.finditer(text)):
-        for term in by_first.get(stem(word.group()), ()):
-            run = words[place : place + len(term.stems)] if isinstance(words, list) else [word]
-            if tuple(stem(each.group()) for each in run) == term.stems:
-                hits.append(Hit(word.start(), run[-1].end(), term))
-                break
-    joined: list[Hit] = []
-    for hit in hits:
-        # What overlaps is one hit: pairs of characters do, in scripts without blanks.
-        if joined and hit.start < joined[-1].end:
-            joined[-1] = replace(joined[-1], end=max(joined[-1].end, hit.end))
-        else:
-            joined.append(hit)
-    return tuple(joined)
+def hits_of(text: str, terms: Terms, stem: Stem) -> tuple[list[Span], list[Span]]:
+    """Where the terms of the title stand in `text`, and those of the description; what overlaps is one hit.
 
-
-def densest(hits: Sequence[Hit]) -> Span | None:
-    """The passage with the most of the topic in it: from its first hit to its last; None without hits.
-
-    Different terms count by their weight, further hits of the same term a tenth of it; the earliest passage wins.
+    In scripts without blanks pairs of characters do overlap.
     """
-    best, passage, worth, last = 0.0, None, 0.0, 0
-    seen: Counter[Term] = Counter()
-    for opening in hits:
-        while last < len(hits) and hits[last].end <= max(opening.start + WINDOW, opening.end):
-            worth += _worth(hits[last].term, seen[hits[last].term])
-            seen[hits[last].term] += 1
-            last += 1
-        if worth > best + 1e-9:
-            best, passage = worth, (opening.start, hits[last - 1].end)
-        seen[opening.term] -= 1
-        worth -= _worth(opening.term, seen[opening.term])
-    return passage
-
-
-def _worth(term: Term, before: int) -> float:
-    """What one more hit of a term adds to a passage that has it `before` times."""
-    return WEIGHTS[term.source] * (0.1 if before else 1.1)
+    words, hits = list(WORD.finditer(text)), list[tuple[int, int, bool]]()
+    stems, firsts = [stem(word.group()) for word in words], {term[0] for term in terms}
+    for place in [place for place, first in enumerate(stems) if first in firsts]:
+        for length in (2, 1):
+            term = tuple(stems[place : place + length])
+            if term in terms:
+                start, end, of_title = words[place].start(), words[place + len(term) - 1].end(), terms[term]
+                if hits and start < hits[-1][1]:
+                    start, _, of_title = hits.pop()
+                hits.append((start, end, of_title))
+                break
+    titles, others = ([hit[:2] for hit in hits if hit[2] is of_title] for of_title in (True, False))
+    return titles, others
 
 
 def find(text: str, words: str) -> tuple[Span, ...]:

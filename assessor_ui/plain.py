@@ -16,20 +16,15 @@ from assessor_ui.messages import Notice
 from assessor_ui.page import wrap
 from assessor_ui.reader import sentences
 from assessor_ui.session import Session
-from cranfield.base.text import HIT_END, HIT_START, counted, shortened, visible, visible_line
-from cranfield.judge.session import HISTORY_LIMIT, HistoryEntry, Item, SearchHit
+from cranfield.base.text import HIT_END, HIT_START, shortened, visible, visible_line
+from cranfield.judge.session import HistoryEntry, Item, SearchHit
 
 FORMS = "a grade alone judges; GRADE: TEXT or GRADE note TEXT judges with a note"
 FOR_HELP = "type a grade and Enter; ? for help"
 HISTORY_PAGE = 20
 LONGEST_TITLE = 80
-_AROUND_A_PAGE = 8
-"""The lines of a screen that topic, grades and prompt take."""
-_SHORTEST_PAGE = 10
-_NOT_WORTH_A_PAGE = 3
 
 _GRADE = re.compile(r"(?P<grade>[0-9]{1,9})(?:(?::| note) +(?P<note>\S.*))?")
-_BEGINS_WITH_ONE = re.compile(r"(?P<grade>[0-9]{1,9})\b(?![.][0-9])")
 
 
 def grade_of(line: str) -> tuple[int, str] | None:
@@ -40,15 +35,6 @@ def grade_of(line: str) -> tuple[int, str] | None:
     """
     match = _GRADE.fullmatch(line)
     return None if match is None else (int(match["grade"]), (match["note"] or "").strip())
-
-
-def ask_back(line: str) -> str:
-    """The question for a line that begins with a digit and is no grade; empty for any other line."""
-    match = _BEGINS_WITH_ONE.match(line)
-    if match is None or grade_of(line) is not None:
-        return ""
-    grade = match["grade"]
-    return f"is this a grade? nothing was saved; {grade} alone judges, {grade}: TEXT judges with a note"
 
 
 class Lines:
@@ -65,16 +51,14 @@ class Lines:
         self._commands = {command.word: command for command in self.known}
         self._commands |= {command.shown: command for command in self.known if len(command.shown) == 1}
         self._shown: object = None
-        self._unread: list[str] = []
         self._begun = self._failed = self._ended = False
         self._listed: list[SearchHit] | list[HistoryEntry] = []
-        self._words, self._history_words, self._history_end = "", "", 0
 
     def run(self) -> int:
         """Let somebody judge line by line; give the exit status: 1 where an answer could not be saved.
 
         The end of the lines ends the session. Where nobody can be asked back (the lines come through a pipe), a line
-        that may have been meant as a grade is an answer that was not saved.
+        that is not understood may have been meant as an answer, and was not saved.
         """
         session, out, lines = self._session, self._out, iter(self._lines)
         self._tell(session.start())
@@ -91,7 +75,8 @@ class Lines:
                 self._tell(notice)
             if self._ended or session.ended.text:
                 break
-            if session.reading is not self._shown or session.reading is None:
+            # More grades than documents, through a pipe: that nothing is open is said to each, and that is enough.
+            if session.reading is not self._shown or (session.reading is None and grade_of(line.strip()) is None):
                 self._show_item()
         if not session.ended.text:
             self._tell(session.leave())
@@ -100,7 +85,7 @@ class Lines:
     def _obey(self, line: str) -> None:
         self._out.write("\n")
         word, _, rest = line.partition(" ")
-        if line[:1] in ("/", "+") and len(word) > 1:
+        if line[:1] == "/" and len(word) > 1:
             word, rest = line[0], line[1:]
         if (typed := grade_of(line)) is not None:
             grade, note = typed
@@ -114,19 +99,17 @@ class Lines:
             arguments = (command.step,) if command.step is not None else (rest.strip(),) if command.argument else ()
             self._tell(getattr(self._session, command.action)(*arguments))
             reading = self._session.reading
-            if command.action in ("jump", "find", "best") and reading is not None and reading.current is not None:
-                # The sentences of the hit or passage that is looked at.
+            if command.action in ("jump", "find") and reading is not None and reading.current is not None:
+                # The sentences of the hit that is looked at.
                 start, end = reading.current
                 spans = [span for span in sentences(reading.page.text) if span[0] < end and start < span[1]]
                 if spans:
                     self._say(reading.page.text[spans[0][0] : spans[-1][1]])
         elif not line:
             self._tell(self._session.enter())
-        elif question := ask_back(line):
-            self._failed = self._failed or not self._lines.isatty()
-            self._say(f"{question}, note TEXT only notes")
         else:
-            self._say(f"not understood: {visible_line(shortened(line, 60))}; ? lists the commands; nothing was saved")
+            self._failed = self._failed or not self._lines.isatty()
+            self._say(f"not understood: {visible_line(shortened(line, 60))}; nothing was saved; {FORMS}; ? for help")
 
     # What is shown
 
@@ -150,13 +133,7 @@ class Lines:
         self._say(f"document for: {visible_line(opened.topic.title)} ({session.status[0]})")
         if isinstance(opened, Item) and opened.before is not None:
             self._say(f"your earlier answer: {messages.answered(opened.before, session.scale)}")
-        text = reading.page.text.strip()
-        if self._out.isatty():
-            width = shutil.get_terminal_size().columns
-            self._unread = [text[start:end] for start, end in wrap(text, width)]
-            self._say_page()
-        else:
-            self._say(f"{text}\n")
+        self._say(f"{reading.page.text.strip()}\n")
         for number, opinion in enumerate(session.opinions if isinstance(session, Adjudication) else ()):
             self._say(f"opinion {messages.opinion(number, opinion, session.scale)}")
             if opinion.note:
@@ -165,24 +142,6 @@ class Lines:
                 self._say(f"  evidence: {visible_line(piece.text)}")
         grades = [messages.graded(step.grade, session.scale) for step in session.scale.grades]
         self._say(f"grades: {', '.join(grades)}")
-
-    def _say_page(self) -> None:
-        """Say the next page of a long document; two or three lines that would be left are said with it."""
-        size = max(shutil.get_terminal_size().lines - _AROUND_A_PAGE, _SHORTEST_PAGE)
-        if len(self._unread) <= size + _NOT_WORTH_A_PAGE:
-            size = len(self._unread)
-        page, self._unread = self._unread[:size], self._unread[size:]
-        self._say("\n".join(page))
-        if self._unread and (item := self._session.open) is not None:
-            left = counted(len(self._unread), "more line")
-            self._say(f"… {left} of {visible_line(item.document.id)} for: {visible_line(item.topic.title)}; more")
-        self._say("")
-
-    def do_more(self, _: str) -> None:
-        if self._unread:
-            self._say_page()
-        else:
-            self._say("end of the document; read shows it again")
 
     def do_fold(self, _: str) -> None:
         if self._session.open is not None:
@@ -208,13 +167,11 @@ class Lines:
         self._say(f"grades from {scale.relevant_from} up count as relevant")
         self._say(visible(self._session.guidelines.strip()) or messages.NO_GUIDELINES)
 
-    def do_help(self, which: str) -> None:
+    def do_help(self, _: str) -> None:
         self._say(FORMS)
-        for command in self.known if which == "all" else filter(self.known.__contains__, keymap.EVERYDAY):
+        for command in self.known:
             letter = f" ({command.shown})" if len(command.shown) == 1 else ""
             self._say(f"{command.word} {command.argument}".strip() + f"{letter}: {command.plain or command.help}")
-        if which != "all":
-            self._say("help all: all commands")
 
     def do_leave(self, _: str) -> None:
         self._ended = True
@@ -252,60 +209,35 @@ class Lines:
         self._tell_trouble()
 
     def do_history(self, words: str) -> None:
-        words, begin = (self._history_words, self._history_end) if words == "more" else (words, 0)
-        past = self._judging.history(words)
-        end = min(begin + HISTORY_PAGE, len(past))
-        self._listed, self._history_words, self._history_end = past, words, end
-        for number, line in enumerate(past[begin:end], begin + 1):
+        past = self._listed = self._judging.history(words)
+        for number, line in enumerate(past[:HISTORY_PAGE], 1):
             said = messages.answered(line.answer, self._judging.scale)
             note = f", note: {visible_line(line.answer.note)}" if line.answer.note else ""
             self._say(f"{number}. {said}: {visible_line(line.document)} {_title(line)} for {line.topic}{note}")
-        if not past:
-            self._say("no matching answers")
-        elif begin >= len(past):
-            self._say("no older answers in this list")
-        elif end < len(past):
-            self._say(f"{end} of {len(past)}; history more: older ones, take NUMBER reopens one")
-        else:
-            older = "; history WORDS searches all answers" if len(past) == HISTORY_LIMIT else ""
-            self._say(f"take NUMBER reopens one{older}")
+        older = f"the latest {HISTORY_PAGE}; history WORDS finds others; " if len(past) > HISTORY_PAGE else ""
+        self._say(f"{older}take NUMBER reopens one" if past else "no matching answers")
         self._tell_trouble()
 
     def do_search(self, words: str) -> None:
-        hits = self._judging.search(words)
-        self._listed, self._words = hits, words
+        hits = self._listed = self._judging.search(words)
         for number, hit in enumerate(hits, 1):
             snippet = visible_line(" ".join(hit.snippet.replace(HIT_START, "").replace(HIT_END, "").split()))
             self._say(f"{number}. {messages.found_state(hit)}: {visible_line(hit.document)} {_title(hit)}")
             self._say(f"   {snippet}")
         if hits:
-            self._say("take NUMBER opens one, give NUMBER GRADE judges it")
+            self._say("take NUMBER opens one")
         else:
             self._tell(self._judging.notice)
 
     def do_take(self, number: str) -> None:
-        line = self._line(number)
+        if not re.fullmatch("[0-9]+", number) or not 1 <= int(number) <= len(self._listed):
+            self._say(f"no line {visible_line(number) or '?'} in the last list; search and history show lists")
+            return
+        line = self._listed[int(number) - 1]
         if isinstance(line, SearchHit):
-            self._tell(self._judging.take(line, self._words))
-        elif line is not None:
+            self._tell(self._judging.take(line, self._judging.searched[1]))
+        else:
             self._tell(self._judging.reopen(line.topic, line.document))
-
-    def do_give(self, rest: str) -> None:
-        number, _, grade = rest.partition(" ")
-        line = self._line(number)
-        if isinstance(line, HistoryEntry):
-            how = f"take {number} opens this one, then type the grade"
-            self._say(f"give works on search results only; {how}; nothing was saved")
-        elif line is not None and not re.fullmatch("[0-9]+", grade.strip()):
-            self._say("give needs the number of a search result and a grade; nothing was saved")
-        elif line is not None:
-            self._tell(self._judging.judge_found(line, self._words, int(grade)))
-
-    def _line(self, number: str) -> SearchHit | HistoryEntry | None:
-        if re.fullmatch("[0-9]+", number) and 1 <= int(number) <= len(self._listed):
-            return self._listed[int(number) - 1]
-        self._say(f"no line {visible_line(number) or '?'} in the last list; search and history show lists")
-        return None
 
     # Reading and marking
 
@@ -315,21 +247,14 @@ class Lines:
             self._say("mark needs words exactly as they occur in the document")
             return
         notice = session.find(words)
-        if not reading.found:
-            self._tell(notice)
-            return
-        session.drag_mark(reading.found[0])
-        reading.found, reading.current = (), None
-        self._tell(session.end_mark("keep"))
+        if reading.found:
+            notice = session.add_mark(reading.found[0])
+            reading.found, reading.current = (), None
+        self._tell(notice)
 
     def do_unmark(self, _: str) -> None:
         if self._session.reading is not None:
             self._tell(self._session.unmark(self._session.reading.marked))
-
-
-def run(session: Session | Adjudication, lines: TextIO, out: TextIO) -> int:
-    """Let somebody judge or adjudicate line by line; give the exit status."""
-    return Lines(session, lines, out).run()
 
 
 def _title(line: SearchHit | HistoryEntry) -> str:

@@ -1,8 +1,9 @@
-"""What assessors and adjudicators do with an open document: type a grade, note, find, highlight, mark, fold."""
+"""What assessors and adjudicators do with an open document: type a grade, note, find, mark, fold."""
 
 from __future__ import annotations
 
 import re
+import time
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
@@ -11,12 +12,12 @@ from typing import Generic, Literal, TypeVar
 
 from assessor_ui import messages
 from assessor_ui.messages import Notice
-from assessor_ui.page import WORD, Hit, Page, Span, densest, find, hits_of, index_at, page_of, stemmer, terms_of
+from assessor_ui.page import Page, Span, find, hits_of, index_at, page_of, stemmer, terms_of
 from cranfield.base.errors import CollectionMoved, CranfieldError
 from cranfield.base.records import Document, GradeScale
 from cranfield.base.text import counted, shortened
 from cranfield.judge.events import Evidence
-from cranfield.judge.session import Case, Item
+from cranfield.judge.session import AdjudicationSession, Case, Item, JudgingSession
 
 FAILURES = (CranfieldError, OSError)
 """What a collection may raise: the assessor sees the message, and the judging goes on."""
@@ -25,24 +26,17 @@ IDLE_LIMIT = 60.0
 """Seconds without a key after which nobody is taken to be reading."""
 
 PAUSE = 300.0
-"""Seconds without a key that count as a break."""
+"""Seconds without a key after which nobody is taken to be there: the lease is no longer renewed."""
 
 FOLDS = ("full", "short", "title")
 """How much of the topic is in sight: everything, title and description, the title alone."""
 
-ROOM = 12
-"""The lines a document should have on the screen, at least."""
-
 
 class Watch:
-    """The seconds of attention to a document, and the start of the work since the last break.
-
-    A gap between two keys counts at most IDLE_LIMIT: the rest was idle.
-    """
+    """The seconds of attention to a document. A gap between two keys counts at most IDLE_LIMIT: the rest was idle."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock, self._counted, self._before = clock, 0.0, 0.0
-        self._last = self.working_since = clock()
+        self._clock, self._counted, self._before, self._last = clock, 0.0, 0.0, clock()
 
     def begin(self, seconds: float | None = 0.0) -> None:
         """Start with a document; `seconds` were spent on it before. None: start again as the last time."""
@@ -50,11 +44,8 @@ class Watch:
         self._counted, self._last = self._before, self._clock()
 
     def touch(self) -> None:
-        """A key was pressed; after a long gap the work begins anew."""
-        now = self._clock()
-        if self.idle >= PAUSE:
-            self.working_since = now
-        self._counted, self._last = self.seconds, now
+        """A key was pressed."""
+        self._counted, self._last = self.seconds, self._clock()
 
     @property
     def idle(self) -> float:
@@ -66,8 +57,6 @@ class Watch:
         """Seconds of attention so far."""
         return self._counted + min(self.idle, IDLE_LIMIT)
 
-
-Move = Literal["next", "previous", "more", "less", "word more", "word less", "start later", "start earlier"]
 
 _SENTENCE_END = re.compile(r"""[.!?…]+["'”’)\]]*(?=\s)|[。！？]+[」』）]*|\n+""")
 
@@ -87,43 +76,24 @@ def sentences(text: str, start: int = 0, end: int | None = None) -> list[Span]:
 
 @dataclass(frozen=True)
 class Marker:
-    """A span that is being marked in a page, moved by whole sentences and trimmed by words."""
+    """What is being marked in a page: whole sentences, from the `first` to the `last`."""
 
     sentences: Sequence[Span]
-    words: Sequence[Span]
-    span: Span
+    first: int
+    last: int
 
-    def moved(self, move: Move) -> Marker:
+    @property
+    def span(self) -> Span:
+        """The characters of the page that are marked."""
+        return self.sentences[self.first][0], self.sentences[self.last][1]
+
+    def moved(self, move: Literal["next", "previous", "more", "less"]) -> Marker:
         """The marker after one step; at the edge of the text it stays."""
-        start, end = self.span
-        starts = [span[0] for span in self.words]
-        ends = [span[1] for span in (self.words if move.startswith("word") else self.sentences)]
-        match move:
-            case "next" | "previous":
-                here = index_at(self.sentences, start) + (1 if move == "next" else -1)
-                start, end = self.sentences[min(max(here, 0), len(self.sentences) - 1)]
-            case "more" | "word more":
-                end = min((place for place in ends if place > end), default=end)
-            case "less":
-                end = max((place for place in ends if start < place < end), default=end)
-            case "word less":
-                # A last word that ends before its full stop is left out with it.
-                within = [place for place in ends if start < place <= end]
-                end = within[-2] if len(within) > 1 else end
-            case "start later":
-                start = min((place for place in starts if start < place < end), default=start)
-            case "start earlier":
-                start = max((place for place in starts if place < start), default=start)
-        return replace(self, span=(start, end))
-
-
-def marker_at(page: Page, position: int) -> Marker | None:
-    """A marker on the sentence at a place of the page, or the nearest one; None where there is no text."""
-    spans = sentences(page.text, page.body_start, page.body_end)
-    if not spans:
-        return None
-    words = [word.span() for word in WORD.finditer(page.text) if page.body_start <= word.start() < page.body_end]
-    return Marker(spans, words, spans[index_at(spans, position)])
+        end = len(self.sentences) - 1
+        if move in ("next", "previous"):
+            here = min(max(self.first + (1 if move == "next" else -1), 0), end)
+            return replace(self, first=here, last=here)
+        return replace(self, last=min(max(self.last + (1 if move == "more" else -1), self.first), end))
 
 
 @dataclass
@@ -136,16 +106,20 @@ class Reading:
     document: Document
     page: Page
     marked: tuple[Span, ...] = ()
-    hits: tuple[Hit, ...] = ()
+    title_hits: Sequence[Span] = ()
+    description_hits: Sequence[Span] = ()
     found: tuple[Span, ...] = ()
     current: Span | None = None
     marker: Marker | None = None
 
     @property
     def stations(self) -> Sequence[Span]:
-        """Where n and N go: what was searched for, else the heavy terms, else the light ones."""
-        heavy = [(hit.start, hit.end) for hit in self.hits if hit.term.source != "description"]
-        return self.found or heavy or [(hit.start, hit.end) for hit in self.hits]
+        """Where n and N go: what was searched for, else the words of the title, else those of the description."""
+        return self.found or self.title_hits or self.description_hits
+
+    def touching(self, span: Span) -> list[Span]:
+        """The marks that overlap with a span."""
+        return [one for one in self.marked if one[0] < span[1] and span[0] < one[1]]
 
     @property
     def kept(self) -> tuple[Evidence, ...]:
@@ -179,25 +153,21 @@ class GradeKeys:
         return messages.GRADE_OPEN.filled(digits=typed, enter=f"Enter for {typed}, " if typed in self.grades else "")
 
 
-@dataclass(frozen=True)
-class Folding:
-    """What is known of folding: the topic and its first document, who has folded, and whether it was told."""
-
-    topic: str = ""
-    first: str = ""
-    by_itself: bool = False
-    chosen: bool = False
-    told: bool = False
-
-
 Opened = TypeVar("Opened", bound=Item | Case)
 
 
 class Reader(ABC, Generic[Opened]):
     """An assessor or adjudicator who reads and grades documents, at most one of them `open`."""
 
-    def __init__(self, scale: GradeScale, guidelines: str, *, language: str, clock: Callable[[], float]) -> None:
-        self.scale, self.guidelines, self._stem, self.watch = scale, guidelines, stemmer(language), Watch(clock)
+    def __init__(
+        self,
+        judging: JudgingSession | AdjudicationSession,
+        *,
+        language: str = "english",
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.judging, self.scale, self.guidelines = judging, judging.scale, judging.guidelines
+        self._stem, self.watch, self.keys = stemmer(language), Watch(clock), GradeKeys(judging.scale)
         self.open: Opened | None = None
         self.reading: Reading | None = None
         self.others_evidence: Sequence[Span] = ()
@@ -206,16 +176,13 @@ class Reader(ABC, Generic[Opened]):
         self.note, self.fold = "", FOLDS[0]
         self.notice = self.last = messages.QUIET
         self.doing: Literal["saving", "opening", "looking"] = "opening"
-        self.best_first = self.reflow = self.stuck = self.refused = False
+        self.reflow = self.stuck = self.refused = False
         self.topic = ""
         """The topic that is being judged, or was last."""
         self.card = False
         """Whether the topic is another one than before: it is shown first, nothing is answered until `read_on`."""
         self.ended = messages.QUIET
         """Why judging has ended by itself: the collection is gone. Nothing can be saved from then on."""
-        self.keys = GradeKeys(scale)
-        self.own_terms: dict[str, tuple[str, ...]] = {}
-        self._folding = Folding()
 
     @abstractmethod
     def judge(self, grade: int) -> Notice:
@@ -283,19 +250,6 @@ class Reader(ABC, Generic[Opened]):
             messages.FOUND if found else messages.NOT_FOUND, words=words, places=counted(len(found), "occurrence")
         )
 
-    def best(self) -> Notice:
-        """Look at the passage with most of the topic in it."""
-        passage = self._best_passage()
-        if self.reading is None or passage is None:
-            return self._say(messages.NO_HITS)
-        self.reading.current = passage
-        return self._say(messages.BEST_PASSAGE)
-
-    def switch_best_first(self) -> Notice:
-        """Open every document at its best passage, or at the top again."""
-        self.best_first = not self.best_first
-        return self._say(messages.BEST_FIRST if self.best_first else messages.TOP_FIRST)
-
     def switch_reflow(self) -> Notice:
         """Join the lines of hard-wrapped documents to paragraphs, or show them as they are again."""
         self.reflow = not self.reflow
@@ -303,82 +257,43 @@ class Reader(ABC, Generic[Opened]):
             self.reading.page = page_of(self.reading.document, reflow=self.reflow)
         return self._say(messages.REFLOWED if self.reflow else messages.AS_IT_IS)
 
-    def switch_fold(self) -> None:
-        """Show less of the topic, or all of it again."""
-        by_itself, self._folding = self._folding.by_itself, replace(self._folding, by_itself=False, chosen=True)
-        self.fold = FOLDS[0] if by_itself else FOLDS[(FOLDS.index(self.fold) + 1) % len(FOLDS)]
-
-    def fold_if_crowded(self, opened: Opened, *, lines: int) -> None:
-        """Fold the narrative away after the first document of a topic, where it leaves too few `lines` to read in.
-
-        The next topic has it in full again. Whoever asked for it in this topic (`f`) keeps it.
-        """
-        before = self._folding
-        if opened.topic.id != before.topic:
-            self.fold = FOLDS[0] if before.by_itself else self.fold
-            self._folding = Folding(opened.topic.id, opened.document.id, told=before.told)
-            return
-        settled = before.by_itself or before.chosen or opened.document.id == before.first
-        if settled or self.fold != FOLDS[0] or not 0 < lines < ROOM or not opened.topic.narrative.strip():
-            return
-        self.fold, self._folding = FOLDS[1], replace(before, by_itself=True, told=True)
-        if not before.told:
-            self._say(messages.NARRATIVE_FOLDED)
-
-    def highlight(self, words: str) -> Notice:
-        """Add a highlight term for this topic, or take one away that is there."""
-        term = " ".join(words.split())
-        if self.open is None or self.reading is None:
-            return self._say(messages.NOTHING_HERE)
-        if not term:
-            return self._say(messages.WORDS_NEEDED)
-        own = self.own_terms.get(self.open.topic.id, ())
-        added = term not in own
-        self.own_terms[self.open.topic.id] = (*own, term) if added else tuple(word for word in own if word != term)
-        self._find_terms()
-        hits = counted(sum(hit.term.source == "own" for hit in self.reading.hits), "hit")
-        return self._say(messages.HIGHLIGHTED if added else messages.HIGHLIGHTED_NO_MORE, words=term, hits=hits)
-
     # Evidence
 
     def begin_mark(self, position: int) -> Notice:
-        """Start marking at the hit that is looked at, else at a place."""
-        if self.reading is not None:
-            current = self.reading.current
-            self.reading.marker = marker_at(self.reading.page, current[0] if current else position)
-        began = self.reading is not None and self.reading.marker is not None
-        return self._say(messages.MARKING if began else messages.NO_TEXT_TO_MARK)
+        """Start marking with the sentence at the hit that is looked at, else at a place, or the nearest one."""
+        reading = self.reading
+        spans = sentences(reading.page.text, reading.page.body_start, reading.page.body_end) if reading else []
+        if reading is None or not spans:
+            return self._say(messages.NO_TEXT_TO_MARK)
+        here = index_at(spans, reading.current[0] if reading.current else position)
+        reading.marker = Marker(spans, here, here)
+        return self._say(messages.MARKING)
 
-    def drag_mark(self, span: Span) -> Notice:
-        """Mark what the mouse drew; Enter keeps it."""
-        if self.reading is None:
-            return self._say(messages.MARK_LEFT)
-        page = self.reading.page
-        start, end = max(span[0], page.body_start), min(span[1], page.body_end)
-        began = marker_at(page, start) if start < end else None
-        self.reading.marker = replace(began, span=(start, end)) if began else None
-        return self._say(messages.MARKING if began else messages.MARK_LEFT)
-
-    def move_mark(self, move: Move) -> Notice:
-        """Move or trim what is being marked."""
+    def move_mark(self, move: Literal["next", "previous", "more", "less"]) -> Notice:
+        """Move what is being marked, or take a sentence more or less."""
         if self.reading is not None and self.reading.marker is not None:
             self.reading.marker = self.reading.marker.moved(move)
         return self.notice
 
     def end_mark(self, how: Literal["keep", "drop", "leave"]) -> Notice:
-        """Stop marking: keep the span as evidence, joined with marks it touches; drop those; or leave them all."""
+        """Stop marking: keep the sentences as evidence; drop the marks that they touch; or leave all as it was."""
         reading = self.reading
         if reading is None or reading.marker is None:
             return self._say(messages.MARK_LEFT)
-        (start, end), reading.marker = reading.marker.span, None
-        touching = [span for span in reading.marked if span[0] < end and start < span[1]]
-        if how != "keep":
-            return self.unmark(touching if how == "drop" else ())
-        joined = min([start, *(span[0] for span in touching)]), max([end, *(span[1] for span in touching)])
-        reading.marked = tuple(sorted([span for span in reading.marked if span not in touching] + [joined]))
-        place = reading.page.to_document(joined)
-        if place is None:
+        span, reading.marker = reading.marker.span, None
+        if how == "keep":
+            return self.add_mark(span)
+        return self.unmark(reading.touching(span) if how == "drop" else ())
+
+    def add_mark(self, span: Span) -> Notice:
+        """Keep a span of the page as evidence, joined with the marks that it touches."""
+        reading = self.reading
+        touching = reading.touching(span) if reading else []
+        starts, ends = zip(span, *touching, strict=True)
+        joined = min(starts), max(ends)
+        if reading is None or (place := reading.page.to_document(joined)) is None:
             return self._say(messages.MARK_LEFT)
+        reading.marked = tuple(sorted([joined, *(one for one in reading.marked if one not in touching)]))
         return self._say(messages.MARKED, text=shortened(reading.document.text[slice(*place)], 40))
 
     def unmark(self, spans: Sequence[Span]) -> Notice:
@@ -390,6 +305,18 @@ class Reader(ABC, Generic[Opened]):
 
     # Inner workings
 
+    def _answer(self, send: Callable[[Opened], Notice]) -> Notice:
+        """Send an answer and go on; what it gives is said once it is in the file."""
+        if self.open is None or self.card:
+            return self._say(messages.TOPIC_FIRST if self.card else messages.NOTHING_HERE)
+        self.doing = "saving"
+        try:
+            notice = send(self.open)
+        except FAILURES as error:
+            self.refused = True
+            return self._say(messages.NOT_SAVED, error=error)
+        return self._go_on(self._say(notice))
+
     def _show(
         self, opened: Opened, *, grade_before: int | None, note: str = "", evidence: Sequence[Evidence] = ()
     ) -> Reading:
@@ -399,10 +326,9 @@ class Reader(ABC, Generic[Opened]):
         self.reading = Reading(
             opened.document, page, tuple(page.from_document((span.start, span.end)) for span in evidence)
         )
+        hits = hits_of(page.text, terms_of(opened.topic, self._stem), self._stem)
+        self.reading.title_hits, self.reading.description_hits = hits
         self.keys.digits = ""
-        self._find_terms()
-        if self.best_first:
-            self.reading.current = self._best_passage()
         return self.reading
 
     def _close(self) -> None:
@@ -410,36 +336,17 @@ class Reader(ABC, Generic[Opened]):
         self.open, self.reading, self.note, self.keys.digits, self.doing = None, None, "", "", "opening"
         self.card = False
 
-    def _find_terms(self) -> None:
-        if self.open is not None and self.reading is not None:
-            terms = terms_of(self.open.topic, self.own_terms.get(self.open.topic.id, ()), self._stem)
-            self.reading.hits = hits_of(self.reading.page.text, terms, self._stem)
-
-    def _best_passage(self) -> Span | None:
-        """The densest passage of the body; hits in the title are in sight anyway."""
-        reading = self.reading
-        return densest([hit for hit in reading.hits if hit.start >= reading.page.body_start]) if reading else None
-
-    @abstractmethod
-    def _rescue(self) -> str:
-        """Keep the answers of this session, when the collection is gone; say where they are."""
-
     def _say(self, notice: Notice, **fields: object) -> Notice:
         if isinstance(fields.get("error"), CollectionMoved):
             self.refused = True
             if not self.ended.text:
-                kept = self._rescue() or "no answer of this session is missing"
+                kept = self.judging.rescue() or "no answer of this session is missing"
                 self.ended = messages.GONE.filled(error=fields["error"], kept=kept)
             notice, fields = self.ended, {}
         self.notice = notice.filled(**fields) if fields else notice
         if notice.kind in ("saved", "undone"):
             self.last = self.notice
         return self.notice
-
-    def _refuse(self, error: Exception) -> Notice:
-        """Say that an answer is not in the file, and why."""
-        self.refused = True
-        return self._say(messages.NOT_SAVED, error=error)
 
     def _fail(self, notice: Notice, error: Exception) -> Notice:
         """Say what went wrong after an answer that is safe, where there was one."""

@@ -21,8 +21,6 @@ from cranfield.base.records import Pair
 from cranfield.base.text import counted, shortened
 from cranfield.judge.session import HistoryEntry, Item, JudgingSession, Saved, SearchHit, SessionProgress, TopicState
 
-BREAK_AFTER_MINUTES = 45
-
 TOLD_AGAIN_AFTER = 120.0
 """Seconds after which it is said again that the scale or the guidelines were changed."""
 
@@ -42,21 +40,18 @@ class Draft:
 class Session(Reader[Item]):
     """One assessor and what they are judging."""
 
+    judging: JudgingSession
+
     def __init__(
-        self,
-        judging: JudgingSession,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-        break_after_minutes: float | None = BREAK_AFTER_MINUTES,
-        language: str = "english",
+        self, judging: JudgingSession, *, clock: Callable[[], float] = time.monotonic, language: str = "english"
     ) -> None:
-        super().__init__(judging.scale, judging.guidelines, language=language, clock=clock)
-        self.judging, self._clock = judging, clock
-        self._break_seconds = 60 * (break_after_minutes or BREAK_AFTER_MINUTES)
-        self._reminds, self._reminded = break_after_minutes is not None, clock()
+        super().__init__(judging, language=language, clock=clock)
+        self._clock = clock
         self.progress: SessionProgress | None = None
         self.waiting: tuple[TopicState, ...] = ()
         self.beyond: tuple[str, ...] = ()
+        self.searched = ("", "")
+        """The topic and the words of the latest search: its results can be gone through one by one."""
         self._taken_back: set[Pair] = set()
         self._aside: list[Draft] = []
         self._before_search: float | None = None
@@ -65,18 +60,15 @@ class Session(Reader[Item]):
     # The way of the documents
 
     def start(self) -> Notice:
-        """Open the first document; say what the assessor should know: a name like theirs, answers to give again."""
+        """Open the first document; say whether there are answers to give again."""
         notice = messages.QUIET
-        if self.judging.like_named:
-            notice = messages.NEW_NAME.filled(name=self.judging.assessor, known=self.judging.like_named[0])
-        else:
-            with suppress(*FAILURES):
-                if older := self.judging.older():
-                    notice = messages.REJUDGE.filled(answers=counted(older, "judgment"))
+        with suppress(*FAILURES):
+            if older := self.judging.older():
+                notice = messages.REJUDGE.filled(answers=counted(older, "judgment"))
         return self._go_on(notice)
 
     def tick(self) -> Notice | None:
-        """Some seconds have passed: keep the document while it is being read; tell of changes, remind of a break."""
+        """Some seconds have passed: keep the document while it is being read; tell of changes."""
         if self.open is not None and self.watch.idle < PAUSE:
             try:
                 self.judging.keep(self.open)
@@ -91,11 +83,7 @@ class Session(Reader[Item]):
             self._told_at = self._clock() if changed else None
             if changed:
                 return self._say(messages.CHANGED, what=changed)
-        now, since = self._clock(), max(self._reminded, self.watch.working_since)
-        if not self._reminds or self.watch.idle >= PAUSE or now - since < self._break_seconds:
-            return None
-        self._reminded = now
-        return self._say(messages.BREAK, minutes=(now - self.watch.working_since) / 60)
+        return None
 
     def leave(self) -> Notice:
         """End the session. A note that belongs to no answer yet is saved on its own."""
@@ -116,19 +104,19 @@ class Session(Reader[Item]):
         if isinstance(unknown := self.keys.meaning(str(grade)), Notice):
             return self._say(unknown)
         evidence, note = self.reading.kept if self.reading else (), self.note
-        return self._answer(
+        return self._send(
             lambda item, seconds: self.judging.judge(item, grade, seconds=seconds, note=note, evidence=evidence)
         )
 
     def later(self) -> Notice:
         """Put the document off."""
-        return self._answer(lambda item, seconds: self.judging.postpone(item, seconds=seconds), replaces=False)
+        return self._send(lambda item, seconds: self.judging.postpone(item, seconds=seconds), replaces=False)
 
     def cannot(self, reason: str) -> Notice:
         """Say that the document cannot be judged, and why."""
         if not (told := reason.strip()):
             return self._say(messages.REASON_NEEDED)
-        return self._answer(lambda item, seconds: self.judging.cannot(item, told, seconds=seconds), replaces=True)
+        return self._send(lambda item, seconds: self.judging.cannot(item, told, seconds=seconds), replaces=True)
 
     def undo(self) -> Notice:
         """Take the latest answer back and return to its document."""
@@ -154,11 +142,6 @@ class Session(Reader[Item]):
             return self._say(messages.NOWHERE_TO_GO_BACK)
         self._take_up(self._aside.pop())
         return self._count(messages.BACK)
-
-    def switch_reminder(self) -> Notice:
-        """Turn the break reminder off, or on again."""
-        self._reminds, self._reminded = not self._reminds, self._clock()
-        return self._say(messages.REMINDER_ON if self._reminds else messages.REMINDER_OFF)
 
     # Other documents and topics
 
@@ -193,7 +176,7 @@ class Session(Reader[Item]):
             return []
         if self._before_search is None:
             self._before_search = self.watch.seconds
-            self.watch.begin()
+        self.searched = self.topic, words
         self._say(messages.QUIET)
         hits = self._list(lambda: self.judging.search(self.topic, words))
         if self.notice.kind != "trouble":
@@ -210,29 +193,9 @@ class Session(Reader[Item]):
 
     def take(self, hit: SearchHit, words: str) -> Notice:
         """Open a found document."""
-        return self._turn_to(lambda: self._take(hit, words))
-
-    def judge_found(self, hit: SearchHit, words: str, grade: int) -> Notice:
-        """Judge a found document at once; the document in turn stays open, unless it is the same.
-
-        A grade that it has already is not given again: a digit typed twice is one judgment.
-        """
-        if self.open is not None and self.open.pair == (self.topic, hit.document):
-            return self.judge(grade)
-        if isinstance(unknown := self.keys.meaning(str(grade)), Notice):
-            return self._say(unknown)
-        if hit.state == "judged" and hit.grade == grade:
-            given = messages.graded(grade, self.scale)
-            return self._say(messages.GIVEN_ALREADY, document=hit.document, grade=given)
-        self.doing = "saving"
-        try:
-            saved = self.judging.judge(self._take(hit, words), grade, seconds=self.watch.seconds)
-        except FAILURES as error:
-            return self._refuse(error)
-        self.watch.begin()
-        self._taken_back.discard(saved.item.pair)
-        self._aside = [draft for draft in self._aside if draft.item.pair != saved.item.pair]
-        return self._count(messages.saved(saved, self.scale))
+        if hit.state == "judged":
+            return self.reopen(self.topic, hit.document)
+        return self._turn_to(lambda: self.judging.take(self.topic, hit.document, words))
 
     # What a front shows beside topic and document
 
@@ -253,14 +216,6 @@ class Session(Reader[Item]):
 
     # Inner workings
 
-    def _rescue(self) -> str:
-        return self.judging.rescue()
-
-    def _take(self, hit: SearchHit, words: str) -> Item:
-        if hit.state == "judged":
-            return self.judging.reopen(self.topic, hit.document)
-        return self.judging.take(self.topic, hit.document, words)
-
     def _turn_to(self, fetch: Callable[[], Item]) -> Notice:
         self.doing = "opening"
         try:
@@ -275,24 +230,22 @@ class Session(Reader[Item]):
             return self._count(messages.OPENED)
         return self._count(messages.REOPENED.filled(answer=messages.answered(item.before, self.scale)))
 
-    def _answer(self, send: Callable[[Item, float], Saved], *, replaces: bool | None = None) -> Notice:
+    def _send(self, send: Callable[[Item, float], Saved], *, replaces: bool | None = None) -> Notice:
         """Send an answer and go on.
 
         A note that is no part of it is saved before, unless it is that of an earlier answer, which this one does not
         replace.
         """
-        if self.open is None or self.card:
-            return self._say(messages.TOPIC_FIRST if self.card else messages.NOTHING_HERE)
-        self.end_search()
-        self.doing = "saving"
-        try:
+
+        def answer(item: Item) -> Notice:
+            self.end_search()
             if replaces is not None:
                 self._save_note(replaced=replaces)
-            saved = send(self.open, self.watch.seconds)
-        except FAILURES as error:
-            return self._refuse(error)
-        self._taken_back.discard(saved.item.pair)
-        return self._go_on(self._say(messages.saved(saved, self.scale)))
+            saved = send(item, self.watch.seconds)
+            self._taken_back.discard(saved.item.pair)
+            return messages.saved(saved, self.scale)
+
+        return self._answer(answer)
 
     def _go_on(self, notice: Notice) -> Notice:
         """Open what was put aside, else the next document. The answer before is safe whatever happens here."""

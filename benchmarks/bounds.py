@@ -4,7 +4,7 @@
 
 129 runs of 50 topics and 1,000 documents in 43 groups, of which 26 fed a pool of depth 100. `evaluation` is the
 scoring of runs that are aligned already, so that reading takes no part on either side. With `--pooled 2` nearly every
-list has holes. After the three usual measures, others one by one, and the wider closures.
+list has holes. After the three usual measures, others one by one.
 """
 
 import argparse
@@ -20,10 +20,10 @@ import pyarrow as pa
 from benchmarks.generate import Shape, _document_ids, _heights, _pairs, _topic_ids, rankings
 from benchmarks.measuring import tell
 from cranfield.evaluate.align import Alignment, align
-from cranfield.evaluate.measure import AnyMeasure, parse_measures
+from cranfield.evaluate.measure import Measure, own_measures, parse_measures
 from cranfield.evaluate.scores import score
 from cranfield.qrels.qrels import sorted_qrels
-from cranfield.reuse.intervals import Closure, interval_depth, intervals_of_runs
+from cranfield.reuse.intervals import interval_depth, intervals_of_runs
 from cranfield.runs.run import Run
 
 THREE = ["AP", "nDCG@10", "P@10"]
@@ -52,17 +52,15 @@ def fresh(alignment: Alignment) -> Alignment:
     return replace(alignment, lists=replace(alignment.lists, _relevant={}))
 
 
-def plain(alignment: Alignment, measures: list[AnyMeasure]) -> None:
+def plain(alignment: Alignment, measures: list[Measure]) -> None:
     """Score all runs."""
     score(alignment, measures).summary  # noqa: B018
 
 
-def intervals(
-    alignment: Alignment, measures: list[AnyMeasure], *, depth: int, closure: Closure, further: int
-) -> None:
+def intervals(alignment: Alignment, measures: list[Measure], *, depth: int) -> None:
     """Give the intervals of all runs."""
     deep = partial(interval_depth, pool_depth=depth)
-    found = intervals_of_runs(alignment, measures, depth=deep, closure=closure, further=further)
+    found = intervals_of_runs(alignment, measures, depth=deep)
     found.lowest, found.highest  # noqa: B018
 
 
@@ -74,23 +72,14 @@ def seconds(work: Callable[[Alignment], None], alignment: Alignment) -> float:
     return time.perf_counter() - started
 
 
-def compare(
-    alignment: Alignment,
-    names: list[str],
-    repeat: int,
-    wanted: str,
-    *,
-    depth: int,
-    closure: Closure = "at-k",
-    further: int = 0,
-) -> None:
+def compare(alignment: Alignment, names: list[str], repeat: int, wanted: str, *, depth: int) -> None:
     """Time intervals and evaluation in turns, and print the ratio of the medians."""
-    measures = parse_measures(names)
-    asked = partial(intervals, measures=measures, depth=depth, closure=closure, further=further)
+    measures = own_measures(parse_measures(names))
+    asked = partial(intervals, measures=measures, depth=depth)
     scored = partial(plain, measures=measures)
     times = [(seconds(asked, alignment), seconds(scored, alignment)) for _ in range(repeat)]
     mine, other = (statistics.median(column) * 1000 for column in zip(*times, strict=True))
-    tell(f"{' '.join(names)}, {closure} {further or ''} (ms)", mine, other, wanted)
+    tell(f"{' '.join(names)} (ms)", mine, other, wanted)
 
 
 def main() -> None:
@@ -108,8 +97,6 @@ def main() -> None:
     compare(alignment, THREE, asked.repeat, "at most 5", depth=shape.pool_depth)
     for name in MORE:
         compare(alignment, [name], 1, "no bound", depth=shape.pool_depth)
-    compare(alignment, THREE, 1, "no bound", depth=shape.pool_depth, closure="list")
-    compare(alignment, THREE, 1, "no bound", depth=shape.pool_depth, closure="open", further=20)
 
 
 if __name__ == "__main__":

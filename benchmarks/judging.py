@@ -156,7 +156,7 @@ def main() -> None:
             count, judgments = asked.documents // scale, asked.judgments // scale
             furnish(path, count=count, judgments=judgments, topics=max(asked.topics // scale, 2))
         print(f"{path.stat().st_size / 1e9:.2f} GB", flush=True)
-        for choice in ({}, {"order": "random", "seed": 1}, {"layer": "after"}):
+        for choice in ({}, {"layer": "after"}):
             measure(path, count=max(asked.keys // scale, 20), **choice)
 
 

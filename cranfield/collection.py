@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from rich.console import RenderableType
 
-    from cranfield.evaluate.align import AnyRun, Reference
+    from cranfield.evaluate.align import AnyRun
     from cranfield.qrels.qrels import Qrels
     from cranfield.runs.run import Run
     from cranfield.store import Store
@@ -95,15 +95,13 @@ class Files(Inputs):
             kept = {id(one) for one in good.runs}
             self.called = self.called and tuple(compress(self.called, [id(one) in kept for one in self.given]))
             self.given, self.left_out = cast("tuple[str | Run, ...]", good.runs), good.notes
-        # By the version of trec_eval whose order of ties they have; and with all their ids.
-        self._runs: dict[str, tuple[Qrels, dict[str, AnyRun]]] = {}
+        self._read: tuple[Qrels, dict[str, AnyRun]] | None = None
+        # With all their ids.
         self._in_full: dict[str, AnyRun] = {}
 
     def names(self) -> tuple[str, ...]:
         """The names of all runs; files are read for that where they were not yet."""
-        if self.called is not None:
-            return self.called
-        return tuple((next(iter(self._runs.values()), None) or self._read_all("10"))[1])
+        return tuple(self._read_all()[1]) if self.called is None else self.called
 
     def members(self) -> Sequence[runs_reading.Member]:
         """Who the runs belong to; a run that is not here is refused."""
@@ -115,69 +113,52 @@ class Files(Inputs):
 
     def judged(self) -> Qrels:
         """The qrels as they are."""
-        return self._read_all("10")[0]
+        return self._read_all()[0]
 
     def facts(self) -> dict[str, Value]:
         """What was given; nothing is read for that."""
-        known = self.called or tuple(next(iter(self._runs.values()), (None, {}))[1])
+        known = self.called or (tuple(self._read[1]) if self._read else ())
         names = known or tuple(Path(one).name if isinstance(one, str) else one.tag for one in self.given)
-        found: dict[str, Value] = {"qrels": called(cast("Path | Qrels", self.given_qrels)), "runs": listed(names)}
-        groups = cast("tuple[runs_reading.Member, ...]", self.pool_options.groups or ())
-        if groups:
-            pooled = sum(one.pooled for one in groups)
-            found["groups"] = f"{len({one.group for one in groups}):,}, {pooled:,} of {len(groups):,} runs pooled"
-        if self.pool_options.depth is not None:
-            found["pool depth"] = self.pool_options.depth
-        if self.pool_options.card is not None:
-            found["card"] = str(self.pool_options.card)
-        return found
+        return {"qrels": called(cast("Path | Qrels", self.given_qrels)), "runs": listed(names)}
 
     def close(self) -> None:
         """Forget what was read."""
         self.is_closed = True
-        self._runs.clear()
+        self._read = None
         self._in_full.clear()
 
     def in_full(self, runs: Sequence[str | AnyRun]) -> Sequence[str | AnyRun]:
         """Runs of a request so that their documents are known by name; only those are read, and once."""
         return self._read_in_full([run if isinstance(run, str) else run.tag for run in runs], silent)
 
-    def find(
-        self,
-        names: Sequence[str] | None,
-        words: Sequence[str],
-        like: Reference,
-        *,
-        with_ids: bool,
-        progress: Progress,
-    ) -> Found:
+    def find(self, names: Sequence[str] | None, words: Sequence[str], *, with_ids: bool, progress: Progress) -> Found:
         """The qrels and the runs; measures of others need documents by name too."""
         parsed = measuring.parse_measures(words)
         with_ids = with_ids or any(not isinstance(one, measuring.Measure) for one in parsed)
-        known: Iterable[str] = self.names() if with_ids else self._read_all(like, progress)[1]
+        known: Iterable[str] = self.names() if with_ids else self._read_all(progress)[1]
         for name in names or ():
             if name not in known:
                 raise UnknownName("run", str(name), known)
         chosen = tuple(known) if names is None else names
         if with_ids:
             return cast("Path | Qrels", self.given_qrels), self._read_in_full(chosen, progress)
-        judged, read = self._read_all(like, progress)
+        judged, read = self._read_all(progress)
         return judged, tuple(read[name] for name in chosen)
 
     def with_others(self, request: reading.Request) -> reading.Request:
         """Add the runs that are here and were not requested."""
-        _, runs = self._read_all(request.like or "10")
+        _, runs = self._read_all()
         known = {run if isinstance(run, str) else run.tag for run in request.runs}
         return replace(request, runs=(*request.runs, *(run for name, run in runs.items() if name not in known)))
 
-    def _read_all(self, like: Reference, progress: Progress = silent) -> tuple[Qrels, dict[str, AnyRun]]:
-        if like not in self._runs:
-            request = reading.Request(qrels=cast("Path | Qrels", self.given_qrels), runs=self.given, like=like)
+    def _read_all(self, progress: Progress = silent) -> tuple[Qrels, dict[str, AnyRun]]:
+        if self._read is None:
+            request = reading.Request(qrels=cast("Path | Qrels", self.given_qrels), runs=self.given)
             qrels, found = reading.read_short(request, None, progress, keep_keys=True)
             names = self.called or tuple(run.tag for run in found)
             named = {name: reading.renamed(run, name) for run, name in zip(found, names, strict=True)}
-            self._runs[like] = qrels, named
-        return self._runs[like]
+            self._read = qrels, named
+        return self._read
 
     def _read_in_full(self, names: Sequence[str], progress: Progress) -> tuple[AnyRun, ...]:
         given = dict(zip(self.names(), self.given, strict=True))
@@ -315,7 +296,7 @@ class Opened:
         self,
         name: str = "",
         *,
-        by: Literal["document", "run", "group", "topic", "depth", "version", "overlap", "group-overlap"] = "document",
+        by: Literal["document", "run", "group", "topic", "depth", "version"] = "document",
     ) -> pd.DataFrame:
         """A pool of the collection, the latest by default: its documents, or one table about it."""
         inputs = self.results
@@ -334,17 +315,14 @@ class Opened:
 
     def agreement(
         self,
-        by: Literal["overall", "pair", "topic", "time", "probes", "confusion"] = "overall",
+        by: Literal["overall", "pair", "topic", "probes", "confusion"] = "overall",
         *,
         layers: str | Sequence[str] = ("main",),
-        seed: int = 1,
         draws: int = 1000,
-        blocks: int = 5,
     ) -> pd.DataFrame:
         """Agreement of the assessors: one row for each coefficient, with its confidence interval."""
         judge = judge_workflow.Judge(self.results.collection("agreement"))
-        words = words_of(layers)
-        return judge.agreement(by=by, layers=words, seed=seed, draws=draws, blocks=blocks).frame()
+        return judge.agreement(by=by, layers=words_of(layers), draws=draws).frame()
 
     def report(
         self,

@@ -16,7 +16,7 @@ from textual.widgets import Static
 from assessor_ui import keymap, messages
 from assessor_ui.adjudication import Adjudication
 from assessor_ui.messages import Notice
-from assessor_ui.reader import Reading
+from assessor_ui.reader import FOLDS, Reading
 from assessor_ui.screens.lists import Chooser, HistoryScreen, SearchScreen, TopicsScreen
 from assessor_ui.screens.sheets import Prompt, Sheet, TopicCard, guidelines_parts, keys_parts
 from assessor_ui.session import Session
@@ -41,7 +41,6 @@ PROMPTS = {
     "set_note": ("Note", ""),
     "cannot": ("Cannot judge, because", "the language, broken text, …"),
     "find": ("Find in this document", ""),
-    "highlight": ("Highlight", "a word or a phrase"),
 }
 """What is asked, and what is meant by it, before the session does something with the words."""
 
@@ -97,8 +96,6 @@ class JudgeScreen(Screen[None]):
     def refresh_all(self) -> None:
         """Show the state of the session; what has not changed is left alone."""
         session, reading, view = self.session, self.session.reading, self.query_one(DocumentView)
-        if isinstance(session, Session) and session.open is not None and not self.has_class("-wide"):
-            session.fold_if_crowded(session.open, lines=view.scrollable_content_region.height)
         scale = self.query_one(ScaleBar)
         self.query_one(StatusLine).status = session.status
         self.query_one(TopicPanel).show(session.open.topic if session.open else None, session.fold)
@@ -174,8 +171,6 @@ class JudgeScreen(Screen[None]):
             self.show_notice(messages.NOTHING_HERE)
         else:
             question, hint = PROMPTS[action]
-            own_terms = session.own_terms.get(session.open.topic.id, ()) if action == "highlight" else ()
-            hint = f"now: {', '.join(own_terms)}" if own_terms else hint
 
             def answered(text: str | None) -> None:
                 session.watch.touch()
@@ -197,19 +192,6 @@ class JudgeScreen(Screen[None]):
             return True
         return False
 
-    # The mouse
-
-    def on_scale_bar_chosen(self, message: ScaleBar.Chosen) -> None:
-        """Judge with the grade that was clicked."""
-        self.session.watch.touch()
-        if not self._is_hasty("click"):
-            self.app.perform(lambda: self.session.judge(message.grade), answers=True)
-
-    def on_document_view_dragged(self, message: DocumentView.Dragged) -> None:
-        """Mark what was drawn."""
-        if isinstance(self.session, Session):
-            self.app.perform(lambda: self.session.drag_mark(message.span))
-
     # What commands do here
 
     def do_scroll(self, lines: int) -> None:
@@ -226,7 +208,7 @@ class JudgeScreen(Screen[None]):
             side.scroll_relative(y=lines, animate=False)
 
     def do_fold(self) -> None:
-        self.session.switch_fold()
+        self.session.fold = FOLDS[(FOLDS.index(self.session.fold) + 1) % len(FOLDS)]
         self.refresh_all()
 
     def do_mark(self) -> None:

@@ -15,12 +15,10 @@ from textual.widgets import Input, OptionList, Static
 
 from assessor_ui import messages
 from assessor_ui.messages import Notice
-from assessor_ui.reader import GradeKeys
 from assessor_ui.screens.sheets import indent
 from assessor_ui.session import Session
 from assessor_ui.widgets.bars import NoticeBar, meter
 from cranfield.base.text import HIT_END, HIT_START, shortened, visible_line
-from cranfield.judge.session import SearchHit
 
 if TYPE_CHECKING:
     from assessor_ui.app import AssessorApp
@@ -61,13 +59,12 @@ class Chooser(Screen[None]):
         """Show a notice below the list."""
         self.query_one(NoticeBar).show(notice)
 
-    def fill(self, lines: Sequence[Content], choices: Sequence[Callable[[], Notice]], *, keep: bool = False) -> None:
-        """Show these lines, and know what choosing each of them does; the cursor stays where it is asked to."""
-        options, place, self._choices = self.options, self.options.highlighted, choices
-        options.clear_options()
-        options.add_options(lines)
-        if lines:
-            options.highlighted = min(place or 0, len(lines) - 1) if keep else 0
+    def fill(self, lines: Sequence[Content], choices: Sequence[Callable[[], Notice]]) -> None:
+        """Show these lines, and know what choosing each of them does."""
+        self._choices = choices
+        self.options.clear_options()
+        self.options.add_options(lines)
+        self.options.highlighted = 0 if lines else None
         self.show_notice(self.session.notice if self.session.notice.kind == "trouble" else messages.QUIET)
 
     def on_key(self, event: events.Key) -> None:
@@ -162,28 +159,31 @@ class HistoryScreen(Chooser):
 
 
 class SearchScreen(Chooser):
-    """A search in the whole collection. What is found can be read, or judged at once."""
+    """A search in the whole collection. It begins with what was found last for the topic."""
 
     heading = "Search the whole collection"
     placeholder = 'words, or a "phrase"'
-    hint = "Enter opens · digit judges · u undo · / new search · Esc back"
+    hint = "Enter opens · / new search · Esc back"
 
     def on_mount(self) -> None:
-        self._hits: list[SearchHit] = []
-        self._words = ""
-        self._keys = GradeKeys(self.session.scale)
-        self._judging = False
-        self.query_one("#words", Input).focus()
+        topic, words = self.session.searched
+        line = self.query_one("#words", Input)
+        if words and topic == self.session.topic:
+            line.value = words
+            line.action_select_all()
+            self.search(words)
+        line.focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        self._words = event.value
-        self.run_worker(self._search(), group="judging")
+        self.search(event.value)
+        self.options.focus()
 
-    async def _search(self, *, again: bool = False) -> None:
+    @work(group="judging")
+    async def search(self, words: str) -> None:
         """Show each document with what is known of it, its title, and where the words stand."""
-        self._hits = await self.app.ask(lambda: self.session.search(self._words))
+        hits = await self.app.ask(lambda: self.session.search(words))
         notice, width, lines = self.session.notice, self.app.size.width - 4, []
-        for hit in self._hits:
+        for hit in hits:
             sign, style = {"judged": ("●", "$saved"), "pooled": ("○", "$quiet"), "new": ("+", "bold $hit")}[hit.state]
             head = Content.assemble(
                 (f"{sign} {messages.found_state(hit):<{STATE_WIDTH}}", style),
@@ -198,46 +198,8 @@ class SearchScreen(Chooser):
             snippet = Content.assemble(*((visible_line(text), look) for text, look in pieces))
             below = indent(snippet, width, by=STATE_WIDTH + 3)
             lines.append(Content("\n").join([head.truncate(width, ellipsis=True), below]))
-        self.fill(lines, [partial(self.session.take, hit, self._words) for hit in self._hits], keep=again)
-        if not again:
-            self.show_notice(notice)
-        if self._hits:
-            self.options.focus()
-
-    def on_key(self, event: events.Key) -> None:
-        """Judge the document under the cursor, unless somebody is typing."""
-        if isinstance(self.focused, Input) or self.options.highlighted is None or not self._hits:
-            return
-        if event.character is not None and event.character in "0123456789":
-            event.stop()
-            self._give(self._keys.press(event.character), self._hits[self.options.highlighted])
-        elif event.key == "u":
-            event.stop()
-            self.action_leave()
-            self.app.perform(self.session.undo)
-
-    @work(group="judging")
-    async def _give(self, meant: int | Notice, hit: SearchHit) -> None:
-        """Judge a document; until the list shows its grade no other digit is taken."""
-        if isinstance(meant, Notice):
-            notice = meant
-        elif self._judging:
-            notice = messages.STILL_SAVING
-        else:
-            self._judging = True
-            try:
-                notice = await self.app.ask(lambda: self.session.judge_found(hit, self._words, meant))
-                if notice.kind == "saved":
-                    await self._search(again=True)
-            finally:
-                self._judging = False
+        self.fill(lines, [partial(self.session.take, hit, words) for hit in hits])
         self.show_notice(notice)
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """End a grade of several digits instead, where some were typed."""
-        if self._keys.digits:
-            event.prevent_default()
-            self._give(self._keys.press(""), self._hits[event.option_index])
 
     def action_leave(self) -> None:
         """Go back to the document in turn."""

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rich.cells import cell_len
-from textual import events
 from textual.content import Content
-from textual.message import Message
 from textual.reactive import reactive
-from textual.style import Style
 from textual.widget import Widget
 
 from assessor_ui import keymap, messages
@@ -25,14 +21,13 @@ _STYLES = {
     "trouble": "bold $trouble",
     "hint": "$foreground",
     "aside": "$foreground",
-    "break": "bold $hit",
 }
-_SIGNS = {"saved": "✓ ", "undone": "↶ ", "trouble": "✗ ", "hint": "", "aside": "", "break": "◔ "}
+_SIGNS = {"saved": "✓ ", "undone": "↶ ", "trouble": "✗ ", "hint": "", "aside": ""}
 _METER = 10
 _ROOMY, _TIGHT = (1, 3), (0, 2)
 """Blanks around a grade's key, and after its label."""
-_APART, _WORTH_READING = 3, 10
-"""Blanks between the latest answer and a notice, at least; and the cells below which a cut notice says nothing."""
+_APART = 3
+"""Blanks between the latest answer and a notice, at least."""
 
 
 def meter(done: int, of: int) -> str:
@@ -61,18 +56,12 @@ class StatusLine(Widget):
 
 
 class ScaleBar(Widget):
-    """The grades with their keys. A click on one judges."""
+    """The grades with their keys."""
 
     before: reactive[int | None] = reactive(None)
     """The earlier grade of this document."""
     typed = reactive("")
     """The digits typed so far."""
-
-    @dataclass
-    class Chosen(Message):
-        """A grade was clicked."""
-
-        grade: int
 
     def __init__(self, scale: GradeScale) -> None:
         super().__init__()
@@ -85,24 +74,20 @@ class ScaleBar(Widget):
     def render(self) -> Content:
         return Content("\n").join(self._lines(self.size.width))
 
-    def on_click(self, event: events.Click) -> None:
-        """Judge with the grade under the mouse."""
-        if (grade := event.style.meta.get("grade")) is not None:
-            self.post_message(self.Chosen(grade))
-
     def _lines(self, width: int) -> list[Content]:
         """The grades, each whole, on as many lines as they need."""
         for pad, gap in (_ROOMY, _TIGHT):
             cells = []
             for grade, label in self._grades:
                 typed = bool(self.typed) and str(grade).startswith(self.typed)
-                cell = Content.assemble(
-                    (f"{grade:^{len(str(grade)) + 2 * pad}}", "bold reverse" if typed else "bold $key on $rule"),
-                    " ",
-                    (label, "bold underline" if grade == self.before else "$foreground"),
-                    " " * gap,
+                cells.append(
+                    Content.assemble(
+                        (f"{grade:^{len(str(grade)) + 2 * pad}}", "bold reverse" if typed else "bold $key on $rule"),
+                        " ",
+                        (label, "bold underline" if grade == self.before else "$foreground"),
+                        " " * gap,
+                    )
                 )
-                cells.append(cell.stylize(Style.from_meta({"grade": grade})))
             if sum(cell.cell_length for cell in cells) - gap <= width:
                 break
         lines = [Content("")]
@@ -128,32 +113,21 @@ class NoticeBar(Widget):
         self.refresh(layout=long or self.size.height > 1)
 
     def render(self) -> Content:
-        """Draw the latest answer and the notice.
-
-        Where there is no room for both, the answer is told without its key (the hints below have it); where that is
-        not enough, what was asked for stays, and what nobody asked for is cut.
-        """
+        """Draw the latest answer and the notice; where there is no room for both, what was asked for."""
         notice, last = self._notice, self._last
         if not last.text or notice.kind == "trouble":
             return _content(notice)
-        if notice in (last, messages.QUIET):
-            return _content(last)
-        shown = _content(notice, with_key=False)
-        for answer in (_content(last), _content(last, with_key=False)):
-            room = self.size.width - answer.cell_length
-            if shown.cell_length <= room - _APART:
-                return Content.assemble(answer, (" " * (room - shown.cell_length), ""), shown)
-        if notice.kind != "aside":
-            return shown
-        if room - _APART < _WORTH_READING:
-            return _content(last)
-        return Content.assemble(answer, (" " * _APART, ""), shown.truncate(room - _APART, ellipsis=True))
+        answer, shown = _content(last), _content(notice)
+        room = self.size.width - answer.cell_length - shown.cell_length
+        if notice in (last, messages.QUIET) or (room < _APART and notice.kind == "aside"):
+            return answer
+        return shown if room < _APART else Content.assemble(answer, " " * room, shown)
 
 
-def _content(notice: Notice, *, with_key: bool = True) -> Content:
+def _content(notice: Notice) -> Content:
     """A notice as it is drawn; of what is in the file, with how to take it back."""
     text = Content.styled(f"{_SIGNS[notice.kind]}{notice.text}", _STYLES[notice.kind])
-    if notice.kind != "saved" or not with_key:
+    if notice.kind != "saved":
         return text
     return Content.assemble(text, ("   ", ""), ("u", "bold $key"), (" undo", "$quiet"))
 

@@ -4,32 +4,25 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
-from rich.cells import split_graphemes
 from rich.segment import Segment
-from textual import events
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.geometry import Region, Size
-from textual.message import Message
+from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Static
 
-from assessor_ui.page import WEIGHTS, Span, index_at, wrap
+from assessor_ui.page import Span, index_at, wrap
 from assessor_ui.reader import Reading
 from cranfield.base.records import Topic
 from cranfield.base.text import visible, visible_line
 
 LONGEST_LINE = 96
 """Cells of the longest line: longer ones are hard to follow, however wide the terminal is."""
-
-LOW = 14
-"""A view with fewer lines does without the empty line above the text."""
 
 Layers = list[tuple[str, Sequence[Span]]]
 
@@ -43,17 +36,11 @@ class DocumentView(ScrollView, can_focus=False):
         "page--facts",
         "page--title-hit",
         "page--description-hit",
-        "page--own-hit",
+        "page--found",
         "page--evidence",
         "page--look",
         "page--mark",
     }
-
-    @dataclass
-    class Dragged(Message):
-        """A span was drawn with the mouse."""
-
-        span: Span
 
     def __init__(self) -> None:
         super().__init__()
@@ -62,7 +49,6 @@ class DocumentView(ScrollView, can_focus=False):
         self._text = ""
         self._lines: list[Span] = []
         self._layers: Layers = []
-        self._pressed: int | None = None
         self.watch(self, "scroll_y", self._tell_the_rest, init=False)
 
     def show(self, what: Reading | str, *, others_evidence: Sequence[Span] = ()) -> None:
@@ -90,11 +76,10 @@ class DocumentView(ScrollView, can_focus=False):
                 ("facts", [(facts_start, page.body_start)]),
                 ("evidence", reading.marked),
             ]
-            for source in WEIGHTS:
-                hits = [(hit.start, hit.end) for hit in reading.hits if hit.term.source == source]
-                self._layers.append((f"{source}-hit", hits))
             self._layers += [
-                ("own-hit", reading.found),
+                ("title-hit", reading.title_hits),
+                ("description-hit", reading.description_hits),
+                ("found", reading.found),
                 ("look", [current] if current is not None and current in reading.stations else []),
                 ("mark", [marker.span] if marker else []),
             ]
@@ -143,23 +128,9 @@ class DocumentView(ScrollView, can_focus=False):
             self.scroll_to(y=index_at(self._lines, position), animate=False, immediate=True)
         self._tell_the_rest()
 
-    def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Start to draw a span."""
-        self._pressed = self._position_at(event.x, event.y)
-
-    def on_mouse_up(self, event: events.MouseUp) -> None:
-        """End to draw a span; a mere click draws none."""
-        released = self._position_at(event.x, event.y)
-        pressed, self._pressed = self._pressed, None
-        if self._reading is not None and pressed is not None and released is not None and pressed != released:
-            self.post_message(self.Dragged((min(pressed, released), max(pressed, released) + 1)))
-
     def _wrap(self) -> None:
         width = min(self.scrollable_content_region.width, LONGEST_LINE)
-        lines = wrap(self._text, width) if width > 0 else []
-        if self._reading is not None and self.scrollable_content_region.height < LOW:
-            lines = [line for line in lines if line[0] != self._reading.page.body_start - 1]
-        self._lines = lines
+        self._lines = wrap(self._text, width) if width > 0 else []
         self.virtual_size = Size(width, len(self._lines))
 
     def _tell_the_rest(self) -> None:
@@ -173,22 +144,8 @@ class DocumentView(ScrollView, can_focus=False):
             read = 100 * (self.scroll_offset.y + height) // len(self._lines)
             self.border_subtitle = f"{read}% · {below} more line{'s' if below > 1 else ''} ↓ Space"
 
-    def _position_at(self, x: int, y: int) -> int | None:
-        gutter = self.gutter
-        number = y - gutter.top + self.scroll_offset.y
-        if not 0 <= number < len(self._lines):
-            return None
-        (start, end), column = self._lines[number], x - gutter.left
-        for offset, _, cells in split_graphemes(self._text[start:end])[0]:
-            if column < cells:
-                return start + offset
-            column -= cells
-        return max(end - 1, start)
-
 
 # The topic, always in sight.
-
-CORNER, FOOT = "┘", "┴"
 
 
 class TopicPanel(VerticalScroll, can_focus=False):
@@ -211,16 +168,6 @@ class TopicPanel(VerticalScroll, can_focus=False):
         self.query_one(Static).update(topic_content(topic, fold, airy=airy) if topic else "")
         self.scroll_home(animate=False)
         self.call_after_refresh(self._tell_the_rest)
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Draw the lines; beside the document the frame's corner is the foot of the line between the two."""
-        strips = []
-        for strip in super().render_lines(crop):
-            *others, last = list(strip) or [Segment("")]
-            if last.text.endswith(CORNER):
-                strip = Strip([*others, Segment(last.text[:-1] + FOOT, last.style)], strip.cell_length)
-            strips.append(strip)
-        return strips
 
     def on_resize(self) -> None:
         """Say whether there is more below."""

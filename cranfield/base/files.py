@@ -241,7 +241,8 @@ class Source:
         try:
             if self.is_folder:
                 raise SourceError(self.name, "this is a folder; a file is expected")
-            if str(self.path) not in ("-", "/dev/stdin") and _is_device(self.path.stat().st_mode):
+            mode = 0 if str(self.path) in ("-", "/dev/stdin") else self.path.stat().st_mode
+            if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
                 raise SourceError(self.name, "this is a device; a file or a pipe is expected")
             return (self.spooled if self.is_piped else self.path).open("rb", buffering=buffering)
         except FileNotFoundError:
@@ -272,10 +273,6 @@ class Source:
 def most_grown(size: int) -> int:
     """How many bytes a compressed file of this size may hold."""
     return max(GROWN, GROWTH * size)
-
-
-def _is_device(mode: int) -> bool:
-    return stat.S_ISCHR(mode) or stat.S_ISBLK(mode)
 
 
 def codec_name(encoding: str) -> str:

@@ -26,7 +26,6 @@ from typing import (
     Literal,
     Protocol,
     TypeVar,
-    cast,
     get_args,
     get_origin,
     get_type_hints,
@@ -185,24 +184,14 @@ class Registry(Generic[Part]):
         """All (name, part), sorted by name."""
         return ((name, self._parts[name]) for name in self.names())
 
-    def recognised(self, source: Source, name: str | None) -> Part | None:
-        """The format with this name, or the first by name that recognises the file, or None; ours go first.
-
-        A file with nothing in it is read as TREC, and found empty there.
-        """
-        if name is not None:
-            return self.get(name)
-        head = source.head()
-        if not head.strip():
-            return self.get("trec")
+    def in_turn(self) -> Iterator[Part]:
+        """All parts by name, ours first: those of other distributions are looked for only where these do not do."""
         tried: set[str] = set()
         for discover in (self._discover_ours, self._discover):
             discover()
-            for known in sorted(self._parts.keys() - tried):
-                if cast("Any", self._parts[known]).sniff(head, source.name):
-                    return self._parts[known]
+            new = sorted(self._parts.keys() - tried)
             tried |= self._parts.keys()
-        return None
+            yield from (self._parts[name] for name in new)
 
     def aliases(self, name: str) -> list[str]:
         """The other words that mean the part called `name`."""

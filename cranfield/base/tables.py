@@ -114,10 +114,6 @@ class Table:
             series[column.name] = pd.Series(cells, dtype=kind)
         return pd.DataFrame(series)
 
-    def with_notes(self, notes: Sequence[str]) -> Table:
-        """The table with more notes below it."""
-        return replace(self, notes=(*self.notes, *notes))
-
     def select(self, places: Sequence[int]) -> Table:
         """The table with these columns alone."""
         return replace(
@@ -145,7 +141,7 @@ class Result:
 
     A result declares `table`; where people read something else than files and frames carry, `tables` too. Sentences
     go to standard error: `notes` before the table, `remarks` after it. `wide` tables are of many numbers: on a narrow
-    terminal they are turned on their side or cut into several, while others fold. With `only_notes` the sentences say
+    terminal they are cut into several, while others fold. With `only_notes` the sentences say
     it all, and people see no table; with `only_rows` they see none that is empty.
     """
 

@@ -57,14 +57,11 @@ def cell_width(text: str) -> int:
     return len(text) if text.isascii() else sum(map(_cells, text))
 
 
-def shortened_in_the_middle(text: str, width: int, *, head: int | None = None) -> str:
-    """A visible line cut to `width` cells, an ellipsis in the middle: names of one group often begin alike.
-
-    `head` is how many cells before the ellipsis are kept, half of `width` by default.
-    """
+def shortened_in_the_middle(text: str, width: int) -> str:
+    """A visible line cut to `width` cells, an ellipsis in the middle: names of one group often begin alike."""
     if cell_width(text) <= width:
         return text
-    kept = min(width // 2 if head is None else head, width - 1)
+    kept = width // 2
     before, after = _first_cells(text, kept), _first_cells(text[::-1], width - 1 - kept)[::-1]
     return f"{before}…{after}"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import locale
 import sys
 from collections.abc import Iterator, Sequence
 from shutil import get_terminal_size
@@ -18,7 +17,7 @@ with deferred:
     from cranfield.workflows import display
 
 _EIGHTHS, _LEVELS = " ▏▎▍▌▋▊▉█", "▁▂▃▄▅▆▇█"
-_SHADE, _ASCII, _ASCII_SHADE, _ASCII_LEVELS = "░", "#", ".", "_.-=+*%#"
+_FULL, _SHADE = "█", "░"
 _NARROWEST, _LONGEST_LABEL, _STEP = 10, 30, 3
 
 
@@ -43,30 +42,15 @@ class Curve(NamedTuple):
 def put(title: str, rows: Sequence[Bar | Curve], *, legend: str = "") -> None:
     """Draw a chart on standard output; without a terminal as wide as $COLUMNS says, else 80."""
     console = rich_console.Console(file=sys.stdout, highlight=False, soft_wrap=True)
-    has_blocks = _can_show(_EIGHTHS + _LEVELS + _SHADE)
-    lines = [(visible_line(title), "bold"), *_lines(rows, get_terminal_size().columns, has_blocks=has_blocks)]
+    lines = [(visible_line(title), "bold"), *_lines(rows, get_terminal_size().columns)]
     if legend:
-        lines.append((legend.format(full="█" if has_blocks else _ASCII, shade=_shade(has_blocks)), ""))
+        lines.append((legend.format(full=_FULL, shade=_SHADE), ""))
     for line, style in lines:
-        plain = line if has_blocks else line.replace("–", "-").replace("…", "..")
-        console.print(rich_text.Text(plain.rstrip(), style=style))
+        console.print(rich_text.Text(line.rstrip(), style=style))
     sys.stdout.flush()
 
 
-def _can_show(signs: str) -> bool:
-    """Whether the terminal has these signs: that of the locale, for standard output is written as UTF-8 anyway."""
-    try:
-        signs.encode(locale.getencoding())
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _shade(has_blocks: bool) -> str:
-    return _SHADE if has_blocks else _ASCII_SHADE
-
-
-def _lines(rows: Sequence[Bar | Curve], width: int, *, has_blocks: bool) -> Iterator[tuple[str, str]]:
+def _lines(rows: Sequence[Bar | Curve], width: int) -> Iterator[tuple[str, str]]:
     """Each row as a line, with its colour."""
     labels = [shortened_in_the_middle(visible_line(row.label), _LONGEST_LABEL) for row in rows]
     widest, texts = max(map(cell_width, labels), default=0), max((len(row.text) for row in rows), default=0)
@@ -75,22 +59,18 @@ def _lines(rows: Sequence[Bar | Curve], width: int, *, has_blocks: bool) -> Iter
     most = max((one for row in bars for one in (row.value, row.high or 0.0) if one == one), default=0.0)
     for label, row in zip(labels, rows, strict=True):
         if isinstance(row, Bar):
-            drawn, colour = _bar(row, room, most, has_blocks=has_blocks), display.colour_of(row.verdict)
+            drawn, colour = _bar(row, room, most), display.colour_of(row.verdict)
         else:
-            levels = _LEVELS if has_blocks else _ASCII_LEVELS
             step = max(1, min(_STEP, room // max(len(row.values), 1)))
-            heights = (round(min(max(value, 0.0), 1.0) * (len(levels) - 1)) for value in row.values)
-            drawn, colour = "".join(levels[height] * step for height in heights), ""
+            heights = (round(min(max(value, 0.0), 1.0) * (len(_LEVELS) - 1)) for value in row.values)
+            drawn, colour = "".join(_LEVELS[height] * step for height in heights), ""
         yield f"{label}{' ' * (widest - cell_width(label))} {drawn} {row.text}", colour
 
 
-def _bar(row: Bar, room: int, most: float, *, has_blocks: bool) -> str:
-    """A bar in the room; where there are blocks, it ends at an eighth of a cell."""
+def _bar(row: Bar, room: int, most: float) -> str:
+    """A bar in the room, which ends at an eighth of a cell."""
     scale = room / most if most > 0 else 0.0
     eighths = round(max(row.value, 0.0) * scale * 8) if row.value == row.value else 0
-    if has_blocks:
-        drawn = "█" * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
-    else:
-        drawn = _ASCII * round(eighths / 8)
+    drawn = _FULL * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
     end = round((row.high or 0.0) * scale)
-    return (drawn + _shade(has_blocks) * (end - len(drawn))).ljust(room)
+    return (drawn + _SHADE * (end - len(drawn))).ljust(room)

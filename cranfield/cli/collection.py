@@ -70,7 +70,7 @@ def status(collection: Collection = COLLECTION, format: Format = "table") -> Non
 )
 def check(
     against: Annotated[
-        Path | None, Option(help="Also compare the history with that in a card, a release or a backup.")
+        Path | None, Option(help="Also compare the history with that in a card, a release bundle or a backup.")
     ] = None,
     collection: Collection = COLLECTION,
     format: Format = "table",
@@ -121,7 +121,7 @@ def restore(
         aside = check_workflow.restore(backup, collection, progress=progress)
     console.say(f"restored {collection} from {backup}")
     if aside is not None:
-        console.say(f"the file that was there is now {aside}")
+        console.say(f"what was there is now {aside}")
 
 
 @stage.command(

@@ -6,20 +6,27 @@ longer than most commands do.
 
 from collections.abc import Callable, Mapping
 from inspect import getdoc
+from itertools import takewhile
 from typing import Any, NamedTuple, TypeVar, cast
 
 import typer
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 
+from cranfield.base.errors import UsageError
+
 Function = TypeVar("Function", bound=Callable[..., None])
 
 
 class Declared(NamedTuple):
-    """A command: what runs it, examples without the first word, and settings of click."""
+    """A command: what runs it, examples without the first word, and settings of click.
+
+    `removed` are options that were dropped: for one version it is said what to type instead of each.
+    """
 
     function: Callable[..., None]
     examples: tuple[str, ...]
+    removed: Mapping[str, str]
     settings: dict[str, Any]
 
     @property
@@ -40,20 +47,22 @@ class Stage:
         self.commands: dict[str, Declared] = {}
         self.alone: Declared | None = None
 
-    def command(self, name: str, *examples: str, **settings: Any) -> Callable[[Function], Function]:
+    def command(
+        self, name: str, *examples: str, removed: Mapping[str, str] | None = None, **settings: Any
+    ) -> Callable[[Function], Function]:
         """Declare a command."""
 
         def declare(function: Function) -> Function:
-            self.commands[name] = Declared(function, examples, settings)
+            self.commands[name] = Declared(function, examples, removed or {}, settings)
             return function
 
         return declare
 
-    def bare(self, *examples: str) -> Callable[[Function], Function]:
+    def bare(self, *examples: str, removed: Mapping[str, str] | None = None) -> Callable[[Function], Function]:
         """Declare what the stage does without a subcommand."""
 
         def declare(function: Function) -> Function:
-            self.alone = Declared(function, examples, {})
+            self.alone = Declared(function, examples, removed or {}, {})
             return function
 
         return declare
@@ -69,9 +78,18 @@ Held = Mapping[str, Mapping[str, Callable[[], Stage | Declared]]]
 
 
 class _Page:
-    """The help of a command; its epilog are the examples, one in each line."""
+    """What all commands have: help whose epilog are the examples, one in each line, and options that were dropped."""
 
     epilog: str | None
+    removed: Mapping[str, str] = {}
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Say what to type instead of an option that was dropped; those of a subcommand are its own."""
+        subcommands = getattr(self, "commands", {})
+        for option in (word.partition("=")[0] for word in takewhile(lambda word: word not in subcommands, args)):
+            if option in self.removed:
+                raise UsageError(f"{option} was removed; {self.removed[option]}")
+        return super().parse_args(ctx, args)  # type: ignore[misc]
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         if self.epilog:
@@ -122,10 +140,14 @@ def _built(name: str, declared: Stage | Declared) -> Any:
     epilog = "\n".join(declared.examples)
     if isinstance(declared, Declared):
         app.command(name, cls=_Command, epilog=epilog, **declared.settings)(declared.function)
-        return typer.main.get_command(app)
+        command: Any = typer.main.get_command(app)
+        command.removed = declared.removed
+        return command
     alone = declared.alone
     app.info.name, app.info.help, app.info.epilog = name, declared.summary, epilog
     app.info.invoke_without_command, app.info.no_args_is_help = alone is not None, alone is None
     if alone is not None:
         app.callback(help=declared.summary)(alone.function)
-    return group(app, {"Commands": {word: one.itself for word, one in declared.commands.items()}})
+    built = group(app, {"Commands": {word: one.itself for word, one in declared.commands.items()}})
+    built.removed = alone.removed if alone else {}
+    return built

@@ -14,16 +14,15 @@ from functools import partial
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import fill
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast
 
 import typer
 from typer import Argument, Option
 
 from cranfield.base.errors import CranfieldError, Problem, ProblemsFound, UnknownName, UsageError
 from cranfield.base.registry import deferred
-from cranfield.base.text import counted, visible, visible_line
+from cranfield.base.text import visible, visible_line
 from cranfield.cli import completion
-from cranfield.qrels import release
 from cranfield.report.rendering import renderers
 
 with deferred:
@@ -42,7 +41,6 @@ DATA_FORMATS = ("csv", "json", "jsonl")
 """The formats that carry one table with full precision, for programs; the others are for people."""
 
 PROBLEMS_SHOWN = 200
-WARNINGS_SHOWN = 10
 
 COLLECTION, COLLECTION_VARIABLE = Path("collection.db"), "CRANFIELD_COLLECTION"
 ASSESSOR_VARIABLE = "CRANFIELD_ASSESSOR"
@@ -58,16 +56,6 @@ def _check_format(name: str) -> str:
     if name != "table" and name not in renderers:
         raise UnknownName("output format", name, table_formats())
     return name
-
-
-def removed(option: str, instead: str, **settings: Any) -> Any:
-    """An option that was dropped: hidden, and for one version it says what to type instead."""
-
-    def refuse(value: Any) -> None:
-        if value:
-            raise UsageError(f"{option} was removed; {instead}")
-
-    return Option(option, hidden=True, callback=refuse, **settings)
 
 
 def collection_of(context: typer.Context, value: Path = COLLECTION) -> Path:
@@ -127,14 +115,7 @@ Pool = Annotated[
         autocompletion=completion.pools,
     ),
 ]
-Card = Annotated[str | None, removed("--card", "use --pool FILE")]
 Layers = Annotated[list[str] | None, Option("--layer", help="A layer of judgments; repeatable.")]
-Closure = Annotated[
-    Literal["at-k", "list", "open"],
-    Option(
-        help="Which unjudged documents may be relevant: down to the cutoff, in the whole ranking, or also beyond it."
-    ),
-]
 NoVerdict = Annotated[bool, Option("--no-verdict", help="Omit the effect of unjudged documents, and the verdicts.")]
 Duplicates = Annotated[
     str,
@@ -143,7 +124,6 @@ Duplicates = Annotated[
         " clusters of the collection), or a file of clusters (document, tab, cluster)."
     ),
 ]
-Clusters = Annotated[str | None, removed("--clusters", "use --duplicates FILE")]
 
 
 # Options of several commands that differ in their help.
@@ -251,11 +231,14 @@ def show(
 def put_table(table: tables.Table, format: str = "table", *, wide: bool = False, follows: bool = False) -> None:
     """Write a table to standard output.
 
-    A `wide` one, of many numbers, is turned on its side or cut into several on a terminal that is too narrow. One
-    that `follows` another is kept apart from it by a blank line, without which Markdown would join them.
+    A `wide` one, of many numbers, is cut into several on a terminal that is too narrow. One that `follows` another is
+    kept apart from it by a blank line, without which Markdown would join them.
     """
     if format != "table":
-        renderer = partial(csv.csv_text, raw=True) if format == "csv" and is_raw() else renderers.get(format)
+        # With --raw, cells of CSV are as they are, though a spreadsheet would take them for formulas.
+        context = _context()
+        is_raw = format == "csv" and context is not None and bool(context.find_root().params.get("raw"))
+        renderer = partial(csv.csv_text, raw=True) if is_raw else renderers.get(format)
         put("\n" * (follows and renderer is renderers.get("markdown")) + renderer(table))
         return
     is_terminal = sys.stdout.isatty()
@@ -271,16 +254,6 @@ def put_table(table: tables.Table, format: str = "table", *, wide: bool = False,
             console.width = 100_000
         display.print_on(console, part)
     sys.stdout.flush()
-
-
-def fits(table: tables.Table) -> bool:
-    """Whether standard output is wide enough for a table: always, where it is no terminal."""
-    return not sys.stdout.isatty() or display.width_of(table) <= get_terminal_size().columns
-
-
-def goes_elsewhere(format: str) -> bool:
-    """Whether a table is pasted or piped somewhere, where the sentences beside it do not come along."""
-    return format != "table" or not sys.stdout.isatty()
 
 
 def put_marked(lines: Sequence[tuple[str, str]], *, start: str, end: str) -> None:
@@ -314,18 +287,6 @@ def put_problems(problems: Sequence[Problem], *, total: int = 0) -> None:
     more_problems = max(total, len(ordered)) - min(len(ordered), PROBLEMS_SHOWN)
     if more_problems > 0:
         say(f"… and {more_problems:,} more")
-
-
-def put_warnings(warnings: Sequence[Problem]) -> None:
-    """Narrate warnings that are kept with what they belong to: one by one while they are few, else by kind."""
-    if len(warnings) <= WARNINGS_SHOWN:
-        put_problems(warnings)
-        return
-    for code in dict.fromkeys(warning.code for warning in warnings):
-        alike = [warning for warning in warnings if warning.code == code]
-        files = counted(len({warning.file for warning in alike}), "file")
-        say(f"warning: {files}, for example {alike[0]} [{code}]")
-    say("all warnings of a run: cranfield runs show RUN")
 
 
 def fail(error: CranfieldError) -> int:
@@ -367,7 +328,7 @@ def collection_if_any(path: Path) -> Iterator[Store | None]:
 
 def bundle_first(qrels: str | None, runs: list[str] | None) -> tuple[str | None, list[str] | None]:
     """The qrels and the runs of a command; a release bundle in front of the runs stands for its qrels."""
-    if qrels is None and runs and release.may_be_bundle(Path(runs[0])):
+    if qrels is None and runs and workflow.may_be_bundle(Path(runs[0])):
         return runs[0], runs[1:]
     return qrels, runs
 
@@ -392,7 +353,7 @@ def opened(
     card = Path(pool) if pool and Path(pool).is_file() else None
     options = workflow.PoolOptions(groups=groups, depth=pool_depth, card=card, pool="" if card else pool)
     # A collection that happens to lie in the folder must not change what files say by its pool and its scale.
-    is_bundle = qrels is not None and release.may_be_bundle(Path(qrels))
+    is_bundle = qrels is not None and workflow.may_be_bundle(Path(qrels))
     are_files = is_bundle or (qrels is not None and runs and all(Path(word).is_file() for word in (qrels, *runs)))
     is_ignored = path == COLLECTION and path.exists() and are_files and _is_default()
     if is_ignored:
@@ -415,12 +376,6 @@ def opened(
                 if holds:
                     raise typer.BadParameter(message)
         yield inputs
-
-
-def is_raw() -> bool:
-    """Whether cells of CSV are wanted exactly as they are, though a spreadsheet would take them for formulas."""
-    context = _context()
-    return context is not None and bool(context.find_root().params.get("raw"))
 
 
 def _is_default() -> bool:

@@ -13,12 +13,11 @@ from cranfield.base.registry import deferred
 from cranfield.cli import chart as charts
 from cranfield.cli import completion, console
 from cranfield.cli.commands import Stage
-from cranfield.cli.console import COLLECTION, removed
+from cranfield.cli.console import COLLECTION
 
 with deferred:
     from cranfield.report import figures
     from cranfield.workflows.evaluate import evaluate as evaluation
-    from cranfield.workflows.evaluate import explain as explaining
     from cranfield.workflows.evaluate import figures as evaluate_figures
 
 stage = Stage()
@@ -32,24 +31,13 @@ Runs = Annotated[
     ),
 ]
 Measures = Annotated[list[str] | None, console.measure_option(MEASURES)]
-BestFirst = Annotated[bool, removed("--best-first", "tables show the best run first")]
 ByTopic = Annotated[bool, Option("--by-topic", help="Scores of each topic, and the summary.")]
 Topics = Annotated[
     str, Option(help="Topics to average: qrels (all topics of the qrels), common, run, or a file of topic ids.")
 ]
-Like = Annotated[
-    Literal["9", "10"] | None, Option("--as", help="Break ties and round recall levels as trec_eval 9 or 10.")
-]
 Ties = Annotated[
     Literal["trec", "best", "worst", "expected"],
     Option(help="Tie order: by id as trec_eval, best or worst case, or the mean over all orders."),
-]
-LetterTest = Annotated[
-    Literal["tukey", "t"] | None,
-    Option(
-        "--letters",
-        help="Runs that do not differ significantly share a letter: Tukey's HSD, or paired t-tests with Holm.",
-    ),
 ]
 Plot = Annotated[
     Path | None,
@@ -59,7 +47,6 @@ Chart = Annotated[
     bool,
     Option("--chart", help="Draw bars in the terminal, a chart for each measure; for iprec_at_recall, curves."),
 ]
-Curve = Annotated[bool, removed("--curve", "use -m iprec_at_recall --plot FILE")]
 Explain = Annotated[bool, Option("--explain", help="Show the ranked list of a run for one topic.")]
 Depth = Annotated[int, Option(min=1, help="Number of ranks that --explain shows.")]
 
@@ -69,6 +56,14 @@ Depth = Annotated[int, Option(min=1, help="Number of ranks that --explain shows.
     "evaluate",
     "evaluate -m nDCG@10 -m AP --chart",
     "evaluate --qrels qrels.txt bm25.run dense.run",
+    removed={
+        "--as": "trec_eval 9 is cranfield trec-eval --as 9",
+        "--best-first": "tables show the best run first",
+        "--card": "use --pool FILE",
+        "--clusters": "use --duplicates FILE",
+        "--curve": "use -m iprec_at_recall --plot FILE",
+        "--letters": "cranfield compare RUN… has significance tests, and the letters",
+    },
 )
 def evaluate(
     runs: Runs = None,
@@ -77,10 +72,8 @@ def evaluate(
     measure: Measures = None,
     by_topic: ByTopic = False,
     topics: Topics = "qrels",
-    like: Like = None,
     ties: Ties = "trec",
     duplicates: console.Duplicates = "plain",
-    letters: LetterTest = None,
     plot: Plot = None,
     chart: Chart = False,
     explain: Explain = False,
@@ -92,10 +85,6 @@ def evaluate(
     pool: console.Pool = "",
     collection: console.Collection = COLLECTION,
     format: console.Format = "table",
-    clusters: console.Clusters = None,
-    curve: Curve = False,
-    best_first: BestFirst = False,
-    card: console.Card = None,
 ) -> None:
     """Score runs against qrels, with a verdict on how reliable each score is."""
     # No matrices are multiplied here, and to start the threads for that takes longer than to score a run.
@@ -105,19 +94,24 @@ def evaluate(
     qrels, runs = console.bundle_first(qrels, runs)
     words = runs or []
     if explain:
-        given = {"--by-topic": by_topic, "--topics": topics != "qrels"}
-        _check_explain(words, given | {"--letters": letters, "--plot": plot, "--chart": chart})
+        given: dict[str, Any] = {"--by-topic": by_topic, "--topics": topics != "qrels", "--ties": ties != "trec"}
+        given |= {"--duplicates": duplicates != "plain", "--plot": plot, "--chart": chart}
+        if len(words) not in (2, 3):
+            raise typer.BadParameter("--explain needs RUN TOPIC, or RUN TOPIC RUN")
+        if idle := ", ".join(name for name, value in given.items() if value):
+            raise typer.BadParameter(f"--explain shows the lists of one topic; {idle} does not apply")
     named = [words[0], *words[2:]] if explain else runs
-    chosen: dict[str, Any] = {"like": like, "ties": ties, **console.novelty(duplicates)}
-    chosen |= {"measures": measure} if measure else {}
+    chosen: dict[str, Any] = {"measures": measure} if measure else {}
     described: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "pool": pool, "warn": console.say}
     with console.opened(collection, qrels=qrels, runs=named, skip_bad=skip_bad, **described) as files:
         if explain:
-            _put_lists(files.explain(words[1], *(named or ()), depth=depth, **chosen), format)
+            console.show(files.explain(words[1], *(named or ()), depth=depth, **chosen), format)
             return
-        chosen |= {"by_topic": by_topic, "topics": topics, "letters": letters}
+        chosen |= {"by_topic": by_topic, "topics": topics, "ties": ties, **console.novelty(duplicates)}
         found = files.evaluate(runs=named, verdicts=not no_verdict, **chosen)
     console.show(found, format, draw=partial(_draw, found) if chart else None)
+    if format == "table" and files.store is not None and found.trust and (step := found.trust.next_step()):
+        console.say(f"next: {step[0]}: {console.hint(step[1], collection)}")
     if plot:
         console.say(f"plotted {evaluate_figures.plot_evaluation(found, plot)} to {plot}")
 
@@ -143,29 +137,3 @@ def _draw(found: "evaluation.Evaluation") -> None:
             upper = "" if high is None or high <= value else f"–{high:.4f}"
             bars.append(charts.Bar(names[run], value, high, f"{value:.4f}{upper} {verdict}", verdict))
         charts.put(str(measure), bars, legend=legend)
-
-
-def _check_explain(words: list[str], others: dict[str, Any]) -> None:
-    """Refuse what `--explain` cannot show."""
-    if len(words) not in (2, 3):
-        raise typer.BadParameter("--explain needs RUN TOPIC, or RUN TOPIC RUN")
-    idle = [name for name, value in others.items() if value]
-    if idle:
-        raise typer.BadParameter(f"--explain shows the lists of one topic; {', '.join(idle)} does not apply")
-
-
-def _put_lists(found: "explaining.Explanation", format: str) -> None:
-    """Write lists side by side, a little narrower where that makes them fit; else one below the other."""
-    if format in console.DATA_FORMATS:
-        console.put_table(found.table(), format)
-        return
-    together = (found.beside(found.lists, digits) for digits in explaining.DIGITS)
-    tables = next(([table] for table in together if console.fits(table)), found.tables())
-    elsewhere = console.goes_elsewhere(format)
-    carried = [found.made_with, *(found.remarks if format != "table" else ())] if elsewhere else []
-    for table in tables[:-1]:
-        console.put_table(table, format)
-    console.put_table(tables[-1].with_notes(carried), format)
-    console.say(*(found.remarks if format == "table" else ()))
-    if not elsewhere:
-        console.say(found.made_with)

@@ -15,7 +15,7 @@ from cranfield.base.registry import deferred
 from cranfield.base.text import counted
 from cranfield.cli import completion, console
 from cranfield.cli.commands import Stage
-from cranfield.cli.console import COLLECTION, Assessor, Collection, Format, name_of_assessor, removed
+from cranfield.cli.console import COLLECTION, Assessor, Collection, Format, name_of_assessor
 
 with deferred:
     from assessor_ui import adjudication
@@ -34,11 +34,6 @@ Layers = Annotated[
 ]
 Pool = Annotated[str, Option(help="The pool. [default: the latest]", autocompletion=completion.pools)]
 Queue = Annotated[str, Option(help="A queue instead of a pool.", autocompletion=completion.queues)]
-Order = Annotated[
-    Literal["plan", "id", "random", "cluster"],
-    Option(help="Order of the documents of a topic: as pooled, by id, random, or near-duplicates together."),
-]
-OrderSeed = Annotated[int, Option(min=0, help="Seed of the random order.")]
 Topics = Annotated[list[str] | None, console.topic_option("Only this topic; repeatable.")]
 Plain = Annotated[
     bool,
@@ -47,20 +42,13 @@ Plain = Annotated[
         help="Judge line by line, without the full-screen interface: for pipes, scripts and screen readers.",
     ),
 ]
-BreakAfter = Annotated[int, Option(min=0, help="Minutes of work before a break reminder; 0: never.")]
-Theme = Annotated[Literal["auto", "dark", "light"], Option(help="Colour theme of the interface.")]
-# Options that were dropped; the hints go with the next version.
-_SIZES = "the limits are 3 and 100 expected relevant documents; in Python, try_ has the arguments few and many"
-NoBreaks = Annotated[bool, removed("--no-breaks", "use --break-after 0")]
-Few = Annotated[int | None, removed("--few", _SIZES)]
-Many = Annotated[int | None, removed("--many", _SIZES)]
-TrialSeed = Annotated[
-    int | None,
-    removed(
-        "--seed", "the sample of a topic is selected once and kept; in Python, begin_trial has the argument seed"
-    ),
-]
-Language = Annotated[str, Option(help="Language of the documents, for stemming highlighted words.")]
+# What is said of options that were dropped; it goes with the next version.
+_ORDER = {
+    "--order": "the order is that of the pool: see pool build --order",
+    "--seed": "the order is that of the pool: see pool build --seed",
+}
+_BREAKS = "the interface has no break reminders"
+_SIZES = "the limits are 3 and 100 expected relevant documents"
 
 
 @contextmanager
@@ -74,6 +62,12 @@ def opened(path: Path, *, quiet: bool = False) -> "Iterator[workflow.Judge]":
     "judge",
     "judge --assessor Ann --topic T01",
     "judge --queue settle --plain",
+    removed={
+        **_ORDER,
+        "--break-after": _BREAKS,
+        "--no-breaks": _BREAKS,
+        "--lease": "an unanswered document is leased for 10 minutes",
+    },
 )
 def judge(
     context: typer.Context,
@@ -86,17 +80,12 @@ def judge(
         Option(help="Judge a queue, such as a top-up or the documents of settle.", autocompletion=completion.queues),
     ] = "",
     layer: Annotated[str, Option(help="Layer of the judgments. [default: main]")] = "",
-    order: Order = "plan",
-    seed: OrderSeed = 0,
     rejudge: Annotated[
         bool, Option("--rejudge", help="Judge again what you judged under an older scale or older guidelines.")
     ] = False,
     plain: Plain = False,
-    break_after: BreakAfter = 45,
-    no_breaks: NoBreaks = False,
-    lease: Annotated[int, Option(min=1, help="Minutes until the lease of an unanswered document expires.")] = 10,
-    theme: Theme = "auto",
-    language: Language = "english",
+    theme: Annotated[Literal["auto", "dark", "light"], Option(help="Colour theme of the interface.")] = "auto",
+    language: Annotated[str, Option(help="Language of the documents, for stemming highlighted words.")] = "english",
 ) -> None:
     """Judge. Without a subcommand the assessor interface opens; an answer is shown as saved only once it is."""
     if context.invoked_subcommand is not None:
@@ -108,13 +97,10 @@ def judge(
             pool=pool,
             queue=queue,
             layer=layer,
-            order=order,
-            seed=seed,
             topics=tuple(topic or ()),
             rejudge=rejudge,
-            lease_seconds=60.0 * lease,
         )
-        session = interface_session.Session(stored, break_after_minutes=break_after or None, language=language)
+        session = interface_session.Session(stored, language=language)
         # What the end of a topic needs takes a while to load: that is done while the first document is read.
         loading = Timer(1.0, stored.prepare)
         loading.daemon = True
@@ -138,7 +124,7 @@ def run_interface(
 ) -> int:
     """Let somebody judge or adjudicate, on the screen or line by line; give the exit status."""
     if plain:
-        return plain_interface.run(session, sys.stdin, sys.stdout)
+        return plain_interface.Lines(session, sys.stdin, sys.stdout).run()
     status = interface.run(session, theme=theme)
     if session.ended.text:
         console.say(f"warning: {session.ended.text}")
@@ -160,6 +146,10 @@ def _share(text: str | None) -> float | None:
     "judge assign Ann Ben",
     "judge assign Ann Ben --overlap 20% --probes 5%",
     "judge assign",
+    removed={
+        "--probe-after": "a probe comes at least 10 documents later",
+        "--seed": "overlap and probes are drawn with a fixed seed",
+    },
 )
 def assign(
     assessors: Annotated[
@@ -189,8 +179,6 @@ def assign(
     probes: Annotated[
         str | None, Option(help="Share of answers followed by a consistency probe: an earlier document shown again.")
     ] = None,
-    probe_after: Annotated[int, Option(min=1, help="Documents between a judgment and its probe, at least.")] = 10,
-    seed: Annotated[int, Option(min=0, help="Seed of overlap and probes.")] = 0,
     adjudicator: Annotated[
         list[str] | None, Option("--adjudicator", help="Who may adjudicate; repeatable. [default: everybody]")
     ] = None,
@@ -209,8 +197,6 @@ def assign(
             overlap=shares[0],
             by=by,
             probes=shares[1],
-            probe_after=probe_after,
-            seed=seed,
             adjudicators=adjudicator or (),
         )
     console.show(result, format if result.made else "table")
@@ -224,8 +210,8 @@ def assign(
 def progress(
     collection: Collection = COLLECTION,
     by: Annotated[
-        Literal["topic", "assessor", "cannot", "lease"],
-        Option(help="By topic, by assessor, documents that cannot be judged with reasons, or leased documents."),
+        Literal["topic", "assessor", "cannot"],
+        Option(help="By topic, by assessor, or the documents that cannot be judged, with reasons."),
     ] = "topic",
     pool: Pool = "",
     queue: Queue = "",
@@ -267,6 +253,7 @@ def scale(
     "try",
     "judge try T15",
     "judge try T15 --accept",
+    removed={"--few": _SIZES, "--many": _SIZES, "--seed": "the sample of a topic is selected once and kept"},
 )
 def try_topic(
     topic: Annotated[str, Argument(help="A topic of the collection.", autocompletion=completion.topics)],
@@ -277,9 +264,6 @@ def try_topic(
     show: Annotated[bool, Option("--show", help="Only show the estimate.")] = False,
     plain: Plain = False,
     format: Format = "table",
-    few: Few = None,
-    many: Many = None,
-    seed: TrialSeed = None,
 ) -> None:
     """Try a draft topic: judge about 25 hits, estimate the number of relevant documents, accept or refuse it."""
     decided = accept or refuse is not None
@@ -289,7 +273,7 @@ def try_topic(
     with opened(collection) as judging:
         if not (decided or show):
             stored = judging.begin_trial(topic, name_of_assessor(assessor))
-            run_interface(interface_session.Session(stored, break_after_minutes=None), plain=plain)
+            run_interface(interface_session.Session(stored), plain=plain)
         console.show(judging.try_(topic, accept=accept, refuse=refuse), format)
 
 
@@ -316,6 +300,7 @@ def import_(
     "packet",
     "judge packet Ben -o for-ben.db",
     "judge packet Ben -o for-ben.db --topic T01 --days 30",
+    removed=_ORDER,
 )
 def packet(
     assessor: Annotated[str, Argument(help="The assessor of the packet.")],
@@ -324,17 +309,13 @@ def packet(
     topic: Topics = None,
     pool: Pool = "",
     queue: Queue = "",
-    order: Order = "plan",
-    seed: OrderSeed = 0,
     days: Annotated[
         float, Option(min=0, max=365, help="Days for which the documents are reserved for the assessor; 0: none.")
     ] = 14,
 ) -> None:
     """Write a judging packet: a small collection for one assessor, to be judged elsewhere."""
     with opened(collection) as judging:
-        result = judging.packet(
-            assessor, output, pool=pool, queue=queue, topics=tuple(topic or ()), order=order, seed=seed, days=days
-        )
+        result = judging.packet(assessor, output, pool=pool, queue=queue, topics=tuple(topic or ()), days=days)
     console.show(result)
 
 
@@ -361,6 +342,10 @@ def merge(
     "with",
     "judge with ./judge.py --as words@1",
     "judge with ./judge.py --as words@1 --only judged --limit 50",
+    removed={
+        "--per-minute": "let the program wait between its requests",
+        "--seed": "the same documents are sampled each time",
+    },
 )
 def with_(
     command: Annotated[str, Argument(help="A program that reads JSON lines and writes JSON lines.")],
@@ -373,10 +358,8 @@ def with_(
         Option(help="All documents, or only those judged, or not judged, by people."),
     ] = "all",
     limit: Annotated[int | None, Option(min=1, help="Number of documents, sampled at random.")] = None,
-    seed: Annotated[int, Option(min=0, help="Seed of the random sample.")] = 0,
     batch: Annotated[int, Option(min=1, help="Documents per process.")] = 20,
     parallel: Annotated[int, Option(min=1, max=64, help="Parallel processes.")] = 1,
-    per_minute: Annotated[float, Option(min=0, help="Documents per minute, in total; 0: no limit.")] = 0,
     timeout: Annotated[
         float, Option(min=0.1, help="Seconds without an answer after which a process is killed.")
     ] = 120,
@@ -392,10 +375,8 @@ def with_(
             topics=tuple(topic or ()),
             only=only,
             limit=limit,
-            seed=seed,
             batch=batch,
             parallel=parallel,
-            per_minute=per_minute,
             timeout=timeout,
         )
     console.put_problems(result.problems)
@@ -408,25 +389,27 @@ def with_(
     "agreement",
     "judge agreement",
     "judge agreement --by pair",
+    removed={
+        "--seed": "the confidence intervals have a fixed seed",
+        "--blocks": "agreement is no longer computed over time",
+    },
 )
 def agreement(
     collection: Collection = COLLECTION,
     by: Annotated[
-        str | None, Option(help="One table: overall, pair, topic, time, probes, confusion. [default: the main ones]")
+        str | None, Option(help="One table: overall, pair, topic, probes, confusion. [default: the main ones]")
     ] = None,
     layer: Layers = None,
-    seed: Annotated[int, Option(min=0, help="Seed of the confidence intervals.")] = 1,
     draws: Annotated[
         int, Option(min=100, max=100_000, help="Bootstrap samples for the confidence intervals.")
     ] = 1000,
-    blocks: Annotated[int, Option(min=1, max=100, help="Number of time periods.")] = 5,
     format: Format = "table",
 ) -> None:
     """Measure inter- and intra-assessor agreement, and its effect on the ranking of runs."""
     if format in console.DATA_FORMATS:
         by = by or "overall"
     with opened(collection) as judging:
-        result = judging.agreement(by=by, layers=tuple(layer or ["main"]), seed=seed, draws=draws, blocks=blocks)
+        result = judging.agreement(by=by, layers=tuple(layer or ["main"]), draws=draws)
         console.show(result, format)
 
 
@@ -469,14 +452,14 @@ def adjudicate(
 @stage.command(
     "propagate",
     "judge propagate",
-    "judge propagate --exact",
+    "judge propagate --layer second",
+    removed={"--exact": "grades pass to all near-duplicates; corpus duplicates --threshold 1 finds exact ones only"},
 )
 def propagate(
     collection: Collection = COLLECTION,
     layer: Layer = "main",
-    exact: Annotated[bool, Option("--exact", help="Only to exact duplicates.")] = False,
     format: Format = "table",
 ) -> None:
     """Propagate grades to the near-duplicates of judged documents."""
     with opened(collection) as judging:
-        console.show(judging.propagate(layer=layer, exact=exact), format)
+        console.show(judging.propagate(layer=layer), format)

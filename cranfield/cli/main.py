@@ -178,13 +178,12 @@ def status_of(arguments: list[str]) -> int:
             console.say("cranfield: interrupted; nothing was left incomplete")
         return leaving.code if isinstance(leaving.code, int) else 0
     except Exception as error:  # noqa: BLE001
-        return _report_bug(error)
+        # Nobody foresaw this. A traceback is for developers: the user is told where it is.
+        kept: Any = {"prefix": "cranfield-", "suffix": ".log", "delete": False, "encoding": "utf-8"}
+        with tempfile.NamedTemporaryFile("w", **kept) as log:
+            log.write("".join(traceback.format_exception(error)))
+        console.say(
+            f"cranfield: unexpected error, please report it: {type(error).__name__}; details are in {log.name}"
+        )
+        return BUG
     return 0
-
-
-def _report_bug(error: Exception) -> int:
-    """Tell the user of an error that nobody foresaw, and where its details are; a traceback is for developers."""
-    with tempfile.NamedTemporaryFile("w", prefix="cranfield-", suffix=".log", delete=False, encoding="utf-8") as log:
-        log.write("".join(traceback.format_exception(error)))
-    console.say(f"cranfield: unexpected error, please report it: {type(error).__name__}; details are in {log.name}")
-    return BUG

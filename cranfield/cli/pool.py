@@ -12,7 +12,7 @@ from cranfield.base.registry import deferred
 from cranfield.cli import chart as charts
 from cranfield.cli import completion, console
 from cranfield.cli.commands import Stage
-from cranfield.cli.console import COLLECTION, Collection, Format, removed
+from cranfield.cli.console import COLLECTION, Collection, Format
 
 with deferred:
     from cranfield.base import tables
@@ -24,10 +24,7 @@ stage = Stage("pool", "Select the documents to judge, and record why.")
 Name = Annotated[
     str, Option("--name", help="Name of the pool. [default: the latest]", autocompletion=completion.pools)
 ]
-Seconds = Annotated[
-    float | None,
-    Option("--seconds-per-document", help="Seconds per document, instead of the measured or assumed speed."),
-]
+_HOURS = "hours are at the measured speed, else at 30 seconds per document"
 
 
 @stage.command(
@@ -47,19 +44,11 @@ def build(
     collection: Collection = COLLECTION,
     name: Annotated[str, Option(help="Name of the new pool.")] = "pool",
     run: Annotated[
-        list[str] | None,
-        Option(
-            "--run",
-            help="Pool this run; repeatable. [default: all contributing runs]",
-            autocompletion=completion.runs,
-        ),
+        list[str] | None, console.run_option("Pool this run; repeatable. [default: all contributing runs]")
     ] = None,
     priority: Annotated[int | None, Option(min=1, help="Pool only runs up to this priority.")] = None,
     topic: Annotated[
-        list[str] | None,
-        Option(
-            "--topic", help="Pool this topic; repeatable. [default: all topics]", autocompletion=completion.topics
-        ),
+        list[str] | None, console.topic_option("Pool this topic; repeatable. [default: all topics]")
     ] = None,
     seed: Annotated[int, Option(min=0, help="Seed for all random draws.")] = 0,
     order: Annotated[
@@ -96,17 +85,9 @@ def extend(
     collection: Collection = COLLECTION,
     name: Name = "",
     run: Annotated[
-        list[str] | None,
-        Option(
-            "--run",
-            help="Add this run; repeatable. [default: all later contributing runs]",
-            autocompletion=completion.runs,
-        ),
+        list[str] | None, console.run_option("Add this run; repeatable. [default: all later contributing runs]")
     ] = None,
-    topic: Annotated[
-        list[str] | None,
-        console.topic_option("Add this topic, which is not in the pool."),
-    ] = None,
+    topic: Annotated[list[str] | None, console.topic_option("Add this topic, which is not in the pool.")] = None,
 ) -> None:
     """Add later runs to a pool as a new version; no document is judged twice."""
     with console.collection(collection) as store:
@@ -118,6 +99,9 @@ def extend(
     "top-up",
     "pool top-up dense --depth 10",
     "pool top-up dense.run --depth 5 --topic T01",
+    removed={
+        "--seconds-per-document": _HOURS,
+    },
 )
 def top_up(
     run: Annotated[str, Argument(help="A stored run or a run file.", autocompletion=completion.runs)],
@@ -125,18 +109,12 @@ def top_up(
     collection: Collection = COLLECTION,
     name: Annotated[str, Option(help="Name of the queue. [default: top-up-RUN]")] = "",
     topic: Annotated[
-        list[str] | None,
-        Option(
-            "--topic", help="Only this topic; repeatable. [default: all topics]", autocompletion=completion.topics
-        ),
+        list[str] | None, console.topic_option("Only this topic; repeatable. [default: all topics]")
     ] = None,
-    seconds_per_document: Seconds = None,
 ) -> None:
     """Queue the unjudged documents at the top of a new run, so that it can be scored like a contributing run."""
     with console.collection(collection) as store:
-        result = pool.Pool(store).top_up(
-            run, depth=depth, name=name, topics=topic or (), seconds_per_document=seconds_per_document
-        )
+        result = pool.Pool(store).top_up(run, depth=depth, name=name, topics=topic or ())
     console.show(result)
     if result.facts["documents"]:
         queue = shlex.quote(str(result.facts["queue"]))
@@ -148,29 +126,31 @@ def top_up(
     "pool show",
     "pool show --by depth --chart",
     "pool show --by topic --format csv",
+    removed={
+        "--by-topic": "use --by topic",
+        "--by-group": "use --by group",
+        "--by-depth": "use --by depth",
+        "--versions": "use --by version",
+        "--overlap": "--by group counts what no other group contributed",
+        "--seconds-per-document": _HOURS,
+    },
 )
 def show(
     collection: Collection = COLLECTION,
     name: Name = "",
     by: Annotated[
-        Literal["run", "group", "topic", "depth", "version", "overlap", "group-overlap", "document"],
+        Literal["run", "group", "topic", "depth", "version", "document"],
         Option(
             help="Contributions of runs or groups; size and end of each topic; what each greater depth would add, and"
-            " its cost; versions; documents shared by pairs of runs or groups; all documents."
+            " its cost; versions; all documents."
         ),
     ] = "run",
-    seconds_per_document: Seconds = None,
     chart: Annotated[bool, Option("--chart", help="Draw runs, groups, topics or depths as bars.")] = False,
     format: Format = "table",
-    by_topic: Annotated[bool, removed("--by-topic", "use --by topic")] = False,
-    by_group: Annotated[bool, removed("--by-group", "use --by group")] = False,
-    by_depth: Annotated[bool, removed("--by-depth", "use --by depth")] = False,
-    versions: Annotated[bool, removed("--versions", "use --by version")] = False,
-    overlap: Annotated[str, removed("--overlap", "use --by overlap or --by group-overlap")] = "",
 ) -> None:
     """Show the size of a pool, the contribution of each run, and the cost of judging it."""
     with console.collection(collection) as store:
-        result = pool.Pool(store).show(name, by=by, seconds_per_document=seconds_per_document)
+        result = pool.Pool(store).show(name, by=by)
         console.show(result, format, whole=True, draw=partial(_draw, by, result.table()) if chart else None)
 
 

@@ -3,13 +3,12 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
 from typer import Argument, Option
 
 from cranfield.base.registry import deferred
 from cranfield.cli import completion, console
 from cranfield.cli.commands import Stage
-from cranfield.cli.console import COLLECTION, Collection, Format, Replace, removed
+from cranfield.cli.console import COLLECTION, Collection, Format, Replace
 
 with deferred:
     from cranfield.qrels import release as releases
@@ -36,27 +35,27 @@ RuleWords = Annotated[
         " lowest, median. [default: the rule of the collection]",
     ),
 ]
-AsOf = Annotated[str, Option(help="Judgments recorded up to this time (ISO 8601; a date means its end, UTC).")]
-UpToEvent = Annotated[int | None, Option(min=0, help="Judgments up to the event with this number.")]
+AsOf = Annotated[
+    str,
+    Option(help="Judgments recorded up to this time (ISO 8601; a date means its end, UTC), or up to this event."),
+]
 Unjudged = Annotated[bool, Option("--unjudged", help="Add pooled but unjudged documents, with grade -1.")]
 From = Annotated[str | None, Option("--from", help="The format, if it is not recognised: see cranfield formats.")]
 
 
-def _selection(
-    layers: list[str] | None, rule: str, as_of: str, up_to_event: int | None, unjudged: bool
-) -> "qrels.Selection":
-    if as_of and up_to_event is not None:
-        raise typer.BadParameter("use either --as-of or --up-to-event")
+def _selection(layers: list[str] | None, rule: str, as_of: str, unjudged: bool) -> "qrels.Selection":
     chosen = releases.parse_rule(rule) if rule else None
-    return qrels.Selection(
-        layers=tuple(layers or ["main"]), rule=chosen, as_of=as_of, up_to_event=up_to_event, unjudged=unjudged
-    )
+    return qrels.Selection(layers=tuple(layers or ["main"]), rule=chosen, as_of=as_of, unjudged=unjudged)
 
 
 @stage.command(
     "export",
     "qrels export -o qrels.txt",
     "qrels export first --binary",
+    removed={
+        "--up-to-event": "use --as-of N",
+        "--binary-from": "--binary uses the scale, and measures take a threshold: -m 'AP(rel=2)'",
+    },
 )
 def export(
     which: Which = None,
@@ -65,19 +64,15 @@ def export(
     replace: Replace = False,
     to: Annotated[str, Option("--to", help="Output format: see cranfield formats.")] = "trec",
     binary: Annotated[bool, Option("--binary", help="1 for relevant and 0 for not relevant, by the scale.")] = False,
-    binary_from: Annotated[int | None, Option(min=1, help="The same, relevant from this grade on.")] = None,
     unjudged: Unjudged = False,
     layer: Layers = None,
     rule: RuleWords = "",
     as_of: AsOf = "",
-    up_to_event: UpToEvent = None,
 ) -> None:
     """Write qrels to a file."""
-    selection = _selection(layer, rule, as_of, up_to_event, unjudged)
+    selection = _selection(layer, rule, as_of, unjudged)
     with console.collection(collection) as store:
-        made = qrels.Qrels(store).export(
-            which, format=to, binary=binary, binary_from=binary_from, selection=selection
-        )
+        made = qrels.Qrels(store).export(which, format=to, binary=binary, selection=selection)
     with console.binary_output(output, replace=replace) as stream:
         made.write(stream)
     console.say(*made.remarks)
@@ -87,6 +82,7 @@ def export(
     "release",
     "qrels release second",
     "qrels release second --note 'all topics' --bundle bundle",
+    removed={"--up-to-event": "use --as-of N"},
 )
 def release(
     name: Annotated[str, Argument(help="Name of the release.")],
@@ -94,7 +90,6 @@ def release(
     layer: Layers = None,
     rule: RuleWords = "",
     as_of: AsOf = "",
-    up_to_event: UpToEvent = None,
     unjudged: Unjudged = False,
     note: Annotated[str, Option(help="A note, stored with the release.")] = "",
     bundle: Annotated[
@@ -104,7 +99,7 @@ def release(
     format: Format = "table",
 ) -> None:
     """Release the current qrels under a name, with a hash and a manifest; a release never changes."""
-    selection = _selection(layer, rule, as_of, up_to_event, unjudged)
+    selection = _selection(layer, rule, as_of, unjudged)
     with console.collection(collection) as store, console.progress() as progress:
         made = qrels.Qrels(store).release(
             name, note=note, bundle=bundle, sign=sign, selection=selection, progress=progress
@@ -150,6 +145,7 @@ def list_(
     "diff",
     "qrels diff first now",
     "qrels diff qrels.txt now --by grade",
+    removed={"--by-topic": "use -f csv, which has the topic of each change", "--matrix": "use --by grade"},
 )
 def diff(
     before: Annotated[str, Argument(help="A release, a file, or now.", autocompletion=completion.releases)],
@@ -158,12 +154,9 @@ def diff(
     layer: Layers = None,
     unjudged: Unjudged = False,
     by: Annotated[
-        Literal["document", "topic", "grade"],
-        Option(help="Each change, the number of changes of each topic, or the number of pairs of grades."),
+        Literal["document", "grade"], Option(help="Each change, or the number of pairs of grades.")
     ] = "document",
     format: Format = "table",
-    by_topic: Annotated[bool, removed("--by-topic", "use --by topic")] = False,
-    matrix: Annotated[bool, removed("--matrix", "use --by grade")] = False,
 ) -> None:
     """Compare two sets of qrels: judgments added, removed and changed."""
     with console.collection_if_any(collection) as store:

@@ -1,14 +1,13 @@
-"""`cranfield report`: one page about a collection, and its tables and figures as files."""
+"""`cranfield report`: one page about a collection, to read or to publish."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from typer import Option
 
 from cranfield.base.errors import UsageError
 from cranfield.base.records import MEASURES
 from cranfield.base.registry import deferred
-from cranfield.base.text import counted
 from cranfield.cli import console
 from cranfield.cli.commands import Stage
 from cranfield.cli.console import COLLECTION, Collection, Layers, QrelsWord
@@ -25,12 +24,6 @@ Output = Annotated[
 ]
 Measures = Annotated[list[str] | None, console.measure_option(MEASURES)]
 Public = Annotated[bool, Option("--public", help="Omit the names of assessors and the titles of documents.")]
-Tables = Annotated[Path | None, Option(help="Also write every table to this folder.")]
-TableFormat = Annotated[
-    Literal["csv", "json", "jsonl", "latex", "markdown"], Option("-f", "--format", help="Format of the tables.")
-]
-Figures = Annotated[Path | None, Option(help="Also write every figure to this folder.")]
-FigureKind = Annotated[Literal["svg", "png", "pdf"], Option(help="Format of the figures.")]
 CardFile = Annotated[Path | None, Option("--card", help="Also write the collection card (JSON).")]
 
 
@@ -38,7 +31,11 @@ CardFile = Annotated[Path | None, Option("--card", help="Also write the collecti
     "report",
     "report",
     "report -o page.html --public",
-    "report --tables tables --format latex",
+    "report -o report.md -m nDCG@5 --card card.json",
+    removed={
+        **dict.fromkeys(("--tables", "--format", "-f"), "a table is printed by its command, as evaluate -f csv"),
+        **dict.fromkeys(("--figures", "--figure-format"), "use evaluate --plot FILE or reuse --plot FOLDER"),
+    },
 )
 def report(
     output: Output = None,
@@ -46,10 +43,6 @@ def report(
     qrels: QrelsWord = None,
     layer: Layers = None,
     public: Public = False,
-    tables: Tables = None,
-    format: TableFormat = "csv",
-    figures: Figures = None,
-    figure_format: FigureKind = "svg",
     card: CardFile = None,
     collection: Collection = COLLECTION,
 ) -> None:
@@ -69,8 +62,3 @@ def report(
     if card is not None:
         made.write_card(card)
         console.say(f"wrote collection card {card}")
-    if tables is not None:
-        count = made.write_tables(tables, format=format, raw=console.is_raw())
-        console.say(f"wrote {counted(count, 'table')} to {tables}")
-    if figures is not None:
-        console.say(f"wrote {counted(made.write_figures(figures, kind=figure_format), 'figure')} to {figures}")

@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from cranfield.base.errors import UsageError, quoted
 from cranfield.base.registry import deferred
-from cranfield.base.text import visible_line
+from cranfield.base.text import counted, visible_line
 from cranfield.cli import completion, console
 from cranfield.cli.commands import Stage
 from cranfield.cli.console import COLLECTION, Collection, Format, Replace
@@ -19,6 +19,8 @@ with deferred:
     from cranfield.workflows.runs import runs as workflow
 
 stage = Stage("runs", "Ranked runs of systems.")
+
+WARNINGS_SHOWN = 10
 
 
 Files = Annotated[list[Path], Argument(help="Run files (also compressed), or a runs.toml that describes several.")]
@@ -30,7 +32,6 @@ Names = Annotated[
     Literal["tag", "file"] | None, Option(help="Name runs by their tag (the default) or by their file.")
 ]
 MaxDepth = Annotated[int, Option(min=1, help="Documents per topic; more are an error.")]
-MinDepth = Annotated[int, Option(min=0, help="Documents per topic; fewer give a warning.")]
 Name = Annotated[str, Argument(help="The run's name: see cranfield runs list.", autocompletion=completion.runs)]
 
 
@@ -38,6 +39,9 @@ Name = Annotated[str, Argument(help="The run's name: see cranfield runs list.", 
     "check",
     "runs check bm25.run dense.run",
     "runs check bm25.run --repair repaired",
+    removed={
+        "--min-depth": "runs show has the number of rows of a run",
+    },
 )
 def check(
     files: Files,
@@ -46,7 +50,6 @@ def check(
     order: Order = None,
     names: Names = None,
     max_depth: MaxDepth = 1000,
-    min_depth: MinDepth = 1,
     repair: Annotated[
         Path | None,
         Option(
@@ -57,10 +60,10 @@ def check(
     format: Format = "table",
 ) -> None:
     """List all problems of run files, with line numbers; nothing is stored."""
-    options: dict[str, Any] = {"max_depth": max_depth, "min_depth": min_depth, "repair": repair}
     with console.collection_if_any(collection) as store, console.progress() as progress:
-        runs = workflow.Runs(store, progress=progress)
-        result = runs.check(files, format=from_, order=order, names=names, **options)
+        result = workflow.Runs(store, progress=progress).check(
+            files, format=from_, order=order, names=names, max_depth=max_depth, repair=repair
+        )
     if format == "table":
         console.put_problems(result.problems)
         console.put("".join(f"{visible_line(line)}\n" for line in result.summaries), prose=True)
@@ -76,6 +79,9 @@ def check(
     "runs submit bm25.run --group larder --family lexical",
     "runs submit dense.run --new",
     "runs submit runs.toml",
+    removed={
+        "--min-depth": "runs show has the number of rows of a run",
+    },
 )
 def submit(
     files: Files,
@@ -92,29 +98,26 @@ def submit(
     order: Order = None,
     names: Names = None,
     max_depth: MaxDepth = 1000,
-    min_depth: MinDepth = 1,
     format: Format = "table",
 ) -> None:
     """Store runs, all or none; submitting the same content again does nothing."""
     role = None if contributing is None else "contributing" if contributing else "new"
-    about: dict[str, Any] = {
-        "group": group,
-        "family": family,
-        "role": role,
-        "priority": priority,
-        "description": description,
-    }
-    reading: dict[str, Any] = {
-        "format": from_,
-        "order": order,
-        "names": names,
-        "max_depth": max_depth,
-        "min_depth": min_depth,
-    }
+    about: dict[str, Any] = {"group": group, "family": family, "priority": priority, "description": description}
+    reading: dict[str, Any] = {"format": from_, "order": order, "names": names, "max_depth": max_depth}
     hint = partial(console.hint, collection=collection)
     with console.collection(collection) as store, console.progress() as progress:
-        result = workflow.Runs(store, hint=hint, progress=progress).submit(files, name=name, **reading, **about)
-    console.put_warnings(result.problems)
+        result = workflow.Runs(store, hint=hint, progress=progress).submit(
+            files, name=name, role=role, **reading, **about
+        )
+    warnings = result.problems  # they are kept with the runs: told one by one while they are few, else by kind
+    if len(warnings) <= WARNINGS_SHOWN:
+        console.put_problems(warnings)
+    else:
+        for code in dict.fromkeys(warning.code for warning in warnings):
+            alike = [warning for warning in warnings if warning.code == code]
+            count = counted(len({warning.file for warning in alike}), "file")
+            console.say(f"warning: {count}, for example {alike[0]} [{code}]")
+        console.say("all warnings of a run: cranfield runs show RUN")
     console.show(result, format)
 
 

@@ -7,7 +7,7 @@ from typer import Argument, Option
 
 from cranfield.cli import completion, console
 from cranfield.cli.commands import Stage
-from cranfield.cli.console import COLLECTION, removed
+from cranfield.cli.console import COLLECTION
 
 stage = Stage()
 
@@ -22,7 +22,6 @@ OtherWord = Annotated[
 Measures = Annotated[list[str] | None, console.measure_option(("nDCG@10",))]
 QueueName = Annotated[str, Option("--queue", help="Save the documents as a queue for cranfield judge --queue.")]
 Layer = Annotated[str, Option("--into", help="The layer for the judgments of the queue.")]
-ToSafe = Annotated[bool, removed("--to-safe", "call settle with one run")]
 All = Annotated[bool, Option("--all", help="The whole queue, not only what is expected to suffice.")]
 Until = Annotated[
     Literal["certain", "likely"],
@@ -35,6 +34,11 @@ Until = Annotated[
     "settle bm25 dense",
     "settle bm25 dense -m P@5 --until likely --queue bm25-dense",
     "settle dense",
+    removed={
+        "--to-safe": "call settle with one run",
+        "--card": "use --pool FILE",
+        "--closure": "intervals consider unjudged documents down to the cutoff, else the pool depth",
+    },
 )
 def settle(
     run: RunWord,
@@ -45,15 +49,12 @@ def settle(
     pool_depth: console.PoolDepth = None,
     pool: console.Pool = "",
     layer: console.Layers = None,
-    closure: console.Closure = "at-k",
     until: Until = "certain",
     everything: All = False,
     queue: QueueName = "",
     into: Layer = "main",
     collection: console.Collection = COLLECTION,
     format: console.Format = "table",
-    to_safe: ToSafe = False,
-    card: console.Card = None,
 ) -> None:
     """List the documents to judge to decide between two runs, or to narrow the interval of one run's score."""
     words = (run,) if other is None else (run, other)
@@ -65,7 +66,6 @@ def settle(
             run,
             other,
             measures=measure or ("nDCG@10",),
-            closure=closure,
             until=until,
             everything=everything,
             queue=queue,

@@ -10,8 +10,7 @@ from cranfield.base.errors import UsageError
 from cranfield.base.registry import deferred
 from cranfield.cli import completion, console
 from cranfield.cli.commands import Stage
-from cranfield.cli.console import COLLECTION, removed
-from cranfield.cli.pool import Seconds
+from cranfield.cli.console import COLLECTION
 
 with deferred:
     from cranfield.report import figures
@@ -41,14 +40,8 @@ Outsiders = Annotated[
         "--outsiders", help="Also replay every plan without each group: the expected loss of a non-contributing run."
     ),
 ]
-ToDepth = Annotated[
-    int | None,
-    Option("--forecast", min=1, help="Instead of plans: cost and expected yield of pools down to this depth."),
-]
-Wanted = Annotated[
-    float | None, Option(min=0.0, help="Also give the number of topics needed to detect this difference.")
-]
-Power = Annotated[str | None, removed("--power", "power is 0.8")]
+_TOPICS = "compare says which difference these topics detect; half of it needs four times as many"
+_DEPTHS = "pool show --by depth counts the documents of deeper pools, and reuse estimates the relevant ones"
 RelevantFrom = Annotated[
     int | None,
     Option(min=1, help="Lowest grade that counts as relevant. [default: that of the collection's scale, else 1]"),
@@ -63,7 +56,14 @@ Plot = Annotated[
     "simulate",
     "simulate",
     "simulate --plan 'depth 3' --plan 'rrf until 20'",
-    "simulate --forecast 10",
+    "simulate --budgets 500,1000,2000 --plot budgets.svg",
+    removed={
+        "--difference": _TOPICS,
+        "--power": _TOPICS,
+        "--forecast": _DEPTHS,
+        "--pool-depth": _DEPTHS,
+        "--seconds-per-document": "hours are at the measured speed, else at 30 seconds per document",
+    },
 )
 def simulate(
     runs: console.Runs = None,
@@ -74,38 +74,23 @@ def simulate(
     measure: Measures = None,
     groups: Groups = None,
     outsiders: Outsiders = False,
-    difference: Wanted = None,
-    forecast: ToDepth = None,
-    pool_depth: console.PoolDepth = None,
     relevant_from: RelevantFrom = None,
-    seconds_per_document: Seconds = None,
     seed: Seed = 0,
     plot: Plot = None,
     layer: console.Layers = None,
     collection: console.Collection = COLLECTION,
     format: console.Format = "table",
-    power: Power = None,
 ) -> None:
     """Replay pooling plans against known judgments: cost, relevant documents found, and effect on the ranking."""
     if plot:
         figures.kind_of(plot)
-    if forecast is not None and (plan or budgets or outsiders or difference is not None or plot):
-        raise typer.BadParameter(
-            "--forecast cannot be combined with plans, budgets, --outsiders, --difference or --plot"
-        )
-    if forecast is None and pool_depth is not None:
-        raise typer.BadParameter("--pool-depth needs --forecast: a plan sets its own depth")
+    if plan and " " not in plan[-1] and any(word.isdecimal() and not Path(word).exists() for word in runs or ()):
+        raise typer.BadParameter("a plan of several words needs quotes, as in --plan 'depth 5'")
     inputs: Any = {"qrels": qrels, "runs": runs, "layers": layer, "groups": groups, "skip_bad": skip_bad}
-    measures, many = measure or ["nDCG@10", "AP"], _numbers(budgets)
+    options: Any = {"outsiders": outsiders, "relevant_from": relevant_from, "seed": seed, "runs": runs}
+    options |= {"budgets": _numbers(budgets), "measures": measure or ["nDCG@10", "AP"]}
     with console.opened(collection, warn=console.say, **inputs) as files:
-        if forecast is not None:
-            pools: Any = {"to_depth": forecast, "pool_depth": pool_depth, "groups": groups, "store": files.store}
-            pools |= {"relevant_from": relevant_from, "seconds": seconds_per_document}
-            console.show(workflow.forecast_pools(files.request(measures, runs), **pools), format)
-            return
-        plans: Any = {"outsiders": outsiders, "difference": difference, "relevant_from": relevant_from, "seed": seed}
-        plans |= {"measures": measures, "runs": runs, "seconds_per_document": seconds_per_document}
-        result = files.simulate(*(plan or ()), budgets=many, **plans)
+        result = files.simulate(*(plan or ()), **options)
     console.show(result, format)
     if plot is not None:
         workflow.plot(result, plot)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from inspect import signature
-from math import exp, expm1, inf, isnan, log, nan, sqrt
+from math import inf, isnan, nan, sqrt
 from os.path import normpath
 from typing import Any
 
@@ -17,7 +17,6 @@ from cranfield.base.errors import UnknownName, UsageError, quoted
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted
 from cranfield.compare.comparison import (
-    SAID,
     TITLES,
     TUKEY,
     PairedScores,
@@ -40,7 +39,7 @@ from cranfield.compare.differences import (
     significant,
 )
 from cranfield.compare.significance import tests
-from cranfield.evaluate.measure import SMALLEST, AnyMeasure
+from cranfield.evaluate.measure import AnyMeasure
 from cranfield.evaluate.scores import Scores
 
 with deferred:
@@ -60,9 +59,7 @@ class Options:
 
     Test and correction may be given by any of their names, and are kept by the first. Without a correction it is
     Holm's, or what Tukey's test has in it; Tukey's test takes no other. Without `draws`, intervals and Tukey's test
-    have 10,000 and other drawing tests as many as the number of pairs asks for. `systems` maps the name of a system
-    to its runs (seeds), which then count as one entry. Without baselines all pairs meet. `power` is the chance with
-    which topics should show a true difference; with a `difference` it is said how many topics that needs.
+    have 10,000 and other drawing tests as many as the number of pairs asks for. Without baselines all pairs meet.
     """
 
     baselines: tuple[str, ...] = ()
@@ -72,9 +69,6 @@ class Options:
     tolerance: float = 0.0
     draws: int | None = None
     seed: int = 1
-    systems: Mapping[str, tuple[str, ...]] | None = None
-    power: float = 0.8
-    difference: float | None = None
 
     def __post_init__(self) -> None:
         test, correction = str(self.test), str(self.correction)  # from Python anything may come
@@ -94,9 +88,7 @@ class Options:
         object.__setattr__(self, "test", test)
         object.__setattr__(self, "correction", correction)
         _check_number("alpha", self.alpha, below=1.0)
-        _check_number("power", self.power, below=1.0)
         _check_number("tolerance", self.tolerance)
-        _check_number("the difference", 0.0 if self.difference is None else self.difference)
         seeded(self.seed)
         if self.draws is not None and (type(self.draws) is not int or self.draws < LEAST_DRAWS):
             raise UsageError(f"draws must be an integer of at least {LEAST_DRAWS}, not {self.draws!r}")
@@ -128,7 +120,7 @@ class Options:
         }
 
     def with_names(self, words: Sequence[object], names: Sequence[str]) -> Options:
-        """The same with runs by their names, where baselines and seeds are given as the files that were typed.
+        """The same with runs by their names, where baselines are given as the files that were typed.
 
         `words` are the requested runs, `names` what they are called, in the same order. A file may be
         typed in two ways, `b.run` and `./b.run`.
@@ -142,22 +134,7 @@ class Options:
                 raise UsageError(f"{quoted(word)} is the file of run {quoted(meant)} and the name of another run")
             return meant
 
-        seeds = {system: tuple(map(named, members)) for system, members in (self.systems or {}).items()}
-        return replace(self, baselines=tuple(map(named, self.baselines)), systems=seeds or self.systems)
-
-    def entries(self, runs: Sequence[str]) -> list[str]:
-        """The entry each run belongs to: itself, or its system."""
-        belongs: dict[str, str] = {}
-        for system, members in (self.systems or {}).items():
-            for member in members:
-                if member not in runs:
-                    raise UnknownName("run", member, runs)
-                if member in belongs:
-                    raise UsageError(f"{quoted(member)} is a seed of two systems")
-                belongs[member] = system
-            if system in runs and system not in members:
-                raise UsageError(f"{quoted(system)} is also a run; give the system another name")
-        return [belongs.get(run, run) for run in runs]
+        return replace(self, baselines=tuple(map(named, self.baselines)))
 
 
 def _check_number(name: str, value: object, *, below: float = inf) -> None:
@@ -171,6 +148,8 @@ def _check_number(name: str, value: object, *, below: float = inf) -> None:
 # What a topic set can detect: discriminative power, topics needed, the smallest detectable difference.
 
 MOST_TOPICS = 10**9
+POWER = 0.8
+"""The chance with which topics should show a true difference."""
 
 
 @dataclass(frozen=True)
@@ -231,7 +210,7 @@ def t_test_power(topics: int, *, difference: float, deviation: float, alpha: flo
     return _power_at(topics, sqrt(topics) * abs(difference) / deviation, alpha)
 
 
-def topics_needed(*, difference: float, deviation: float, power: float = 0.8, alpha: float = 0.05) -> int:
+def topics_needed(*, difference: float, deviation: float, power: float = POWER, alpha: float = 0.05) -> int:
     """The fewest topics on which a two-sided paired t-test finds `difference` with chance `power`.
 
     `deviation` is that of the paired differences: see `residual_deviation`.
@@ -256,7 +235,7 @@ def topics_needed(*, difference: float, deviation: float, power: float = 0.8, al
     return many
 
 
-def detectable_difference(topics: int, *, deviation: float, power: float = 0.8, alpha: float = 0.05) -> float:
+def detectable_difference(topics: int, *, deviation: float, power: float = POWER, alpha: float = 0.05) -> float:
     """The smallest true difference that a two-sided paired t-test on that many topics finds with chance `power`.
 
     Fewer than two topics: ∞. A deviation of 0: 0. A power not above alpha is an error: it needs no difference.
@@ -299,19 +278,14 @@ _NOISE = 1e-12
 class MeasureComparison:
     """The comparison under one measure.
 
-    `measure` says what differences are of, `title` what the standing is of: with `logarithms` topics are compared by
-    those, and the standing has geometric means. `quality` says that a higher value means a better run, `largest`
-    which difference of two means is the largest possible one. `letters` groups what does not differ (all pairs only);
+    `largest` is the largest possible difference of two means. `letters` groups what does not differ (all pairs only);
     `beaten` names what an entry is significantly above. `deviation` is the standard deviation of paired differences
     over all entries, from which the power figures follow. `test_draws` is how often the test drew. `notes` are about
-    significance, `pair_notes` about differences, `interval_notes` about their intervals.
+    significance, `interval_notes` about intervals.
     """
 
     measure: str
-    title: str
-    logarithms: bool = False
-    quality: bool = True
-    largest: float = inf
+    largest: float
     scores: PairedScores
     results: tuple[PairResult, ...]
     letters: dict[str, tuple[str, ...]]
@@ -321,7 +295,6 @@ class MeasureComparison:
     options: Options
     test_draws: int = 0
     notes: tuple[str, ...] = ()
-    pair_notes: tuple[str, ...] = ()
     interval_notes: tuple[str, ...] = ()
 
     @property
@@ -331,11 +304,9 @@ class MeasureComparison:
 
     @property
     def standing(self) -> list[tuple[str, float]]:
-        """The entries from the highest down, with what they are ranked by: the means, or geometric means."""
-        means = self.scores.means
-        values = (np.exp(means) if self.logarithms else means).tolist()
-        order = sorted(range(len(values)), key=lambda place: -float(means[place]))
-        return [(self.scores.labels[place], values[place]) for place in order]
+        """The entries from the highest mean down."""
+        means = zip(self.scores.labels, self.scores.values.mean(axis=1).tolist(), strict=True)
+        return sorted(means, key=lambda entry: -entry[1])
 
     @property
     def tested(self) -> str:
@@ -345,55 +316,29 @@ class MeasureComparison:
         words = (_title(self.options.test), drawn, correction, f"alpha {self.options.alpha:g}")
         return ", ".join(word for word in words if word)
 
-    def _forecast(self) -> tuple[float | str, int | str | None]:
-        """The detectable true difference, and the number of topics that `difference` needs.
-
-        A sentence says why one of them is unknown. The second is None where no difference is requested.
-        """
-        chance = {"deviation": self.deviation, "power": self.options.power, "alpha": self.options.alpha}
-        unknown = "" if self.deviation > _NOISE else "no difference varies between topics"
+    def _detectable(self) -> float | str:
+        """The detectable true difference, or why it is unknown."""
         if self.topics < 2:
-            unknown = "the variance of differences needs at least two topics"
-        detectable: float | str = unknown
-        if not unknown:
-            try:
-                detectable = detectable_difference(self.topics, **chance)
-            except UsageError as error:
-                detectable = str(error)
-        wanted = self.options.difference
-        if wanted is None:
-            return detectable, None
-        needed: int | str
-        if not wanted:
-            needed = "no number of topics detects a true difference of 0"
-        elif wanted > self.largest:
-            needed = f"two runs cannot differ by {wanted:g}: the largest possible difference is {self.largest:.4g}"
-        elif unknown:
-            needed = f"the number of topics for a true difference of {wanted:g} is unknown: {unknown}"
-        else:
-            try:
-                needed = topics_needed(difference=wanted, **chance)
-            except UsageError:
-                most = f"{MOST_TOPICS:,}"
-                needed = f"a true difference of {wanted:g} needs more than {most} topics to be detected"
-        return detectable, needed
+            return "the variance of differences needs at least two topics"
+        if self.deviation <= _NOISE:
+            return "no difference varies between topics"
+        try:
+            return detectable_difference(self.topics, deviation=self.deviation, alpha=self.options.alpha)
+        except UsageError as error:
+            return str(error)
 
-    def power_record(self) -> dict[str, float | int | None]:
-        """Discriminative power, the detectable difference and the topics needed, as data; None where unknown."""
-        detectable, needed = self._forecast()
+    def power_record(self) -> dict[str, float | None]:
+        """Discriminative power and the detectable difference as data; None where unknown."""
+        detectable = self._detectable()
         is_possible = not isinstance(detectable, str) and detectable <= self.largest
-        record: dict[str, Any] = {
+        return {
             "discriminative_power": self.power.share,
-            "detectable_difference": detectable if is_possible else None,
+            "detectable_difference": detectable if is_possible else None,  # type: ignore[dict-item]
         }
-        if needed is not None:
-            record["topics_needed"] = None if isinstance(needed, str) else needed
-        return record
 
-    def power_notes(self) -> list[str]:
-        """Discriminative power, the detectable difference, and the topics that `difference` needs, in sentences."""
-        power, chance = self.power, f"with {self.options.power:.0%} power (paired t)"
-        detectable, needed = self._forecast()
+    def power_note(self) -> str:
+        """Discriminative power and the detectable difference in a sentence."""
+        power, chance, detectable = self.power, f"with {POWER:.0%} power (paired t)", self._detectable()
         smallest = f"; smallest significant difference {power.smallest_difference:.4f}" if power.significant else ""
         significant = f"{power.significant:,} of {counted(power.pairs, 'pair')} significant"
         told = f"discriminative power {power.share:.0%} ({significant} on {counted(self.topics, 'topic')}{smallest})"
@@ -403,22 +348,11 @@ class MeasureComparison:
             would = f"no possible difference is detectable {chance}: more topics are needed"
         else:
             would = f"detectable true difference {detectable:.4f} {chance}"
-        if isinstance(needed, int):
-            wanted = self.options.difference
-            needed = f"a true difference of {wanted:g} needs {needed:,} topics to be detected {chance}"
-        return [f"{self.measure}: {sentence}" for sentence in (f"{told}; {would}", needed) if sentence is not None]
+        return f"{self.measure}: {told}; {would}"
 
 
 def _title(test: str) -> str:
-    return SAID[TUKEY] if test == TUKEY else str(getattr(tests.get(test), "title", test))
-
-
-def all_notes(compared: Sequence[MeasureComparison], *, by_topic: bool = False) -> list[str]:
-    """The notes on comparisons, each once; by topic there are no intervals to comment on."""
-    notes = (
-        note for one in compared for note in (*one.notes, *one.pair_notes, *(() if by_topic else one.interval_notes))
-    )
-    return list(dict.fromkeys(notes))
+    return "Tukey's HSD by randomisation" if test == TUKEY else str(getattr(tests.get(test), "title", test))
 
 
 def compare_scores(scores: Scores, options: Options) -> list[MeasureComparison]:
@@ -432,8 +366,10 @@ def compare_scores(scores: Scores, options: Options) -> list[MeasureComparison]:
 
 
 def _compare_values(measure: AnyMeasure, values: Values, runs: Sequence[str], options: Options) -> MeasureComparison:
-    of, values = _comparable(measure, values)
-    entries = paired_scores(options.entries(runs), values)
+    if measure.aggregate != "mean" or not measure.quality:
+        what = "not a mean over topics" if measure.quality else "not a measure of quality"
+        raise UsageError(f"{measure} is {what}; compare takes means of measures of quality")
+    entries, (low, high) = paired_scores(runs, values), measure.bounds
     for name in options.baselines:
         if name not in entries.labels:
             raise UnknownName("baseline", name, entries.labels)
@@ -450,17 +386,18 @@ def _compare_values(measure: AnyMeasure, values: Values, runs: Sequence[str], op
         draws=options.interval_draws,
         rng=seeded(options.seed),
     )
-    if of.get("logarithms"):  # of logarithms the ratio of two means is no ratio of scores
-        results = [
-            replace(one, mean_a=exp(one.mean_a), mean_b=exp(one.mean_b), relative=expm1(one.difference))
-            for one in results
-        ]
     drawn = 0 if all(result.exact for result in results) and not is_tukey else draws
     topics = entries.values.shape[1]
-    notes, interval_notes = _notes_on(results, options, drawn)
+    interval_notes = []
+    if topics in COVERAGE and any(result.high > result.low for result in results):
+        held = f"they cover the true difference in about {COVERAGE[topics]:.0%} of cases instead of 95%"
+        interval_notes = [
+            f"on {topics} topics these intervals are too narrow: {held}, and less for skewed differences"
+        ]
     adjusted, sizes = [result.adjusted_p for result in results], [result.difference for result in results]
     return MeasureComparison(
-        **of,
+        measure=str(measure),
+        largest=high - low,
         scores=entries,
         results=tuple(results),
         letters={} if baselines else letters_of(results, entries.labels, alpha=options.alpha),
@@ -469,48 +406,22 @@ def _compare_values(measure: AnyMeasure, values: Values, runs: Sequence[str], op
         deviation=residual_deviation(entries.values) if topics > 1 else 0.0,
         options=options,
         test_draws=drawn,
-        notes=tuple(notes),
+        notes=tuple(_notes_on(results, options, drawn)),
         interval_notes=tuple(interval_notes),
     )
 
 
-def _comparable(measure: AnyMeasure, values: Values) -> tuple[dict[str, Any], Values]:
-    """What is compared of a measure, and its values topic by topic.
-
-    Geometric means are compared by logarithms: the difference of their means is the logarithm of a ratio of geometric
-    means. What is added up is compared by its means. A median, or an end, is no sum of what topics have.
-    """
-    name, low, high = str(measure), *measure.bounds
-    of: dict[str, Any] = {"measure": name, "title": name, "quality": measure.quality}
-    if measure.aggregate == "mean":
-        return of | {"largest": high - low}, values
-    if measure.aggregate == "sum":
-        return of | {"measure": f"{name} per topic", "title": f"{name} per topic"}, values
-    if measure.aggregate == "geometric":
-        note = (
-            f"log {name}: differences and intervals are on the log scale; means and relative differences are those of"
-            " the geometric means"
-        )
-        of |= {"measure": f"log {name}", "logarithms": True, "pair_notes": (note,)}
-        return of | {"largest": log(high / SMALLEST) if high < inf else inf}, np.log(np.maximum(values, SMALLEST))
-    raise UsageError(f"{name} is the {measure.aggregate} over topics and cannot be compared by topic; use the mean")
-
-
-def _notes_on(results: Sequence[PairResult], options: Options, draws: int) -> tuple[list[str], list[str]]:
-    """Where the test has no power or is undefined, and how far intervals on few topics can be trusted."""
+def _notes_on(results: Sequence[PairResult], options: Options, draws: int) -> list[str]:
+    """Where the test has no power or is undefined."""
     topics = results[0].topics
     if topics == 1:
-        return [ONE_TOPIC], []
-    notes, interval_notes = _why_nothing_can_be_significant(results, options, draws), []
+        return [ONE_TOPIC]
+    notes = _why_nothing_can_be_significant(results, options, draws)
     if any(result.degenerate and result.difference for result in results):
         notes.append("the test is undefined where all differences are equal; p is then 2^(1-n) for n topics")
     if options.tolerance:
         notes.append(f"won/tied/lost: differences up to {options.tolerance:g} count as ties; tests use no tolerance")
-    if topics in COVERAGE and any(result.high > result.low for result in results):
-        held = f"they cover the true difference in about {COVERAGE[topics]:.0%} of cases instead of 95%"
-        too_narrow = f"on {topics} topics these intervals are too narrow"
-        interval_notes.append(f"{too_narrow}: {held}, and less for skewed differences")
-    return notes, interval_notes
+    return notes
 
 
 def _why_nothing_can_be_significant(results: Sequence[PairResult], options: Options, draws: int) -> list[str]:

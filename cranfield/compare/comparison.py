@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,6 @@ from cranfield.base.errors import InputError, UsageError
 from cranfield.base.registry import Registry, deferred
 from cranfield.compare.differences import (
     DRAWS,
-    Counts,
     Flags,
     SignificanceTest,
     Values,
@@ -27,7 +26,6 @@ from cranfield.compare.differences import (
     significant,
 )
 from cranfield.compare.significance import tests
-from cranfield.compare.significance.student import student
 
 with deferred:
     from scipy import special, stats
@@ -81,7 +79,7 @@ def holm(p: ArrayLike) -> Values:
     raw = _checked(p)
     order = np.argsort(raw, kind="stable")
     adjusted = np.maximum.accumulate(raw[order] * np.arange(len(raw), 0, -1))
-    return np.asarray(np.minimum(adjusted, 1.0)[np.argsort(order)])
+    return np.minimum(adjusted, 1.0)[np.argsort(order)]
 
 
 @corrections.register("benjamini-hochberg", "bh", "fdr")
@@ -108,21 +106,10 @@ Indices = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class PairedScores:
-    """One row of scores per entry, one column per topic; an entry is a run, or the mean of several seeds.
-
-    `seeds` is the number of seeds of each entry, `seed_deviation` the standard deviation of their means, with
-    seeds − 1; 0 where there is one.
-    """
+    """One row of scores per entry, one column per topic."""
 
     labels: tuple[str, ...]
     values: Values
-    seeds: Counts
-    seed_deviation: Values
-
-    @property
-    def means(self) -> Values:
-        """The mean over topics of each entry."""
-        return np.asarray(self.values.mean(axis=1))
 
     def of(self, label: str) -> Values:
         """The scores of one entry."""
@@ -130,20 +117,8 @@ class PairedScores:
 
 
 def paired_scores(labels: Sequence[str], values: ArrayLike) -> PairedScores:
-    """Scores that can be compared, one row per label; NaN is an error.
-
-    Rows with the same label are the seeds of one system: they become one entry that stands where its first row stood,
-    and has the mean over seeds on each topic. Testing the seeds as if they were more topics would count each topic
-    several times.
-    """
-    matrix, entries = as_scores(values), tuple(dict.fromkeys(labels))
-    groups = [matrix[[label == entry for label in labels]] for entry in entries]
-    return PairedScores(
-        labels=entries,
-        values=np.stack([group.mean(axis=0) for group in groups]),
-        seeds=np.array([len(group) for group in groups], dtype=np.int64),
-        seed_deviation=np.array([group.mean(axis=1).std(ddof=1) if len(group) > 1 else 0.0 for group in groups]),
-    )
+    """Scores that can be compared, one row per label; NaN is an error."""
+    return PairedScores(tuple(labels), as_scores(values))
 
 
 def pairs(entries: int, *, baselines: Sequence[int] | None = None) -> tuple[Indices, Indices]:
@@ -394,10 +369,6 @@ def letters_of(
         row, other = place[result.a], place[result.b]
         means[row], means[other] = result.mean_a, result.mean_b
         p[row, other] = p[other, row] = result.adjusted_p
-    return _letters_by_label(labels, p, means, alpha)
-
-
-def _letters_by_label(labels: Sequence[str], p: Values, means: Values, alpha: float) -> dict[str, tuple[str, ...]]:
     different = significant(p, alpha=alpha)
     np.fill_diagonal(different, val=False)
     given = letters(different, order=np.argsort(-means, kind="stable"))
@@ -412,38 +383,3 @@ def beaten(results: Sequence[PairResult], *, alpha: float = 0.05) -> dict[str, t
             better, worse = (result.a, result.b) if result.difference > 0 else (result.b, result.a)
             wins[better].append(worse)
     return {label: tuple(others) for label, others in wins.items()}
-
-
-# Letters straight from scores, for tables that show means alone: no intervals, no effect sizes.
-
-LetterTest = Literal["tukey", "t"]
-
-SAID = {"tukey": "Tukey's HSD by randomisation", "t": "paired t, Holm"}
-"""What a note below a table calls each test."""
-
-
-def letters_of_scores(
-    labels: Sequence[str],
-    scores: ArrayLike,
-    *,
-    test: LetterTest,
-    alpha: float = 0.05,
-    draws: int = DRAWS,
-    rng: np.random.Generator,
-) -> dict[str, str]:
-    """The letters of each label: two share one if, and only if, they do not differ significantly.
-
-    `scores` has one row per label and one column per topic. `tukey` is Tukey's test by randomisation over all of
-    them; `t` is the paired t-test of all pairs, corrected after Holm. The best mean gets `a`.
-    """
-    matrix = as_scores(scores)
-    if len(matrix) < 2:
-        raise UsageError("letters need at least two runs")
-    if test == "tukey":
-        p = tukey(matrix, draws=draws, rng=rng)
-    else:
-        first, second = pairs(len(matrix))
-        p = np.ones((len(matrix), len(matrix)))
-        p[first, second] = p[second, first] = holm(student(matrix[first], matrix[second], rng=rng).p)
-    given = _letters_by_label(labels, p, matrix.mean(axis=1), alpha)
-    return {label: "".join(own) for label, own in given.items()}

@@ -12,7 +12,7 @@ sets, which takes more memory than the texts themselves.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import accumulate, combinations, pairwise
@@ -30,6 +30,9 @@ with deferred:
 
 RECALL = 0.99
 """How likely a pair exactly at the threshold becomes a candidate; more similar ones still likelier."""
+
+SHINGLE, PERMUTATIONS, SEED = 5, 128, 1
+"""Words in a shingle, values in a signature, and what their hash functions are drawn by: stored with each search."""
 
 _SMALL_BUCKET = 50
 _BATCH = 10_000
@@ -49,24 +52,15 @@ class Cluster:
     members: tuple[tuple[str, float], ...]
 
 
-def find_clusters(
-    documents: Iterable[tuple[str, str]],
-    *,
-    threshold: float = 0.8,
-    shingle: int = 5,
-    permutations: int = 128,
-    seed: int = 1,
-) -> list[Cluster]:
+def find_clusters(documents: Iterable[tuple[str, str]], *, threshold: float = 0.8) -> list[Cluster]:
     """Find the clusters among (id, text), in the order of their representatives.
 
-    Texts without a word belong to no cluster. A text shorter than `shingle` words is one shingle. Memory: per
-    distinct text, 4 bytes for each shingle and each permutation. The same input and seed give the same clusters.
+    Texts without a word belong to no cluster. A text shorter than `SHINGLE` words is one shingle. Memory: per
+    distinct text, 4 bytes for each shingle and each permutation. The same input gives the same clusters.
     """
     if not 0 < threshold <= 1:
         raise UsageError(f"the threshold must be above 0 and at most 1, not {threshold}")
-    if shingle < 1 or permutations < 1:
-        raise UsageError(f"shingle and permutations must be at least 1, not {shingle} and {permutations}")
-    texts = _distinct(documents, shingle=shingle, permutations=permutations, seed=seed)
+    texts = _distinct(documents)
     # Connected components by union-find: the smallest member stands for its component.
     parents = list(range(len(texts.copies)))
 
@@ -77,7 +71,7 @@ def find_clusters(
         return text
 
     compared: set[tuple[int, int]] = set()
-    for pair in _candidates(texts, permutations=permutations, rows=rows_per_band(threshold, permutations)):
+    for pair in _candidates(texts, rows=rows_per_band(threshold)):
         one, other = pair
         if pair not in compared and root(one) != root(other):
             compared.add(pair)
@@ -98,12 +92,12 @@ def find_clusters(
     return clusters
 
 
-def rows_per_band(threshold: float, permutations: int) -> int:
+def rows_per_band(threshold: float) -> int:
     """How many values make a band: the most with which a pair at the threshold is found with `RECALL`.
 
     A pair of similarity s agrees in at least one of b bands of r rows with probability 1 - (1 - s^r)^b.
     """
-    chances = {rows: 1 - (1 - threshold**rows) ** (permutations // rows) for rows in range(1, permutations + 1)}
+    chances = {rows: 1 - (1 - threshold**rows) ** (PERMUTATIONS // rows) for rows in range(1, PERMUTATIONS + 1)}
     return max((rows for rows, chance in chances.items() if chance >= RECALL), default=1)
 
 
@@ -113,13 +107,13 @@ def similarity(one: NDArray[np.uint32], other: NDArray[np.uint32]) -> float:
     return common / (len(one) + len(other) - common)
 
 
-def shingles_of(text: str, length: int) -> NDArray[np.uint32]:
-    """The sorted set of hashes of all runs of `length` words, whatever the case; empty if there is no word."""
+def shingles_of(text: str) -> NDArray[np.uint32]:
+    """The sorted set of hashes of all runs of `SHINGLE` words, whatever the case; empty if there is no word."""
     joined = " ".join(_WORD.findall(text.casefold())).encode("utf-8", "replace")
     ends = list(accumulate(len(word) + 1 for word in joined.split()))
     starts = [0, *ends]
     view = memoryview(joined)
-    hashes = [crc32(view[start : end - 1]) for start, end in zip(starts, ends[length - 1 :], strict=False)]
+    hashes = [crc32(view[start : end - 1]) for start, end in zip(starts, ends[SHINGLE - 1 :], strict=False)]
     return np.unique(np.array(hashes or ([crc32(joined)] if joined else []), dtype=np.uint32))
 
 
@@ -132,10 +126,10 @@ class _Texts:
     signatures: bytearray = field(default_factory=bytearray)
 
 
-def _distinct(documents: Iterable[tuple[str, str]], *, shingle: int, permutations: int, seed: int) -> _Texts:
+def _distinct(documents: Iterable[tuple[str, str]]) -> _Texts:
     from datasketch import MinHash
 
-    sketch = MinHash(permutations, seed=seed, hashfunc=int)
+    sketch = MinHash(PERMUTATIONS, seed=SEED, hashfunc=int)
     texts = _Texts()
     known: dict[bytes, int] = {}
     for position, (id, text) in enumerate(documents):
@@ -144,7 +138,7 @@ def _distinct(documents: Iterable[tuple[str, str]], *, shingle: int, permutation
         if place < len(texts.copies):
             texts.copies[place].append((position, id))
             continue
-        shingles = shingles_of(text, shingle)
+        shingles = shingles_of(text)
         if len(shingles) == 0:
             known.popitem()
             continue
@@ -157,22 +151,19 @@ def _distinct(documents: Iterable[tuple[str, str]], *, shingle: int, permutation
     return texts
 
 
-def _candidates(texts: _Texts, *, permutations: int, rows: int) -> Iterator[tuple[int, int]]:
+def _candidates(texts: _Texts, *, rows: int) -> Iterator[tuple[int, int]]:
     """The pairs, smaller first, that agree in a band; of a large bucket only neighbours and the first."""
-    signatures = np.frombuffer(texts.signatures, dtype=np.uint32).reshape(-1, permutations)
-    for start in range(0, permutations - rows + 1, rows):
+    signatures = np.frombuffer(texts.signatures, dtype=np.uint32).reshape(-1, PERMUTATIONS)
+    for start in range(0, PERMUTATIONS - rows + 1, rows):
         band = signatures[:, start : start + rows]
         order = np.lexsort(band.T)
         same = (band[order[1:]] == band[order[:-1]]).all(axis=1)
         # The stretches of the order in which each is the same as the next.
         edges = np.flatnonzero(np.diff(np.concatenate(([False], same, [False])).astype(np.int8)))
         for first, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-            yield from _pairs(sorted(order[first : last + 1].tolist()))
-
-
-def _pairs(bucket: Sequence[int]) -> Iterator[tuple[int, int]]:
-    if len(bucket) <= _SMALL_BUCKET:
-        yield from combinations(bucket, 2)
-    else:
-        yield from ((bucket[0], other) for other in bucket[1:])
-        yield from pairwise(bucket)
+            bucket: list[int] = sorted(order[first : last + 1].tolist())
+            if len(bucket) <= _SMALL_BUCKET:
+                yield from combinations(bucket, 2)
+            else:
+                yield from ((bucket[0], other) for other in bucket[1:])
+                yield from pairwise(bucket)

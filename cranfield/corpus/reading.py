@@ -9,15 +9,14 @@ its `schema`, so that others can be named.
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 from unicodedata import category
 
-from cranfield.base.errors import InputError, Problem, SourceError, UnknownName, UsageError, quoted
-from cranfield.base.files import LONGEST_LINE, Source, codec_name
+from cranfield.base.errors import InputError, Problem, UnknownName, UsageError, quoted
+from cranfield.base.files import LONGEST_LINE, Source
 from cranfield.base.records import Document, Topic
 from cranfield.base.registry import Registry
 from cranfield.base.tables import Schema, spelled
@@ -44,18 +43,6 @@ def read_documents(
     """
     source = path if isinstance(path, Source) else Source(path)
     yield from _placed(source, _records(source, "documents", format, columns), "documents")
-    if codec_name(source.encoding) != "utf-8" and not source.is_piped:
-        # Warn of files that are UTF-8 as they lie there, and were read in the encoding that was named.
-        files = files_in(source.path) if source.is_folder else [source.path]
-        spoiled = [file for file in files if _is_utf8_beyond_ascii(Source(file))]
-        if spoiled:
-            others = f"this and {len(spoiled) - 1:,} more are already UTF-8, but were"
-            what = "this file is already UTF-8, but was" if len(spoiled) == 1 else others
-            message = f"{what} read as {source.encoding}: é became Ã©"
-            again = "load the UTF-8 files again without --encoding and with --update"
-            remedy = f"{again} (--keep-going skips the others)"
-            problem = Problem("utf-8-after-all", message, "warning", count=len(spoiled), remedy=remedy)
-            yield problem.at(str(spoiled[0]))
 
 
 def read_topics(
@@ -238,7 +225,6 @@ def one_line(text: str) -> str:
 
 # Bytes to text, for files in which one bad record must not hide the others.
 
-_BLOCK = 1 << 20
 REMEDY = "convert the file to UTF-8, or name its encoding: --encoding latin-1 (common in old files)"
 
 
@@ -268,23 +254,6 @@ def lone_carriage_return(line: int) -> Problem:
     """Say that a carriage return stands alone: old Macs ended lines so, and records would run into each other."""
     message = "a carriage return without a line feed"
     return Problem("lone-carriage-return", message, lines=(line,), remedy="end lines with a line feed")
-
-
-def _is_utf8_beyond_ascii(source: Source) -> bool:
-    """Whether a file, as it lies there, is UTF-8 with characters of several bytes.
-
-    Text in another encoding hardly ever passes for that. A file that cannot be read does not.
-    """
-    decoder, is_ascii = codecs.getincrementaldecoder("utf-8")(), True
-    try:
-        with source.open() as stream:
-            while block := stream.read(_BLOCK):
-                is_ascii = is_ascii and block.isascii()
-                decoder.decode(block)
-        decoder.decode(b"", final=True)
-    except (UnicodeDecodeError, SourceError):
-        return False
-    return not is_ascii
 
 
 def is_error(problem: Problem) -> bool:

@@ -458,13 +458,13 @@ def coded_pairs(
 # The documents of one ranked list, by their ids.
 
 
-def documents_of(run: Run, topic: str, *, reference: Reference = "10") -> list[str]:
+def documents_of(run: Run, topic: str) -> list[str]:
     """The documents of a topic, best first."""
     topics = run.topic_ids.to_pylist()
     if topic not in topics:
         return []
     place = topics.index(topic)
-    chosen = _ordered_documents(run, reference)[run.offsets[place] : run.offsets[place + 1]]
+    chosen = run.documents[run.offsets[place] : run.offsets[place + 1]]
     return list(run.document_ids.take(pa.array(chosen)).to_pylist())
 
 

@@ -74,7 +74,7 @@ def foreign_values(
             ranking = [
                 library.ScoredDoc(topic, document, float(len(documents) - place))
                 for topic in aligned.topic_ids
-                for documents in [documents_of(run, topic, reference=aligned.reference)]
+                for documents in [documents_of(run, topic)]
                 for place, document in enumerate(documents)
             ]
             for found in evaluator.iter_calc(ranking):

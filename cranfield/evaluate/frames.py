@@ -1,6 +1,6 @@
 """Qrels, runs and groups given from Python: pandas frames, or mappings of topic -> document -> number.
 
-They are checked as files are, and all errors are reported together. Rows count from 1. Ids are text; whole
+They are checked by the readers of files, and all errors are reported together. Rows count from 1. Ids are text; whole
 numbers become their decimal digits, and anything else is refused: 7.0 is no topic. The columns of a frame may have
 any of the names that files may give them.
 """
@@ -8,47 +8,31 @@ any of the names that files may give them.
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 import numpy as np
 import pyarrow as pa
 
-from cranfield.base.errors import LINES_KEPT, Problem, ProblemsFound, UsageError, quoted
+from cranfield.base.errors import Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.files import Source
-from cranfield.base.registry import deferred
-from cranfield.base.text import counted
+from cranfield.base.tables import Columns, Findings
 from cranfield.qrels.qrels import Qrels
-from cranfield.qrels.reading import QRELS, QrelsRows
-from cranfield.runs.columns import Codes, LineNumbers, Mask, Places, Scores, encoded
-from cranfield.runs.reading import EXPECTED_COLUMNS, ROLES, SPELLINGS, Member, read_groups, roles_of
-from cranfield.runs.run import Rows, Run, ranked
+from cranfield.qrels.reading import QRELS
+from cranfield.qrels.reading import rows_of as qrels_rows
+from cranfield.runs import reading
+from cranfield.runs.columns import LineNumbers, encoded
+from cranfield.runs.reading import Member
+from cranfield.runs.run import Run, ranked
 
 if TYPE_CHECKING:
     import pandas
 
-with deferred:
-    from pyarrow import compute as pc
-
-
 _TERRIER = ("qid", "docno")
 """PyTerrier's names: its frames also have the text of the query, and numbers of its own for documents."""
-_UNFIT = r"^$|[\x00-\x20\x7f-\x{9f}]"
-_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
-_LONGEST_GRADE = 10**9
-
-
-@dataclass(frozen=True, eq=False)
-class _Columns:
-    """Columns of equal length; `tag` names the run of each row, where there is such a column."""
-
-    topic: Sequence[object]
-    document: Sequence[object]
-    number: Sequence[object]
-    tag: Sequence[object] | None = None
 
 
 def is_frame(value: object) -> TypeGuard[pandas.DataFrame]:
@@ -67,24 +51,11 @@ def qrels_given(value: object) -> Qrels:
         if missing:
             lacking = " or ".join(missing)
             raise UsageError(f"the frame of qrels has no column for {lacking}; it has {', '.join(names)}")
-        columns = _Columns(*(_values(value, roles[role]) for role in QRELS.needed))
+        columns = {role: _values(value, roles[role]) for role in QRELS.needed}
     else:
         columns = _flattened(value, "qrels are", "grade")
-    good = _Good(len(columns.topic), "qrels")
-    topics, documents = good.ids(columns.topic), good.ids(columns.document)
-    numbers = _numbers(columns.number)
-    unfit = ~np.isfinite(numbers) | (np.abs(numbers) >= _LONGEST_GRADE) | (numbers != np.rint(numbers))
-    good.tell("grade-not-an-integer", "a grade is not an integer of at most nine digits", columns.number, unfit)
-    kept = np.flatnonzero(good.rows)
-    rows = QrelsRows(
-        *_coded(topics, kept),
-        *_coded(documents, kept),
-        grades=numbers[kept].astype(np.int32),
-        lines=LineNumbers(np.flatnonzero(~good.rows) + 1),
-        problems=tuple(good.problems),
-        source_name="qrels",
-    )
-    return rows.qrels()
+    texts = {role: _column(values, "whole" if role == "grade" else "id") for role, values in columns.items()}
+    return qrels_rows("qrels", texts, np.arange(1, len(texts["grade"]) + 1), Findings(QRELS)).qrels()
 
 
 def runs_given(value: object, *, name: str = "") -> list[Run]:
@@ -92,42 +63,44 @@ def runs_given(value: object, *, name: str = "") -> list[Run]:
 
     A frame may have a column that names the run of each row, and then hold several; `name` names all of it instead.
     """
-    if not _is_unicode(name):
+    if any("\ud800" <= letter <= "\udfff" for letter in name):
         raise UsageError(f"the name of a run contains an unpaired surrogate: {name!r}")
     place = f"run {quoted(name)}" if name else "a frame of runs"
     if is_frame(value):
         names = [str(column) for column in value.columns]
-        usual = {*_TERRIER, "score", "rank", *SPELLINGS["tag"]}
-        roles = roles_of([column for column in names if column in usual] if {*_TERRIER} <= {*names} else names)
-        if roles is None:
-            raise UsageError(f"{place} lacks columns: found {', '.join(names)}; expected {EXPECTED_COLUMNS}")
-        number = "score" if "score" in roles else "rank"
-        topic, document, numbers = (_values(value, roles[part]) for part in ("topic", "document", number))
-        if number == "rank":  # a rank as a score: the lower the better
-            numbers = [rank if (known := _number(rank)) is None else -known for rank in numbers]
-        columns = _Columns(topic, document, numbers, _values(value, roles["tag"]) if "tag" in roles else None)
+        usual = {*_TERRIER, "score", "rank", *reading.SPELLINGS["tag"]}
+        known = reading.roles_of([one for one in names if one in usual] if {*_TERRIER} <= {*names} else names)
+        if known is None:
+            expected = reading.EXPECTED_COLUMNS
+            raise UsageError(f"{place} lacks columns: found {', '.join(names)}; expected {expected}")
+        unused = {"rank" if "score" in known else "score", "tag" if name else ""}
+        columns = {role: _values(value, column) for role, column in known.items() if role not in unused}
     else:
         columns = _flattened(value, "a run is", "score")
-    if not name and columns.tag is None:
+    if not name and "tag" not in columns:
         raise UsageError("a run needs a name: pass runs={'bm25': …}, or a frame with a column 'run'")
-    good = _Good(len(columns.topic), place)
-    topics, documents, scores = good.ids(columns.topic), good.ids(columns.document), _numbers(columns.number)
-    good.tell("score-not-a-number", "a score is not a finite number", columns.number, ~np.isfinite(scores))
-    tags = pa.array([name] * len(topics), pa.large_string()) if name else good.ids(columns.tag or [])
-    empty = [] if len(topics) else [Problem("empty", "no rows", file=place)]
-    if good.problems or empty:
-        raise ProblemsFound(f"{place} cannot be evaluated", [*good.problems, *empty])
-    tag_ids, codes = _coded(tags, np.arange(len(tags)))
-    runs = []
+    kinds: dict[str, Literal["id", "number", "whole"]] = {"score": "number", "rank": "whole"}
+    parts = {role: pa.chunked_array([_column(values, kinds.get(role, "id"))]) for role, values in columns.items()}
+    tag_ids, codes = encoded(parts["tag"] if "tag" in parts else pa.array([name] * len(parts["topic"]), pa.string()))
+    problems, runs = [] if len(codes) else [Problem("empty", "no rows", file=place)], []
     for code, tag in enumerate(tag_ids.to_pylist()):
         kept = np.flatnonzero(codes == code)
-        columns_of_run = *_coded(topics, kept), *_coded(documents, kept)
-        runs.append(ranked(Rows(*columns_of_run, scores[kept], ranks=None, tags=((tag, 1),))))
-    return runs
+        own, lines = parts, LineNumbers()
+        if len(kept) < len(codes):
+            own = {role: one.take(kept) for role, one in parts.items()}
+            lines = LineNumbers.of_rows((kept + 1).tolist())
+        rows = reading.rows_of(_source(place), own, lines, Findings(reading.RUN))
+        problems += [problem for problem in rows.problems if problem.severity == "error"]
+        runs.append(replace(rows, tags=((tag, 1),)))
+    if problems:
+        raise ProblemsFound(f"{place} cannot be evaluated", problems)
+    return [ranked(rows) for rows in runs]
 
 
-def _coded(values: pa.Array, kept: Places) -> tuple[pa.Array, Codes]:
-    return encoded(values if len(kept) == len(values) else values.take(pa.array(kept)))
+def _source(name: str) -> Source:
+    """What readers of files ask of one, for what is none."""
+    source: Any = SimpleNamespace(name=name, stem="", file_sha256="")
+    return source  # type: ignore[no-any-return]
 
 
 def _values(frame: pandas.DataFrame, name: str) -> Any:
@@ -138,7 +111,7 @@ def _values(frame: pandas.DataFrame, name: str) -> Any:
     return column.array
 
 
-def _flattened(value: object, noun: str, number: str) -> _Columns:
+def _flattened(value: object, noun: str, number: str) -> dict[str, Sequence[object]]:
     """Topic -> document -> number as columns."""
     wanted = f"{noun} a mapping of topic -> document -> {number}, or a pandas frame"
     if not isinstance(value, Mapping):
@@ -147,7 +120,34 @@ def _flattened(value: object, noun: str, number: str) -> _Columns:
         if not isinstance(inner, Mapping):
             raise UsageError(f"{wanted}; topic {quoted(topic)} has {type(inner).__name__} instead of documents")
     rows = [(topic, document, one) for topic, inner in value.items() for document, one in inner.items()]
-    return _Columns([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
+    return {role: [row[place] for row in rows] for place, role in enumerate(("topic", "document", number))}
+
+
+def _column(values: Sequence[object], kind: Literal["id", "number", "whole"]) -> pa.Array:
+    """A column as the readers of files take it: text, numbers as doubles. What is unfit is for them to tell."""
+    try:
+        array = pa.array(values, from_pandas=kind == "id")
+        array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+        has_truth = isinstance(values, list) and any(isinstance(one, bool) for one in values)  # Arrow would count it
+        if kind != "id" and pa.types.is_floating(array.type) and not has_truth:
+            if kind == "number":
+                return array.cast(pa.float64())
+            array = array.cast(pa.int64())
+        is_text = pa.types.is_string(array.type) or pa.types.is_large_string(array.type)
+        if not array.null_count and (is_text or pa.types.is_integer(array.type)):
+            return array.cast(pa.large_string())
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError):
+        pass
+    words = []
+    for value in values:
+        is_id = isinstance(value, str | int | np.integer) and not isinstance(value, bool)
+        is_whole = kind == "whole" and isinstance(value, float) and value.is_integer()
+        word = str(int(value)) if is_whole else str(value)  # type: ignore[call-overload]
+        if (kind == "id" and not is_id) or not word.isprintable():
+            word = reading.NO_ID.format(value)
+        words.append(word)
+    return pa.array(words, pa.large_string())
 
 
 def groups_given(value: object) -> tuple[Member, ...]:
@@ -157,7 +157,7 @@ def groups_given(value: object) -> tuple[Member, ...]:
     runs are new, role; a mapping of run -> group names the runs that were pooled. All errors are reported together.
     """
     if is_path(value):
-        return read_groups(Source(Path(value)))
+        return reading.read_groups(Source(Path(value)))
     if isinstance(value, Mapping):
         rows = [(run, group, "pooled") for run, group in value.items()]
     elif is_frame(value):
@@ -169,17 +169,14 @@ def groups_given(value: object) -> tuple[Member, ...]:
         rows = list(zip(value["run"], value["group"], roles, strict=True))
     else:
         raise UsageError(f"groups are a file, a frame, or a mapping of run -> group, not {type(value).__name__}")
-    good, runs = _Good(len(rows), "groups"), [row[0] for row in rows]
-    nameless = (not all(_is_word(cell) for cell in row[:2]) for row in rows)
-    good.tell("bad-row", "a run and its group are non-empty strings", [row[:2] for row in rows], nameless)
-    strange = (row[2] not in ROLES for row in rows)
-    good.tell("unknown-role", f"a run is {' or '.join(ROLES)}", [row[2] for row in rows], strange)
-    repeated = (run in runs[:place] for place, run in enumerate(runs))
-    good.tell("repeated-run", "a run is listed twice", runs, repeated)
-    if good.problems or not rows:
-        problems = good.problems or [Problem("empty", "no run is listed")]
-        raise ProblemsFound("these groups cannot be used", problems)
-    return tuple(Member(str(run), str(group), role == "pooled") for run, group, role in rows)
+    table = Columns.of(_source("groups"), reading.GROUPS.columns, Findings(reading.GROUPS))
+    for line, row in enumerate(rows, start=1):
+        if all(map(_is_word, row[:2])):
+            table.add(line, map(str, row))
+        else:
+            meaning = "a run and its group are non-empty strings"
+            table.findings.add("bad-row", [line], example=str(row[:2]), meaning=meaning)
+    return reading.members_in(table)
 
 
 def named_runs(runs: object) -> tuple[tuple[str, ...] | None, tuple[str | Run, ...]]:
@@ -209,77 +206,3 @@ def is_path(value: object) -> TypeGuard[str | os.PathLike[str]]:
 
 def _is_word(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
-
-
-class _Good:
-    """Which rows are good, and what is wrong with the others. Columns that are in order are taken as a whole."""
-
-    def __init__(self, size: int, place: str) -> None:
-        self.rows = np.ones(size, dtype=bool)
-        self.problems: list[Problem] = []
-        self._place = place
-
-    def ids(self, values: Sequence[object]) -> pa.Array:
-        """Ids as text; what is not an id becomes a question mark and is reported."""
-        whole = _whole_column(values)
-        if whole is not None:
-            return whole
-        texts = [
-            str(value) if isinstance(value, str | int | np.integer) and not isinstance(value, bool) else None
-            for value in values
-        ]
-        self.tell("bad-id", "an id is neither a string nor an integer", values, (not text for text in texts))
-        texts = [text if text is None or _is_unicode(text) else None for text in texts]
-        halves = (isinstance(value, str) and not _is_unicode(value) for value in values)
-        self.tell("not-utf-8", "an id contains an unpaired surrogate", values, halves)
-        unfit = (bool(text and (_CONTROL.search(text) or text.split() != [text])) for text in texts)
-        self.tell("blank-in-id", "an id contains white space or a control character", values, unfit)
-        return pa.array([text or "?" for text in texts], pa.large_string())
-
-    def tell(self, code: str, said: str, values: Sequence[object], wrong: Iterable[bool] | Mask) -> None:
-        """Add one problem for all rows that are wrong in this way, with the first of them."""
-        places = np.flatnonzero(np.fromiter(wrong, dtype=bool, count=len(values)))
-        if len(places):
-            often = f" ({counted(len(places), 'row')})" if len(places) > 1 else ""
-            message = f"{said}{often}: {quoted(values[int(places[0])])}"
-            lines = tuple((places[:LINES_KEPT] + 1).tolist())
-            self.problems.append(Problem(code, message, file=self._place, lines=lines, count=len(places)))
-            self.rows[places] = False
-
-
-def _numbers(values: Sequence[object]) -> Scores:
-    """Numbers; NaN for what is none."""
-    array = np.asarray(values)
-    if array.dtype.kind in "fiu" and not (isinstance(values, list) and any(isinstance(one, bool) for one in values)):
-        return np.asarray(array, dtype=np.float64)
-    numbers = [_number(value) for value in values]
-    return np.array([np.nan if number is None else number for number in numbers], dtype=np.float64)
-
-
-def _whole_column(values: Sequence[object]) -> pa.Array | None:
-    """A column of ids that are all text, or all whole numbers, and all fit; else None."""
-    try:
-        array = pa.array(values, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError):
-        return None
-    array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-    array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
-    kind = array.type
-    texts = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)
-    if array.null_count or not texts:
-        return None
-    ids = array.cast(pa.large_string())
-    return None if pc.any(pc.match_substring_regex(ids, _UNFIT)).as_py() else ids
-
-
-def _is_unicode(text: str) -> bool:
-    return not any("\ud800" <= letter <= "\udfff" for letter in text)
-
-
-def _number(value: object) -> float | None:
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-        return None
-    try:
-        return float(value)
-    except OverflowError:
-        return float("inf")

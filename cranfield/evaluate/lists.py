@@ -263,11 +263,6 @@ class Lists:
         by_topic: Counts = self.level_counts[:, self.levels >= rel].sum(axis=1)
         return by_topic[self.topics]
 
-    def nonrelevant_count(self, rel: int) -> Counts:
-        """For each cell how many documents of its topic are judged and below `rel`."""
-        by_topic: Counts = self.level_counts[:, self.levels < rel].sum(axis=1)
-        return by_topic[self.topics]
-
     @cached_property
     def condensed(self) -> Lists:
         """The same lists with everything unjudged taken out, and the rest moved up."""

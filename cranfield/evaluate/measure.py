@@ -151,7 +151,7 @@ class MeasureKind:
     rises_with: RisesWith = "grade"
     additive: bool = False
     unjudged: Unjudged = "nonrelevant"
-    interval: str = "enumerated"
+    interval: str = "bounds"
     whole_list: bool = False
     weight: Callable[..., Any] | None = None
     best: bool = False
@@ -331,10 +331,6 @@ class Measure:
         if self.kind.weight is None or self.judged_only:
             return None
         return self.kind.weight(rank, **self.parameters)  # type: ignore[no-any-return]
-
-    def tail(self, rank: Counts) -> Values | None:
-        """The share of all weight that lies below each rank; None where weights end, or there are none."""
-        return None if self.kind.tail is None else self.kind.tail(rank, **self.parameters)
 
     def values(self, lists: Lists) -> Values:
         """The value of each list."""

@@ -6,7 +6,6 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
-from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +14,6 @@ from cranfield.base.errors import InputError
 from cranfield.evaluate.align import (
     Alignment,
     AnyRun,
-    Reference,
     TopicCounts,
     align,
     at_each_rank,
@@ -23,22 +21,24 @@ from cranfield.evaluate.align import (
     levels_of,
 )
 from cranfield.evaluate.lists import NOT_POOLED, GradeGains, Values, gain_function
-from cranfield.evaluate.measure import AnyMeasure, aggregated_rows, own_measures, parse_measure
-from cranfield.evaluate.measures.precision import Rounding
+from cranfield.evaluate.measure import AnyMeasure, aggregated_rows, own_measures
 from cranfield.qrels.qrels import Qrels
-from cranfield.runs.columns import Codes, Mask
+from cranfield.runs.columns import Mask
 from cranfield.runs.run import Run
 
 ALL = "all"
 """The topic of a summary row."""
+
+ORDER = "trec_eval 10"
+"""The order of tied documents: scores are compared as doubles, as that version does it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
     """`values[m, r, t]` is the score of measure m for run r and topic t; `scored[r, t]` says which go into a mean.
 
-    `qrels_hash`, `reference` and `ties` say what the scores were made with: scores of different qrels, or of other
-    orders of tied documents, are not comparable.
+    `qrels_hash` and `ties` say what the scores were made with: scores of different qrels, or of other orders of tied
+    documents, are not comparable.
     """
 
     measures: tuple[AnyMeasure, ...]
@@ -48,13 +48,12 @@ class Scores:
     scored: Mask
     counts: tuple[TopicCounts, ...] = ()
     qrels_hash: str = ""
-    reference: Reference = "10"
     ties: str = "trec"
 
     @property
     def order(self) -> str:
-        """The order of tied documents, in words: that of a version of trec_eval, or another one."""
-        return f"trec_eval {self.reference}" + ("" if self.ties == "trec" else f", ties {self.ties}")
+        """The order of tied documents, in words: that of trec_eval, or another one."""
+        return ORDER + ("" if self.ties == "trec" else f", ties {self.ties}")
 
     @cached_property
     def summary(self) -> Values:
@@ -80,23 +79,10 @@ class Scores:
                 yield run, ALL, str(measure), float(self.summary[place, number])
 
 
-def summaries_of(text: str, qrels: Qrels, runs: Sequence[AnyRun], *, threshold: int) -> tuple[str, Values]:
-    """The full name of a measure, and its summary for each run."""
-    measure = parse_measure(text, threshold=threshold)
-    return str(measure), score(align(qrels, runs), [measure]).summary[0]
-
-
-def score(alignment: Alignment, measures: Sequence[AnyMeasure], *, rounding: Rounding = "exact") -> Scores:
-    """Score all runs of an alignment by all measures.
-
-    `rounding` is how recall levels are read where a measure does not say it itself: exactly, or as trec_eval 9 or 10.
-    """
+def score(alignment: Alignment, measures: Sequence[AnyMeasure]) -> Scores:
+    """Score all runs of an alignment by all measures."""
     chosen, shape, values = own_measures(measures), alignment.shape, []
-    for place, measure in enumerate(chosen):
-        unsaid = "rounding" in measure.kind.parameters and "rounding" not in dict(measure.settings)
-        if unsaid and rounding != "exact":
-            settings = tuple(sorted([*measure.settings, ("rounding", rounding)]))
-            measure = chosen[place] = replace(measure, settings=settings)
+    for measure in chosen:
         with np.errstate(over="ignore", invalid="ignore"):
             found = measure.values(alignment.lists)
         if not np.isfinite(found).all():
@@ -111,7 +97,6 @@ def score(alignment: Alignment, measures: Sequence[AnyMeasure], *, rounding: Rou
         scored=alignment.scored,
         counts=alignment.counts(rel=rel),
         qrels_hash=alignment.qrels_hash,
-        reference=alignment.reference,
     )
 
 
@@ -145,7 +130,12 @@ def by_novelty(aligned: Alignment, qrels: Qrels, runs: Sequence[AnyRun], cluster
     """
     if qrels.strata is not None:
         raise InputError("novelty scoring needs complete judgments, not a sample")
-    cluster = cluster_codes(qrels, clusters)
+    # For each document of the qrels the first one of its cluster there; itself where it is alone.
+    cluster = np.arange(len(qrels.document_ids), dtype=np.int32)
+    first_of: dict[Hashable, int] = {}
+    for code, document in enumerate(qrels.document_ids.to_pylist()):
+        if document in clusters:
+            cluster[code] = first_of.setdefault(clusters[document], code)
     chosen = np.flatnonzero(np.isin(qrels.topics, aligned.topic_ids))
     rows = cluster[qrels.documents]
     at_rank = at_each_rank(rows, qrels, runs, chosen=chosen, reference=aligned.reference)
@@ -163,10 +153,15 @@ def by_novelty(aligned: Alignment, qrels: Qrels, runs: Sequence[AnyRun], cluster
     alone = qrels.grades.copy()
     alone[order[1:][pairs[1:] == pairs[:-1]]] = 0
     levels, counts = levels_of(replace(qrels, grades=alone))
+    # The hash is of the qrels and of those clusters that matter to them, whatever they are called.
+    digest = sha256(f"cranfield-novelty-1\n{qrels.content_hash}\n".encode())
+    ids = qrels.document_ids.to_pylist()
+    for code in np.flatnonzero(cluster != np.arange(len(cluster))).tolist():
+        digest.update(f"{ids[code]}\t{ids[cluster[code]]}\n".encode())
     return replace(
         aligned,
         lists=replace(lists, grades=grades, levels=levels, level_counts=counts[chosen], _relevant={}),
-        qrels_hash=novelty_hash(qrels, cluster),
+        qrels_hash=digest.hexdigest(),
     )
 
 
@@ -189,25 +184,6 @@ def rank_changes(novel: Scores, plain: Scores) -> list[RankChange]:
     ]
 
 
-def cluster_codes(qrels: Qrels, clusters: Clusters) -> Codes:
-    """For each document of the qrels the first one of its cluster there; itself where it is alone."""
-    codes = np.arange(len(qrels.document_ids), dtype=np.int32)
-    first: dict[Hashable, int] = {}
-    for code, document in enumerate(qrels.document_ids.to_pylist()):
-        if document in clusters:
-            codes[code] = first.setdefault(clusters[document], code)
-    return codes
-
-
-def novelty_hash(qrels: Qrels, cluster: Codes) -> str:
-    """A hash of the qrels and of those clusters that matter to them, whatever they are called."""
-    digest = sha256(f"cranfield-novelty-1\n{qrels.content_hash}\n".encode())
-    ids = qrels.document_ids.to_pylist()
-    for code in np.flatnonzero(cluster != np.arange(len(cluster))).tolist():
-        digest.update(f"{ids[code]}\t{ids[cluster[code]]}\n".encode())
-    return digest.hexdigest()
-
-
 # One ranked list, explained: what stands at each rank, and what precision, recall and DCG are so far.
 
 
@@ -215,8 +191,7 @@ def novelty_hash(qrels: Qrels, cluster: Codes) -> str:
 class Step:
     """One rank: the document, what is known of it, and the measures of the list down to here.
 
-    `state` is the grade as text, `unjudged` (pooled, without a grade) or `not pooled`. With novelty a grade may be
-    followed by `copy`: then the document counts as not relevant.
+    `state` is the grade as text, `unjudged` (pooled, without a grade) or `not pooled`.
     """
 
     rank: int
@@ -228,42 +203,18 @@ class Step:
     dcg: float
 
 
-def explain(
-    qrels: Qrels,
-    run: Run,
-    topic: str,
-    *,
-    rel: int = 1,
-    gains: GradeGains = (),
-    reference: Reference = "10",
-    ties: Literal["trec", "best", "worst"] = "trec",
-    clusters: Clusters | None = None,
-) -> list[Step]:
-    """The ranks of a run's list for a topic; none where the run lacks the topic.
-
-    `ties` puts the highest or the lowest grades first within each tie. With `clusters` later members of a cluster
-    count as not relevant, and each cluster once.
-    """
-    aligned = align(qrels, [run], topics=[topic], reference=reference)
-    lists = aligned.lists if clusters is None else by_novelty(aligned, qrels, [run], clusters).lists
-    order = np.arange(len(aligned.tied))
-    if ties != "trec":
-        worth = np.maximum(aligned.lists.grades.astype(np.int64), 0)
-        order = np.lexsort((-worth if ties == "best" else worth, np.cumsum(~aligned.tied)))
-    documents = documents_of(run, topic, reference=reference)
+def explain(qrels: Qrels, run: Run, topic: str, *, rel: int = 1, gains: GradeGains = ()) -> list[Step]:
+    """The ranks of a run's list for a topic; none where the run lacks the topic."""
+    lists = align(qrels, [run], topics=[topic]).lists
     relevant = max(int(lists.relevant_count(rel)[0]), 1)
-    grades = lists.grades[order]
-    gain = np.where(grades >= 0, gain_function("linear", gains)(grades), 0.0).tolist()
-    rows = zip(order.tolist(), grades.tolist(), gain, strict=True)
+    gain = np.where(lists.grades >= 0, gain_function("linear", gains)(lists.grades), 0.0).tolist()
+    rows = zip(documents_of(run, topic), lists.grades.tolist(), gain, strict=True)
     steps, found, dcg = [], 0, 0.0
-    for rank, (place, grade, worth) in enumerate(rows, start=1):
+    for rank, (document, grade, worth) in enumerate(rows, start=1):
         found += grade >= rel
         dcg += worth / np.log2(rank + 1)
-        own = int(aligned.lists.grades[place])
-        state = str(own) if own == grade else f"{own} copy"
-        if own < 0:
-            state = "not pooled" if own == NOT_POOLED else "unjudged"
-        steps.append(Step(rank, documents[place], state, grade >= rel, found / rank, found / relevant, float(dcg)))
+        state = str(grade) if grade >= 0 else "not pooled" if grade == NOT_POOLED else "unjudged"
+        steps.append(Step(rank, document, state, grade >= rel, found / rank, found / relevant, float(dcg)))
     return steps
 
 

@@ -1,4 +1,4 @@
-"""How far assessors agree: coefficients with intervals, in all, by topic, by pair of assessors, and over time.
+"""How far assessors agree: coefficients with intervals, in all, by topic, and by pair of assessors.
 
 Confidence intervals are percentiles of a bootstrap over items. The customary thresholds for alpha (.667, .8) come
 from content analysis; relevance judgments rarely reach them, and system rankings are stable nevertheless. No
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from typing import Literal
 
@@ -75,7 +75,7 @@ class Steps:
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Judgments of several assessors, one per row: item (a document of a topic), assessor, grade, topic and time.
+    """Judgments of several assessors, one per row: item (a document of a topic), assessor, grade and topic.
 
     `places` are indexes into the grades of `steps`; no assessor judges an item twice.
     """
@@ -85,7 +85,6 @@ class Labels:
     assessors: Codes
     places: Codes
     topics: Codes
-    moments: NDArray[np.str_]
     assessor_names: tuple[str, ...]
     topic_names: tuple[str, ...]
 
@@ -94,7 +93,7 @@ class Labels:
 
     def of(self, rows: NDArray[np.bool_]) -> Labels:
         """The labels of these rows."""
-        columns = ("items", "assessors", "places", "topics", "moments")
+        columns = ("items", "assessors", "places", "topics")
         return replace(self, **{name: getattr(self, name)[rows] for name in columns})
 
     @cached_property
@@ -118,12 +117,13 @@ def agreement(labels: Labels, *, rng: np.random.Generator, draws: int = DRAWS) -
     # Of two equally common numbers, the larger.
     commonest = sizes[::-1][np.argmax(often[::-1])] if len(sizes) else 0
     even, even_times = _kinds(counts[counts.sum(1) == commonest])
-
-    def compute(times: Numbers) -> dict[str, Numbers]:
-        pairs, single = coincidences(patterns, times), coincidences(patterns, times, each_label_once=True)
-        return _of_coincidences(pairs, single, labels.steps)
-
-    estimates = _estimates(times, compute, rng=rng, draws=draws)
+    once = partial(coincidences, each_label_once=True)
+    estimates = _estimates(
+        times,
+        lambda times: _of_coincidences(coincidences(patterns, times), once(patterns, times), labels.steps),
+        rng=rng,
+        draws=draws,
+    )
     estimates += _estimates(even_times, lambda times: {"fleiss": fleiss_kappa(even, times)}, rng=rng, draws=draws)
     return sorted(estimates, key=lambda one: list(COEFFICIENTS).index(one.coefficient))
 
@@ -175,26 +175,6 @@ def by_topic(labels: Labels) -> Iterator[tuple[str, Labels]]:
         part = labels.of(labels.topics == place)
         if len(part.counts):
             yield name, part
-
-
-def over_time(labels: Labels, *, blocks: int = 5) -> Iterator[tuple[str, str, Labels]]:
-    """(from, to, labels) of items judged twice or more, in equal blocks by the time of their latest judgment.
-
-    A drift of the assessors shows as falling coefficients, or as a rising or falling share of relevant documents.
-    """
-    order = np.lexsort((labels.moments, labels.items))
-    codes, starts, sizes = np.unique(labels.items[order], return_index=True, return_counts=True)
-    last = labels.moments[order][starts + sizes - 1]
-    several = np.flatnonzero(sizes > 1)
-    in_time = several[np.argsort(last[several], kind="stable")]
-    for part in np.array_split(in_time, min(blocks, len(in_time)) or 1):
-        if len(part):
-            yield str(last[part[0]]), str(last[part[-1]]), labels.of(np.isin(labels.items, codes[part]))
-
-
-def share_relevant(labels: Labels) -> float:
-    """The share of judgments that are relevant."""
-    return float(np.mean(labels.places >= labels.steps.relevant_from))
 
 
 def _kinds(counts: Numbers) -> tuple[Numbers, Numbers]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.base.records import MAIN, GradeScale, Pair
+from cranfield.base.records import MAIN, GradeScale
 from cranfield.base.text import stored_moment
 
 Kind = Literal["judged", "undone", "postponed", "cannot-judge", "adjudicated", "imported", "propagated", "noted"]
@@ -138,51 +138,7 @@ def faults_of(event: Event, scales: Mapping[int, GradeScale]) -> Iterator[tuple[
         yield "bad-time", f"the time {quoted(event.happened)}"
     if event.seconds is not None and not 0 <= event.seconds <= LONGEST:
         yield "bad-seconds", f"{event.seconds:g} seconds"
+    if event.confidence is not None and not 0 <= event.confidence <= 1:
+        yield "bad-confidence", f"a confidence of {event.confidence:g}"
     if event.position < 0 or (event.position == 0 and event.order):
         yield "bad-position", f"position {event.position}"
-
-
-# Where assessors disagree, as cases without names.
-
-Thresholds = Mapping[int, int]
-"""Version of the scale -> the lowest grade that counts as relevant."""
-
-
-@dataclass(frozen=True, slots=True)
-class Disagreement:
-    """A document that assessors graded differently, with the current answer of each."""
-
-    topic: str
-    document: str
-    opinions: tuple[Event, ...]
-
-
-def disagreements(
-    standing: Iterable[Event], *, relevant_from: Thresholds | None = None, across: bool = False
-) -> list[Disagreement]:
-    """The documents whose assessors disagree among current events, sorted by topic and document.
-
-    Any difference of grades is a disagreement; with `across` only one between relevant and not relevant, each by the
-    scale of its grade: `relevant_from` is the lowest relevant grade of each version. Adjudicated documents are
-    excluded, and propagated grades are not opinions.
-    """
-    by_pair: dict[Pair, list[Event]] = {}
-    for event in standing:
-        by_pair.setdefault((event.topic, event.document), []).append(event)
-    lowest, disputed = relevant_from or {}, []
-    for (topic, document), events in sorted(by_pair.items()):
-        opinions = opinions_among(events)
-        answers = {
-            (event.grade >= lowest.get(event.scale, 1), None if across else event.grade)
-            for event in opinions
-            if event.grade is not None
-        }
-        if len(answers) > 1 and all(event.kind != "adjudicated" for event in events):
-            disputed.append(Disagreement(topic, document, opinions))
-    return disputed
-
-
-def opinions_among(events: Sequence[Event]) -> tuple[Event, ...]:
-    """The opinions in an order that reveals neither assessor nor time: by grade, note and UUID."""
-    said = [event for event in events if event.grade is not None and event.kind not in ("adjudicated", "propagated")]
-    return tuple(sorted(said, key=lambda event: (event.grade or 0, event.note, event.uuid)))

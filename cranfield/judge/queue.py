@@ -1,4 +1,4 @@
-"""Who judges what next: assignment of topics, overlap, judging order, consistency probes, topic development."""
+"""Who judges what next: assignment of topics, overlap, consistency probes, topic development."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hashlib import sha256
 from math import sqrt
 from typing import Literal
 
-from cranfield.base.errors import UsageError, check_known
+from cranfield.base.errors import UsageError
 from cranfield.judge.events import Purpose
 
 # Random draws: a hash of seed, purpose, topic and document, reproducible on every machine.
@@ -142,8 +142,6 @@ def roles_of(topics: Sequence[str], assigned: Sequence[Assigned], assessor: str)
 State = Literal["not theirs", "done", "postponed", "open"]
 """The state of a document for one assessor, leases aside."""
 
-ORDERS = ("plan", "id", "random", "cluster")
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -229,42 +227,6 @@ def may_lease(entry: Entry, answers: Answers, holders: Iterable[str]) -> bool:
     answer, whatever others said.
     """
     return entry.purpose == "rejudge" or len(answers.graded | set(holders)) < max(entry.needed, 1)
-
-
-@dataclass(frozen=True)
-class Order:
-    """The order in which the documents of a topic are shown. `pooled` is how the pool had been ordered before."""
-
-    name: str = "plan"
-    seed: int = 0
-    pooled: str = ""
-
-    def __post_init__(self) -> None:
-        check_known("judging order", [self.name], ORDERS)
-
-    def __str__(self) -> str:
-        shown = f"random:{self.seed}" if self.name == "random" else self.name
-        return f"{shown} of {self.pooled}" if self.pooled and self.name in ("plan", "cluster") else shown
-
-
-def ordered(
-    entries: Sequence[Entry], order: Order, topic: str, *, clusters: Mapping[str, int] | None = None
-) -> list[Entry]:
-    """Put the documents of a topic in order.
-
-    plan: as the pool has them. id: by the bytes of their ids. random: by a draw from seed, topic and id. cluster: as
-    the pool has them, but near-duplicates right after the first of their cluster.
-    """
-    if order.name == "id":
-        return sorted(entries, key=lambda entry: entry.document.encode())
-    if order.name == "random":
-        return sorted(entries, key=lambda entry: draw(order.seed, "judging order", topic, entry.document))
-    # Without clusters each document is the first of its own.
-    cluster_of, first = (clusters or {}) if order.name == "cluster" else {}, dict[int | str, int]()
-    by_place = sorted(entries, key=lambda entry: entry.place)
-    for entry in by_place:
-        first.setdefault(cluster_of.get(entry.document, entry.document), entry.place)
-    return sorted(by_place, key=lambda entry: first[cluster_of.get(entry.document, entry.document)])
 
 
 # Consistency probes: now and then an assessor is shown one of their earlier documents again, unannounced.

@@ -76,11 +76,6 @@ class Held:
     seconds: float
     own: int = 0
 
-    @property
-    def others(self) -> int:
-        """How many of them another assessor has."""
-        return self.documents - self.own
-
 
 @dataclass(frozen=True)
 class TopicState:
@@ -145,8 +140,6 @@ class JudgingSession(Protocol):
     """One assessor's session over one collection. Every method that answers has committed when it returns."""
 
     assessor: str
-    like_named: Sequence[str]
-    """Known assessors whose names differ from this one in nothing but capitals; only where it is new here."""
     scale: GradeScale
     guidelines: str
 

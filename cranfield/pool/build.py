@@ -12,7 +12,7 @@ from cranfield.base.text import counted
 from cranfield.pool.candidates import Candidates, PooledRuns, candidates_of, clusters_of, collapse, document_draws
 from cranfield.pool.plan import Cap, Plan, PlanStep, Selection
 from cranfield.pool.pool import Duplicate, JudgingOrder, Pool, Source, TopicPool, levels, view
-from cranfield.pool.strategy import HighestScore, RankAmount, Start, State, Strata, Strategy
+from cranfield.pool.strategy import HighestScore, Start, State, Strategy
 from cranfield.runs.columns import Codes, Places, named, running_sum
 
 _TOPICS_SHOWN = 3
@@ -34,12 +34,12 @@ def build(
 
     Of a plan with an adaptive step, the steps before it are built: the warm-up. What comes after depends on judgments
     and is `cranfield.pool.live`'s. `clusters` maps documents to their near-duplicate clusters. `refuse_idle` refuses
-    a plan of which some part would have no effect. The same plan, seed and runs give the same pool, whatever the
+    a plan of which some step would have no effect. The same plan, seed and runs give the same pool, whatever the
     order in which the runs are given.
     """
     if seed < 0:
         raise UsageError(f"a seed must be an integer of at least 0, not {seed}")
-    wanted = checked_topics(plan, runs, topics, refuse_idle=refuse_idle)
+    wanted = checked_topics(plan, runs, topics)
     pooled = runs.cut(plan.reach)
     cluster_codes = clusters_of(pooled, clusters)
     builder = TopicBuilder(
@@ -56,9 +56,7 @@ def build(
 # What must be right before a pool is built.
 
 
-def checked_topics(
-    plan: Plan, runs: PooledRuns, topics: Sequence[str] | None, *, refuse_idle: bool = False
-) -> list[str]:
+def checked_topics(plan: Plan, runs: PooledRuns, topics: Sequence[str] | None) -> list[str]:
     """The topics to pool, in byte order; an error says everything that keeps the pool from being built.
 
     None means every topic that some run has.
@@ -75,33 +73,14 @@ def checked_topics(
             remedy = "leave the topic out, or add a run that has it"
             problems.append(Problem("topic-without-runs", message, topic=topic, remedy=remedy))
     for _, step in plan.selections:
-        if step.scope.by != "group":
-            problems += _too_deep(
-                step, max(step.reach or 0, step.scope.ranks[1] if step.scope.ranks else 0), runs.depth
-            )
-    if refuse_idle:
-        problems += [problem for _, step in plan.selections for problem in _idle_words(step, runs)]
+        deepest = max(step.reach or 0, step.scope.ranks[1] if step.scope.ranks else 0)
+        # The merged list of a group may be longer than any of its runs.
+        if deepest > runs.depth > 0 and step.scope.by != "group":
+            message = f"'{step}' exceeds the runs: the longest ranking has {counted(runs.depth, 'document')}"
+            problems.append(Problem("depth-beyond-runs", message, remedy=f"use a depth of at most {runs.depth}"))
     if problems:
         raise ProblemsFound("this pool cannot be built", problems)
     return wanted
-
-
-def _too_deep(step: Selection, deepest: int, longest: int) -> Iterator[Problem]:
-    if deepest > longest > 0:
-        message = f"'{step}' exceeds the runs: the longest ranking has {counted(longest, 'document')}"
-        yield Problem("depth-beyond-runs", message, remedy=f"use a depth of at most {longest}")
-
-
-def _idle_words(step: Selection, runs: PooledRuns) -> Iterator[Problem]:
-    """Which words of a step mean nothing for these runs."""
-    amount = step.strategy.amount
-    for topic in amount.own_depths if isinstance(amount, RankAmount) else ():
-        if topic not in runs.codes_by_topic:
-            message = f"'{step}' sets a depth for the topic {quoted(topic)}, which no selected run has"
-            yield Problem("topic-without-runs", message, topic=topic, remedy="leave the topic out of topics=")
-    deepest = amount.parts[-1][1] if isinstance(amount, Strata) and amount.by_rank else 0
-    if step.scope.by != "group":  # the merged list of a group may be longer than any of its runs
-        yield from _too_deep(step, deepest, runs.depth)
 
 
 # The pools of all topics while they grow.

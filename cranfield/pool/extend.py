@@ -112,16 +112,8 @@ def extend(
     are strata of their own. A document that was drawn by chance and now comes by a fixed step is certain, and counts
     with that step. So every probability stays true. No document leaves, and none changes its place.
     """
-    hashes, problems = {run.name: run.content_hash for run in runs.runs}, []
-    for name, known in [(source.name, source.content_hash) for source in pool.sources]:
-        if name not in hashes:
-            message = f"the run {quoted(name)} is in the pool but not among these runs"
-            problems.append(Problem("run-missing", message))
-        elif hashes[name] != known:
-            message = f"the run {quoted(name)} has other content than when it was pooled"
-            problems.append(Problem("run-changed", message))
-    if problems:
-        raise ProblemsFound("this pool cannot be extended", problems)
+    if missing := {source.name for source in pool.sources} - set(runs.names):
+        raise UsageError(f"the run {quoted(min(missing))} is in the pool but not among these runs")
     wanted = checked_topics(pool.plan, runs, sorted({*pool.topics, *(topics or ())}, key=str.encode))
     pooled = runs.cut(pool.plan.reach)
     codes, version = clusters_of(pooled, clusters), pool.version + 1
@@ -168,14 +160,6 @@ def top_up(
 
 
 # How many documents deeper pools would have.
-
-
-def new_by_depth(runs: PooledRuns, *, topics: Sequence[str] | None = None) -> Places:
-    """How many documents each depth adds to a depth pool: place 0 is depth 1."""
-    total = np.zeros(runs.depth + 1, dtype=np.int64)
-    for topic in runs.topics if topics is None else topics:
-        total += np.bincount(candidates_of(runs, topic).best_rank, minlength=len(total))
-    return np.trim_zeros(total, "b")[1:]
 
 
 def missing_by_depth(pool: Pool, runs: PooledRuns, *, clusters: Mapping[str, object] | None = None) -> Places:

@@ -409,8 +409,8 @@ class LivePool:
                 return 0, 0.0, 0
             if size < floor:
                 return 1, float(size), size
-            if self._step.strategy.compares_topics:
-                return 2, -live.state.claim, size
+            if self._step.strategy.claim is not None:
+                return 2, -self._step.strategy.claim(live.state), size
             # The share of relevant among the last judgments, drawn towards one half while there are few.
             return 2, -(1 + sum(live.recent)) / (2 + len(live.recent)), size
 

@@ -382,15 +382,11 @@ class _StepReader:
         if "=" in word:
             self._read_setting(word, position)
         elif word in ("until", "budget"):
-            text, place = self.words[0] if self.words else ("", position + len(word))
-            if self.words and "=" not in text:
-                self.words.pop(0)
-            if _NUMBER.fullmatch(text):
-                self._set_amount("until" if word == "until" else "budget", text)
-            else:
-                expected = f"a number of at most {_DIGITS} digits" if text.isdecimal() else "a number"
+            text = self.words.pop(0)[0] if following and "=" not in following else following
+            if not _NUMBER.fullmatch(text):
                 found = quoted(text) if text else "the end of the step"
-                self.mistakes.append((place, f"expected {expected} after {quoted(word)}, found {found}"))
+                raise UsageError(f"expected a number of at most {_DIGITS} digits after {quoted(word)}, found {found}")
+            self._set_amount("until" if word == "until" else "budget", text)
         elif word == "across":
             if following != "topics":
                 raise UsageError("expected 'topics' after 'across'")
@@ -435,9 +431,7 @@ class _StepReader:
                 wanted = "a value with '\"' in it must be in double quotes, with '\"' written twice"
                 raise UsageError(f"{wanted}: {quoted(value)}")
             value = value[1:-1].replace('""', '"')
-        if name in self.options:
-            raise UsageError(f"the option {quoted(name)} is listed twice")
-        if name in self.scope:
+        if name in self.options or name in self.scope:
             raise UsageError(f"{quoted(name)} is given twice")
         if name.replace("-", "_") in self.strategy.options:
             self.options[name] = value, position

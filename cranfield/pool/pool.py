@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
-from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -423,26 +422,3 @@ def check_budget(have: int, budget: int) -> None:
         message = f"a budget of {counted(budget, 'document')} is below the {have:,} that the steps before it select"
         remedy = "raise the budget, or make the steps before it smaller"
         raise ProblemsFound("this pool cannot be built", [Problem("budget-below-warm-up", message, remedy=remedy)])
-
-
-# How much the runs of a pool have in common.
-
-
-def overlaps(pool: Pool, level: Literal["run", "group"]) -> list[tuple[str, str, int, float]]:
-    """Every two runs, or groups, with the number of documents that both contributed and the Jaccard similarity.
-
-    The most similar come first.
-    """
-    owners = [source.name if level == "run" else source.group for source in pool.sources]
-    names = sorted(set(owners), key=str.encode)
-    member = np.array([names.index(owner) for owner in owners], dtype=np.int64)
-    contributed = np.zeros((len(pool), len(names)), dtype=np.float32)
-    entries = np.repeat(np.arange(len(pool)), np.diff(pool.contribution_offsets))
-    contributed[entries, member[pool.contribution_runs]] = 1
-    shared = np.rint(contributed.T @ contributed).astype(np.int64).tolist()
-    rows = []
-    for one, other in combinations(range(len(names)), 2):
-        both = shared[one][other]
-        either = shared[one][one] + shared[other][other] - both
-        rows.append((names[one], names[other], both, both / max(either, 1)))
-    return sorted(rows, key=lambda row: (-row[3], -row[2], row[0], row[1]))

@@ -69,14 +69,15 @@ class Strategy(Part):
     `read_amount` is called with the options where an amount is not simply a number of documents. One that is not
     `reproducible` does not choose the same to the last bit on every machine: then the record of what it chose is
     checked, and not whether it would choose so again. Of one that `reads_text` it is checked that every topic can be
-    read before a pool is made. One that `compares_topics` has claims that mean the same in every topic.
+    read before a pool is made. `claim` says how much the topic of a state wants to be next, where that means the same
+    in every topic.
     """
 
     kind: Kind = field(default="fixed", compare=False)
     read_amount: Callable[..., RankAmount | Strata] | None = field(default=None, compare=False, repr=False)
     reproducible: bool = field(default=True, compare=False)
     reads_text: bool = field(default=False, compare=False)
-    compares_topics: bool = field(default=False, compare=False)
+    claim: Callable[[Any], float] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -206,11 +207,6 @@ class State(Protocol):
         """
         ...
 
-    @property
-    def claim(self) -> float:
-        """How much this topic wants to be next, compared with other topics of the same strategy."""
-        ...
-
 
 class HighestScore:
     """A state in which the candidate with the highest score is next, ties by document id, descending."""
@@ -241,11 +237,6 @@ class HighestScore:
             return None
         best = int(np.argmax(np.where(free, self._present(), -np.inf)))
         return best, self._reason(float(self._present()[best]))
-
-    @property
-    def claim(self) -> float:
-        """The highest score."""
-        return float(np.where(self._judged, -np.inf, self._present()).max(initial=-np.inf))
 
     def _present(self) -> Scores:
         if self._now is None:
@@ -332,7 +323,6 @@ class Bandit:
                 return int(self._candidates.listed[row]), f"rank {rank} of {run}"
         return None
 
-    @property
     def claim(self) -> float:
         """The value of the best arm that has anything left."""
         if self._claim is None:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.base.tables import Number, Result, Table, Value, table_of
+from cranfield.base.tables import Number, Result, Table, table_of
 from cranfield.runs.columns import (
     TEXT,
     Codes,
@@ -253,27 +253,19 @@ class Change:
 
 @dataclass(frozen=True)
 class Difference(Result):
-    """Two sets of qrels compared; its table is `by` document, topic or grade.
+    """Two sets of qrels compared; its table is `by` document or grade.
 
-    `topics` counts the documents of each topic that were added, removed, changed, or stayed the same; `moves` all
-    pairs by their two grades, None being: not there.
+    `moves` counts all pairs by their two grades, None being: not there.
     """
 
     changes: tuple[Change, ...]
-    topics: Mapping[str, Counter[str]]
     moves: Counter[tuple[int | None, int | None]]
     by: str = "document"
     remarks: Sequence[str] = ()
 
     def table(self) -> Table:
-        """One row for each change, topic, or pair of grades."""
+        """One row for each change, or pair of grades."""
         grades = [Number("before"), Number("after")]
-        if self.by == "topic":
-            kinds = ("added", "removed", "changed", "same")
-            topics: list[list[Value]] = [
-                [topic, *(counts[kind] for kind in kinds)] for topic, counts in self.topics.items()
-            ]
-            return table_of(["topic", *kinds], topics)
         if self.by == "grade":
             moves = [(*pair, count) for pair, count in sorted(self.moves.items(), key=lambda move: str(move[0]))]
             return table_of([*grades, "pairs"], moves)
@@ -286,11 +278,9 @@ def difference(before: Qrels, after: Qrels) -> Difference:
     old = {(topic, document): grade for topic, document, grade in before}
     new = {(topic, document): grade for topic, document, grade in after}
     moves: Counter[tuple[int | None, int | None]] = Counter()
-    topics: dict[str, Counter[str]] = {}
     changes = []
     for pair in sorted(old.keys() | new.keys(), key=lambda pair: (pair[0].encode(), pair[1].encode())):
         change = Change(*pair, old.get(pair), new.get(pair))
         moves[change.before, change.after] += 1
-        topics.setdefault(change.topic, Counter())[change.what] += 1
         changes += [] if change.what == "same" else [change]
-    return Difference(tuple(changes), topics, moves)
+    return Difference(tuple(changes), moves)

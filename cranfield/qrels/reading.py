@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
@@ -21,11 +22,13 @@ from cranfield.runs.columns import (
     Codes,
     LineNumbers,
     Mask,
+    Places,
     encoded,
     joined_lines,
     matching,
     numbers_in,
 )
+from cranfield.runs.reading import UNFIT_IDS
 from cranfield.runs.run import repeats
 
 qrels_formats: Registry[Format] = Registry(
@@ -46,10 +49,15 @@ def read_qrels(source: Source, *, format: str | None = None) -> Qrels:
 
 def format_of(source: Source, *, format: str | None = None) -> Format:
     """The named format, or the one that recognises the file. An empty file is read as TREC and refused there."""
-    known = qrels_formats.recognised(source, format)
-    if known is not None:
-        return known
-    columns = len(source.head().strip().split(b"\n", 1)[0].split())
+    if format is not None:
+        return qrels_formats.get(format)
+    head = source.head()
+    if not head.strip():
+        return qrels_formats.get("trec")
+    for known in qrels_formats.in_turn():
+        if known.sniff(head, source.name):
+            return known
+    columns = len(head.strip().split(b"\n", 1)[0].split())
     mixed = ", as a run has: were qrels and run swapped" if columns == _COLUMNS_OF_A_RUN else ""
     expected = "; ".join(f"{name}: {one.summary}" for name, one in qrels_formats.items())
     message = f"unknown format: the first row has {counted(columns, 'column')}{mixed}"
@@ -156,6 +164,31 @@ def grades_of(words: pa.Array) -> tuple[Grades, dict[str, Mask]]:
     return numbers_in(words, whole, pa.int32()), {"grade-not-an-integer": ~whole}
 
 
+def rows_of(source_name: str, columns: Mapping[str, pa.Array], lines: Places, findings: Findings) -> QrelsRows:
+    """Make rows of text columns (`topic`, `document` and `grade`), and note what is wrong with them."""
+    grades, wrong_grades = grades_of(columns["grade"])
+    faults = [("grade", code, wrong) for code, wrong in wrong_grades.items()]
+    good = ~faults[0][2]
+    for name in ("topic", "document"):
+        fit = np.ones(len(grades), dtype=bool)
+        for code, pattern in UNFIT_IDS.items():
+            wrong = matching(columns[name], pattern) & fit
+            fit &= ~wrong
+            faults.append((name, code, wrong))
+    for name, code, wrong in faults:
+        if wrong.any():
+            findings.add(code, lines[wrong], example=columns[name][int(np.flatnonzero(wrong)[0])].as_py())
+    kept = pa.array(good)
+    return QrelsRows(
+        *encoded(columns["topic"].filter(kept)),
+        *encoded(columns["document"].filter(kept)),
+        grades=grades[good],
+        lines=LineNumbers.of_rows(lines[good].tolist()),
+        problems=findings.problems(),
+        source_name=source_name,
+    )
+
+
 # Formats whose rows name their columns; a file of `formats` declares each.
 
 
@@ -178,24 +211,8 @@ class NamedColumns:
     def read(self, source: Source) -> QrelsRows:
         """Read rows that have at least topic, document and grade."""
         table = read_table(source, QRELS, delimiter=self.delimiter)
-        findings, lines = table.findings, np.array(table.lines, dtype=np.int64)
         columns = {role: pa.array(cells, pa.string()) for role, cells in table.values.items()}
-        grades, wrong_grades = grades_of(columns["grade"])
-        faults = [("grade", code, wrong) for code, wrong in wrong_grades.items()]
-        faults += [(name, "blank-in-id", matching(columns[name], r"\s")) for name in ("topic", "document")]
-        good = ~faults[0][2]
-        for name, code, wrong in faults:
-            if wrong.any():
-                findings.add(code, lines[wrong], example=columns[name][int(np.flatnonzero(wrong)[0])].as_py())
-        kept = pa.array(good)
-        return QrelsRows(
-            *encoded(columns["topic"].filter(kept)),
-            *encoded(columns["document"].filter(kept)),
-            grades=grades[good],
-            lines=LineNumbers.of_rows(lines[good].tolist()),
-            problems=findings.problems(),
-            source_name=source.name,
-        )
+        return rows_of(source.name, columns, np.array(table.lines, dtype=np.int64), table.findings)
 
     def write(self, qrels: Qrels, stream: BinaryIO) -> None:
         """Write one row per judgment; in a table, ids are quoted where that is needed and nowhere else."""

@@ -162,11 +162,6 @@ class Bundle:
     scale: GradeScale
 
 
-def may_be_bundle(path: Path) -> bool:
-    """Whether a path is a folder or an archive, which no file of qrels or runs is."""
-    return path.is_dir() or (path.name.lower().endswith(ARCHIVES) and path.is_file())
-
-
 def open_bundle(path: Path) -> Bundle:
     """Open a bundle; one whose files are not those that were released is refused."""
     if path.is_dir():

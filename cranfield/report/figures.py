@@ -75,13 +75,11 @@ def strips(
     *,
     summary: Mapping[str, float] | None = None,
     called: str = "its mean",
-    against: str | None = None,
     on: On = None,
 ) -> Axes:
     """Each run as a row of points, one per topic, with its mean as a bar: a mean can hide two kinds of topics.
 
-    The bar is at the `summary` of a run where that is not the mean; `called` says what it is. Values
-    `against` a run, or against several where that has no name, are differences, and 0 is marked.
+    The bar is at the `summary` of a run where that is not the mean; `called` says what it is.
     """
     bars = summary or {name: float(np.mean(values)) for name, values in scores.items()}
     names = sorted(scores, key=lambda name: -bars[name])
@@ -94,12 +92,9 @@ def strips(
         jitter = ((np.arange(len(values)) * 0.6180339887) % 1 - 0.5) * 0.5
         axes.plot(values, place + jitter, ".", **points)
         axes.plot([bars[name]] * 2, [place - 0.36, place + 0.36], color=ORANGE, linewidth=2)
-    if against is not None:
-        axes.axvline(0, color=GREY, linewidth=1, zorder=0.5)
     _name_rows(axes, names)
     axes.ticklabel_format(axis="x", style="plain", useOffset=False)
-    whose = "" if against is None else f"difference{f' from {label(against)}' if against else ''} in "
-    what = f"{whose}{measure_label(measure)}"
+    what = measure_label(measure)
     end = f"per topic (points) and {called} (bar)"
     axes.set_xlabel(f"{what}{' ' if cell_width(what) <= _AXIS_HIGH else chr(10)}{end}")
     return axes
@@ -323,7 +318,7 @@ def intervals(
             axes.plot(score[own], at, marker, color=colour, fillstyle=fill, markersize=5, label=name)
     _name_rows(axes, [runs[run] for run in order.tolist()])
     said = f"{measure_label(measure)}: score, expected loss (thick) and interval (thin)"
-    axes.set_xlabel(said + _of(order, len(runs), "runs"))
+    axes.set_xlabel(said + (f"\n{len(order)} of {len(runs):,} runs shown" if len(order) < len(runs) else ""))
     axes.legend(fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, handletextpad=0.2)
     return axes
 
@@ -360,28 +355,6 @@ def coverage(runs: Sequence[str], topics: Sequence[str], judged: Values, *, dept
     return axes
 
 
-def hold_out_loss(measure: str, groups: Sequence[str], drops: Sequence[Values], *, on: On = None) -> Axes:
-    """What each group's runs would have lost, had the group not been in the pool: one point per run.
-
-    Of more than `MOST_DRAWN` groups those are drawn that would lose most.
-    """
-    worst = np.array([values.max() if len(values) else 0.0 for values in drops])
-    least = np.array([values.min() if len(values) else 0.0 for values in drops])
-    order = np.argsort(-worst, kind="stable")[:MOST_DRAWN]
-    axes = axes_on(on, height=1.3 + 0.28 * len(order))
-    axes.hlines(
-        np.arange(len(order)), np.minimum(least[order], 0), np.maximum(worst[order], 0), color=GREY, linewidth=0.9
-    )
-    places = [place for place, group in enumerate(order.tolist()) for _ in drops[group]]
-    points = [value for group in order.tolist() for value in drops[group].tolist()]
-    axes.plot(points, places, "o", color=BLUE, markersize=4.5, alpha=0.75)
-    axes.axvline(0.0, color=GREY, linewidth=1)
-    _name_rows(axes, [groups[group] for group in order.tolist()])
-    said = f"{measure_label(measure)} lost when the group is held out (one point per run)"
-    axes.set_xlabel(said + _of(order, len(groups), "groups"))
-    return axes
-
-
 def relevant_by_depth(found: Values, *, fitted: Values | None = None, until: int = 0, on: On = None) -> Axes:
     """New relevant documents at each pool depth, and where the trend goes below the pool."""
     axes = axes_on(on, height=3.4)
@@ -404,11 +377,6 @@ def relevant_by_depth(found: Values, *, fitted: Values | None = None, until: int
 def _name_rows(axes: Axes, names: Sequence[str]) -> None:
     axes.set_yticks(range(len(names)), [label(name) for name in names])
     axes.set_ylim(len(names) - 0.4, -0.6)
-
-
-def _of(drawn: NDArray[np.intp], total: int, noun: str) -> str:
-    """Say how many are drawn, where some are not."""
-    return f"\n{len(drawn)} of {total:,} {noun} shown" if len(drawn) < total else ""
 
 
 def _named(names: Sequence[str]) -> tuple[list[int], list[str]]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from math import ceil, floor, log10
-from typing import Any
 
 from cranfield.base.tables import Table, html_text
 from cranfield.base.text import visible
@@ -46,7 +45,7 @@ Range = tuple[float, float, float, float, float]
 
 @dataclass(frozen=True)
 class TableBlock:
-    """A table with a name of its own, under which it is also written as a file.
+    """A table with a name of its own.
 
     `ranges` are those of the rows: a page draws them in the third column, which has them in words.
     """
@@ -60,7 +59,7 @@ class TableBlock:
 class Drawing:
     """A figure: SVG text, what it shows in words for people who do not see it, and what to look for.
 
-    `section` says where on a page it belongs, `figure` is what it was drawn as, to be written as a file.
+    `section` says where on a page it belongs.
     """
 
     name: str
@@ -68,7 +67,6 @@ class Drawing:
     alternative: str
     caption: str
     section: str = ""
-    figure: Any = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -122,21 +120,6 @@ class Page:
     subtitle: str = ""
     answers: tuple[Section, ...] = ()
     foot: tuple[str, ...] = ()
-
-
-def blocks_of(page: Page) -> Iterator[Block]:
-    """All blocks of a page, those behind folds too, in order."""
-    waiting: list[Block] = [block for one in (*page.answers, *page.sections) for block in one.blocks][::-1]
-    while waiting:
-        block = waiting.pop()
-        yield block
-        inside = block.parts if isinstance(block, Switch) else block.blocks if isinstance(block, Fold) else ()
-        waiting += reversed(inside)
-
-
-def tables_of(page: Page) -> dict[str, Table]:
-    """The named tables of a page."""
-    return {block.name: block.table for block in blocks_of(page) if isinstance(block, TableBlock)}
 
 
 # Pages as one HTML file that needs nothing else: no network, no fonts, no library.

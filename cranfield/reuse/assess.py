@@ -23,7 +23,6 @@ from cranfield.reuse.completeness import Completed, Completion
 from cranfield.reuse.completions import unjudged_within
 from cranfield.reuse.expected_loss import Loss, ModelCache, expected_loss, scale_model
 from cranfield.reuse.intervals import (
-    Closure,
     Intervals,
     interval,
     interval_depth,
@@ -188,8 +187,8 @@ def why_untestable(
     largest, total = int(unique.argmax()), int(unique.sum())
     if total < table.fewest_unjudged or unique[largest] / total <= table.largest_share:
         return ""  # the larger half of two or three documents says nothing
-    share = f"{100 * unique[largest] / total:.0f}%"
-    return f"group {provenance.groups[largest]!r} contributed {share} of the unique relevant documents"
+    share, limit = f"{100 * unique[largest] / total:.0f}%", f" (limit {table.largest_share:.0%})"
+    return f"group {provenance.groups[largest]!r} contributed {share} of the unique relevant documents{limit}"
 
 
 def why_untaught(model: UnjudgedModel, thresholds: Thresholds | None = None) -> str:
@@ -286,14 +285,12 @@ def assess_measures(
     knowledge: Knowledge,
     *,
     thresholds: Thresholds,
-    closure: Closure,
-    further: int,
     learn: Learn,
 ) -> tuple[Intervals, tuple[Assessment, ...]]:
     """Assess all runs by each measure that takes a verdict, by their exact intervals; see `assess_runs`."""
     chosen = [measure for measure in own_measures(measures) if measure.takes_verdict]
     depth = partial(interval_depth, pool_depth=knowledge.pool_depth)
-    intervals = intervals_of_runs(alignment, chosen, depth=depth, closure=closure, further=further)
+    intervals = intervals_of_runs(alignment, chosen, depth=depth)
     cache, completed = None, dict[Measure, Completed]()
     if knowledge.provenance is not None:
         depths = [measure_depths(measure, knowledge.pool_depth) for measure in chosen]
@@ -314,7 +311,6 @@ def assess_measures(
             thresholds=thresholds,
             cache=cache,
             completed=completed.get(measure),
-            closure=closure,
             learn=learn,
         )
         for place, measure in enumerate(chosen)
@@ -333,7 +329,6 @@ def assess_runs(
     thresholds: Thresholds | None = None,
     cache: ModelCache | None = None,
     completed: Completed | None = None,
-    closure: Closure = "at-k",
     learn: Learn = "always",
 ) -> Assessment:
     """Assess all runs by one measure. `low` and `high` are the intervals of scores; `cache` serves all measures."""
@@ -358,8 +353,8 @@ def assess_runs(
         loss = loss.within(low - score, high - score)
     pooled_unjudged = _open_by_pooled(alignment, measure, coverage.depth)
     by_depth = takes_pool_depth(measure)
-    to_rank, is_whole = coverage.depth_in_words if by_depth else "", closure != "at-k" or measure.kind.whole_list
-    of_pool = _of_pool(knowledge, alignment.lists, to_rank=to_rank, whole=is_whole)
+    to_rank = coverage.depth_in_words if by_depth else ""
+    of_pool = _of_pool(knowledge, alignment.lists, to_rank=to_rank, whole=measure.kind.whole_list)
     evidence = tuple(
         replace(
             coverage.evidence(run, topic_judged=table.topic_judged),
@@ -443,7 +438,12 @@ def _fit(
         if len(np.unique(groups[runs])) >= table.fewest_groups:
             own = fit_model(cache.counts(depth), runs)
             if not why_untaught(own, table):
-                by_family.append((family, _with_scales(own, model)))
+                # The scales are those of the measure: they take more runs to learn than a family has.
+                popular = own.popular
+                if popular is not None and model.popular is not None:
+                    popular = replace(popular, scale=model.popular.scale)
+                own = replace(own, blind=replace(own.blind, scale=model.blind.scale), popular=popular)
+                by_family.append((family, own))
     return model, tuple(by_family), ""
 
 
@@ -466,14 +466,6 @@ def _loss_by_model(
         for whole, values in zip(loss.columns, part.columns, strict=True):
             whole[runs] = values[runs]
     return loss
-
-
-def _with_scales(model: UnjudgedModel, scaled: UnjudgedModel) -> UnjudgedModel:
-    """A family's model with the scales of the measure, which take more runs to learn."""
-    popular = model.popular
-    if popular is not None and scaled.popular is not None:
-        popular = replace(popular, scale=scaled.popular.scale)
-    return replace(model, blind=replace(model.blind, scale=scaled.blind.scale), popular=popular)
 
 
 def _of_pool(knowledge: Knowledge, lists: Lists, *, to_rank: str, whole: bool) -> dict[str, Any]:

@@ -95,7 +95,7 @@ class Fusion:
             return None
         pairs, steps = self.columns()
         at = KeyTable.of(pairs).places(alignment.pair_keys)
-        return np.asarray(math.log(self.nobody) + np.append(steps, self.others)[at] / self.steps)
+        return math.log(self.nobody) + np.append(steps, self.others)[at] / self.steps
 
     def columns(self) -> tuple[Any, Any]:
         """The keys and the steps; a ValueError where they cannot be."""
@@ -225,12 +225,6 @@ def card_text(card: Card) -> str:
     return json.dumps(encoded(card, KEYS), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
-def pool_card(content: Mapping[str, Any]) -> Any:
-    """The card of the pool in the card of a collection, None where there is none."""
-    reusability = content.get("reusability")
-    return reusability.get("card") if isinstance(reusability, dict) else None
-
-
 def read_card(text: str, *, file: str = "") -> Card:
     """Read a card; everything that is wrong with it is listed at once."""
     try:
@@ -238,7 +232,8 @@ def read_card(text: str, *, file: str = "") -> Card:
     except ValueError as error:
         raise _refused([f"not JSON: {error}"], file) from None
     if isinstance(content, dict) and content.get("kind") == COLLECTION_KIND:
-        content = pool_card(content)
+        reusability = content.get("reusability")
+        content = reusability.get("card") if isinstance(reusability, dict) else None
         if content is None:
             raise _refused(["this card has nothing on the pool: its contributing runs were not known"], file)
     if not isinstance(content, dict) or content.get("kind") != KIND:

@@ -22,8 +22,7 @@ from cranfield.evaluate.measure import AnyMeasure, Measure, own_measures
 from cranfield.evaluate.scores import score
 from cranfield.reuse.hold_out import (
     ALPHA,
-    Categories,
-    GroupCategories,
+    CATEGORIES,
     OwnHoldOut,
     Reranking,
     Uniques,
@@ -84,7 +83,7 @@ class Decay:
     def new_at(self, depth: ArrayLike, *, errors: float = 0.0) -> NDArray[np.float64]:
         """Give the new relevant documents at some depths, shifted by so many standard errors; never below 0."""
         curve = self.c * exp(errors * self.error) * np.asarray(depth, dtype=np.float64) ** self.s - 1
-        return np.asarray(np.maximum(curve, 0.0))
+        return np.maximum(curve, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,25 +292,25 @@ class HoldOutSummary:
     tau_ap: float
     lowest_tau_ap: float
     worst: Reranking | None
-    decisions: Categories
-    own_decisions: Categories
+    decisions: Counts
+    own_decisions: Counts
 
 
 @dataclass(frozen=True, eq=False)
 class LevelReport:
-    """All hold-outs at one level; rerankings and categories have one entry per measure and left-out group."""
+    """All hold-outs at one level, by measure; `categories` are as `categories_by_group` counts them."""
 
     level: Level
     method: Method
     uniques: Uniques
     own: OwnHoldOut
     rerankings: tuple[tuple[Reranking, ...], ...]
-    categories: tuple[tuple[GroupCategories, ...], ...]
+    categories: tuple[Counts, ...]
 
     def summary(self, measure: Measure) -> HoldOutSummary:
         """Give what they show for one measure."""
         place = self.own.measures.index(measure)
-        reranked, categories = self.rerankings[place], self.categories[place]
+        reranked, decisions = self.rerankings[place], self.categories[place].sum(axis=0)
         tau_b, lowest_tau_b = _mean_and_lowest([one.tau_b for one in reranked])
         tau_ap, lowest_tau_ap = _mean_and_lowest([one.tau_ap for one in reranked])
         return HoldOutSummary(
@@ -323,8 +322,8 @@ class LevelReport:
             tau_ap=tau_ap,
             lowest_tau_ap=lowest_tau_ap,
             worst=max(reranked, key=lambda one: one.drop.drop, default=None),
-            decisions=sum((one.all_pairs for one in categories), start=Categories()),
-            own_decisions=sum((one.own_pairs for one in categories), start=Categories()),
+            decisions=decisions[0],
+            own_decisions=decisions[1],
         )
 
 
@@ -403,7 +402,8 @@ def examine(
                 own=held_out.own(),
                 rerankings=tuple(tuple(held_out.rerankings(measure)) for measure in chosen),
                 categories=tuple(
-                    tuple(categories_by_group(held_out, measure, alpha=alpha)) if common else () for measure in chosen
+                    categories_by_group(held_out, one, alpha=alpha) if common else np.zeros((1, 2, 6), dtype=np.int64)
+                    for one in chosen
                 ),
             )
     by_group, lists = levels["group"], alignment.lists
@@ -443,7 +443,7 @@ def _verdict(
         return MeasureVerdict(measure, "unfair", f"{loss} {unfair}", drop)
     if abs(drop) >= table.fair:
         return MeasureVerdict(measure, "with care", f"{loss} {fair}", drop)
-    if summary.decisions.ad:
-        flips = counted(summary.decisions.ad, "significant difference")
+    if turned := int(summary.decisions[CATEGORIES.index("ad")]):
+        flips = counted(turned, "significant difference")
         return MeasureVerdict(measure, "with care", f"{loss}, but {flips} reversed", drop)
     return MeasureVerdict(measure, "fair", f"{loss} {fair}", drop)

@@ -1,7 +1,7 @@
 """The labels that unjudged documents may get, and the lowest and highest value of a measure over all of them.
 
 Here are the engines that many measures share: all documents alike for measures that go one way, the highest or
-lowest ones for measures that go by order, and every labelling where nothing is known. `extremes` has those of AP,
+lowest ones for measures that go by order, and general bounds where nothing is known. `extremes` has those of AP,
 nDCG and R-precision.
 """
 
@@ -24,9 +24,6 @@ Grades = NDArray[np.int32]
 Reach = int | Counts | None
 """How far down unjudged documents count: to a rank, to one for each topic, or to the end of the list."""
 
-MOST_COMPLETIONS = 256
-"""How many completions of one list are tried; with more, the ends are the bounds that the measure has anyway."""
-
 _PLACES_AT_ONCE = 1 << 17
 """How many places of matrices are worked on at once, so that they stay near the processor."""
 
@@ -44,15 +41,14 @@ class Ends(NamedTuple):
 class Completions:
     """Lists, the `unjudged` documents of theirs that may get any grade from 0 to `highest`, and what else may exist.
 
-    `further` documents of the highest grade may exist that no list has, and `beside` counts for each cell documents
-    that other lists have and this one not, which may get any grade. `values` are the scores as they stand, with
-    everything unjudged taken as not relevant. A label is for good: 0 makes a document judged and not relevant.
+    `beside` counts for each cell documents that its list does not have and that may get any grade. `values` are the
+    scores as they stand, with everything unjudged taken as not relevant. A label is for good: 0 makes a
+    document judged and not relevant.
     """
 
     measure: Measure
     lists: Lists
     unjudged: Found
-    further: int
     beside: Counts
     highest: int
     values: Values
@@ -75,12 +71,12 @@ class Completions:
     @cached_property
     def outside(self) -> Counts:
         """How many documents of each cell may be relevant without standing where the measure looks."""
-        return self.unjudged.count - self.inside.count + self.beside + self.further
+        return self.unjudged.count - self.inside.count + self.beside
 
     @cached_property
     def is_open(self) -> Mask:
         """Which cells can change at all."""
-        can_change: Mask = self.unjudged.count + self.beside + self.further > 0
+        can_change: Mask = self.unjudged.count + self.beside > 0
         return can_change
 
     @cached_property
@@ -174,13 +170,6 @@ def of_cells(found: Found, cells: Counts) -> tuple[Found, Counts]:
     return Found(owner, found.rank[places], found.grade[places], starts), places
 
 
-def as_matrix(found: Found, values: NDArray[np.generic]) -> Values:
-    """Give one value per document found as a matrix: a row for each cell, its documents from the left."""
-    matrix = np.zeros((len(found.starts) - 1, int(found.count.max(initial=0))))
-    matrix[found.cell, found.ordinal - 1] = values
-    return matrix
-
-
 # Labellings that are tried one after the other: the measure itself gives the value of each.
 
 Labelling = tuple[Counts, Found, Grades, Counts]
@@ -196,50 +185,29 @@ def _tried_ends(open_lists: Completions, labellings: Iterable[Labelling]) -> End
     return Ends(lower, upper)
 
 
-def enumerated_ends(open_lists: Completions) -> Ends:
-    """Give the ends of any measure, exact where a list has few completions, and its general bounds elsewhere."""
-    highest, size = open_lists.highest, open_lists.unjudged.count * np.log(open_lists.highest + 1)
-    few = (size + np.log(open_lists.further + 1) <= np.log(MOST_COMPLETIONS) + 1e-9) & (open_lists.beside == 0)
-
-    def labellings() -> Iterator[Labelling]:
-        reach = np.inf if open_lists.cutoff is None else open_lists.cutoff
-        counts = open_lists.unjudged.count[open_lists.cells]
-        for count in np.unique(counts[few[open_lists.cells]]).tolist():
-            cells = open_lists.cells[(counts == count) & few[open_lists.cells]]
-            unjudged, _ = of_cells(open_lists.unjudged, cells)
-            inside = unjudged.rank <= reach
-            grades = product(range(highest + 1), repeat=count)
-            for labels, further in product(grades, range(open_lists.further + 1)):
-                chosen = np.tile(np.array(labels, dtype=np.int32), len(cells))
-                outside = np.zeros((len(cells), highest + 1), dtype=np.int64)
-                np.add.at(outside, (unjudged.cell[~inside], chosen[~inside]), 1)
-                outside[:, highest] += further
-                yield cells, unjudged.where(inside), chosen[inside], outside
-
-    ends = _tried_ends(open_lists, labellings())
-    ends.lower[~few], ends.upper[~few] = open_lists.measure.bounds
-    return ends
+def bounds_ends(open_lists: Completions) -> Ends:
+    """Give the general bounds of a measure of which nothing else is known: true, and as wide as can be."""
+    low, high = (np.full(len(open_lists.lists), bound) for bound in open_lists.measure.bounds)
+    return Ends(low, high)
 
 
 def monotone_ends(open_lists: Completions) -> Ends:
     """Give the ends of a measure that goes one way: all unjudged documents at the worst grade, or at the best.
 
-    Those that the measure looks at, those beyond its cutoff and those that no list has may go different ways.
+    Those that the measure looks at and those outside may go different ways.
     """
     highest, measure = open_lists.highest, open_lists.measure
     gains = measure.gains(highest) if "gains" in measure.kind.parameters else None
     grades = (0, highest) if gains is None else (int(np.argmin(gains)), int(np.argmax(gains)))
-    others = open_lists.outside - open_lists.further
+    outside_too = grades if open_lists.outside.any() else grades[:1]
 
     def labellings() -> Iterator[Labelling]:
         for cells in open_lists.row_blocks():
             unjudged, _ = of_cells(open_lists.inside, cells)
-            for inside, beyond in product(grades, grades if others.any() else grades[:1]):
-                for further in {0, open_lists.further}:
-                    outside = np.zeros((len(cells), highest + 1), dtype=np.int64)
-                    outside[:, beyond] += others[cells]
-                    outside[:, highest] += further
-                    yield cells, unjudged, np.full(len(unjudged), inside, dtype=np.int32), outside
+            for inside, beyond in product(grades, outside_too):
+                outside = np.zeros((len(cells), highest + 1), dtype=np.int64)
+                outside[:, beyond] = open_lists.outside[cells]
+                yield cells, unjudged, np.full(len(unjudged), inside, dtype=np.int32), outside
 
     return _tried_ends(open_lists, labellings())
 
@@ -247,11 +215,10 @@ def monotone_ends(open_lists: Completions) -> Ends:
 def ordered_ends(open_lists: Completions) -> Ends:
     """Give the ends of a measure that goes by order: given how many are relevant, the highest are best.
 
-    For each m the m highest unjudged documents are relevant, and the m lowest; those outside all or none, and any
-    number of further ones: a relevant document outside lowers what was found of all, but in Bpref it also lowers
-    what a misplaced one costs.
+    For each m the m highest unjudged documents are relevant, and the m lowest; those outside all or none: a relevant
+    document outside lowers what was found of all, but in Bpref it also lowers what a misplaced one costs.
     """
-    highest, others = open_lists.highest, open_lists.outside - open_lists.further
+    highest, others = open_lists.highest, open_lists.outside
 
     def labellings() -> Iterator[Labelling]:
         for block in open_lists.row_blocks():
@@ -262,17 +229,12 @@ def ordered_ends(open_lists: Completions) -> Ends:
                 from_below = unjudged.count[unjudged.cell] - unjudged.ordinal
                 for chosen in (unjudged.ordinal <= number, from_below < number):
                     grades = np.where(chosen, highest, 0).astype(np.int32)
-                    for further, beyond in product(range(open_lists.further + 1), (0, 1) if others.any() else (0,)):
+                    for beyond in (0, 1) if others.any() else (0,):
                         outside = np.zeros((len(cells), highest + 1), dtype=np.int64)
-                        outside[:, highest] = beyond * others[cells] + further
+                        outside[:, highest] = beyond * others[cells]
                         yield cells, unjudged, grades, outside
 
     return _tried_ends(open_lists, labellings())
-
-
-def q_ends(open_lists: Completions) -> Ends:
-    """Give the ends of the Q-measure: by order with one relevant grade. Of several no order is always best."""
-    return ordered_ends(open_lists) if open_lists.rel == open_lists.highest else enumerated_ends(open_lists)
 
 
 def reciprocal_ends(open_lists: Completions) -> Ends:

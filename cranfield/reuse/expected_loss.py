@@ -283,7 +283,7 @@ class _EvenNumbers:
 
     def of_draws(self, first: int, last: int) -> Values:
         """Give the numbers of each document in some draws, as draws by documents."""
-        return np.asarray((self._order[*self._at, first:last] + self._shift[self._at][:, np.newaxis]) / self.draws).T
+        return ((self._order[*self._at, first:last] + self._shift[self._at][:, np.newaxis]) / self.draws).T
 
 
 def _exact(unjudged: _Unjudged, measure: Measure, chance: Values, worth: Values) -> _Gain:

@@ -19,7 +19,6 @@ from cranfield.reuse.completions import (
     Completions,
     Ends,
     Mask,
-    as_matrix,
     first_ranks,
     of_cells,
 )
@@ -75,14 +74,12 @@ def _growth(above: Values | Counts, relevant: Mask, deep: Values) -> Values:
 class _GainLevels:
     """The gains a document can have, falling; `step[l]` is how much `worth[l]` is above the next.
 
-    `known[t, l]` counts the documents of topic t with at least that gain. `of_highest` is the gain of the highest
-    grade, which need not be the greatest, and `least` what every judged document has at least.
+    `known[t, l]` counts the documents of topic t with at least that gain, and every judged document has the `least`.
     """
 
     worth: Values
     step: Values
     known: Counts
-    of_highest: float
     least: float
 
 
@@ -97,19 +94,21 @@ def normalized_gain_ends(open_lists: Completions) -> Ends:
     assert by_grade is not None
     worth = np.unique(by_grade)[::-1]
     known = np.stack([open_lists.grade_counts[:, by_grade >= level].sum(axis=1) for level in worth], axis=1)
-    gains = _GainLevels(worth, worth[:-1] - worth[1:], known, float(by_grade[-1]), float(worth[-1]))
+    gains = _GainLevels(worth, worth[:-1] - worth[1:], known, float(worth[-1]))
     base = discounted_cumulated_gain(open_lists.lists, **parameters)
     weights = weight(open_lists.inside.rank)
     # The sum of the discounts at the first n ranks, n up to the most that can have a gain, or the cutoff.
     with_gain = known.max(axis=1)[open_lists.lists.topics] + open_lists.unjudged.count + open_lists.beside
-    most = int(with_gain.max(initial=0)) + open_lists.further
+    most = int(with_gain.max(initial=0))
     depth = most if open_lists.cutoff is None else min(most, open_lists.cutoff)
     running = np.concatenate([[0.0], np.cumsum(weight(np.arange(1, depth + 1)))])
     lower, upper = open_lists.values.copy(), open_lists.values.copy()
     for cells in open_lists.blocks():
         unjudged, places = of_cells(open_lists.inside, cells)
-        sums = np.cumsum(as_matrix(unjudged, weights[places]), axis=1)
-        sums = np.concatenate([np.zeros((len(cells), 1)), sums], axis=1)
+        # A row for each cell: 0, and then its documents from the left.
+        sums = np.zeros((len(cells), 1 + int(unjudged.count.max(initial=0))))
+        sums[unjudged.cell, unjudged.ordinal] = weights[places]
+        np.cumsum(sums, axis=1, out=sums)
         case = _GainRatio(open_lists, cells, gains, base[cells] + gains.least * sums[:, -1], sums, running)
         lower[cells], upper[cells] = case.lowest(), case.highest()
     return Ends(lower, upper)
@@ -131,7 +130,7 @@ class _GainRatio:
         self._known = gains.known[open_lists.lists.topics[cells]]
         self._count = open_lists.inside.count[cells]
         self._all = open_lists.unjudged.count[cells]
-        self._beside, self._further = open_lists.beside[cells], open_lists.further
+        self._beside = open_lists.beside[cells]
 
     def lowest(self) -> Values:
         """Give the lowest ratio over m: the greatest gain at all places outside and at the m lowest unjudged ones."""
@@ -142,9 +141,8 @@ class _GainRatio:
         best = np.zeros(gained.shape)
         others = self._all - self._count + self._beside
         for level, step in enumerate(self._gains.step):
-            more = others + (self._further if self._gains.of_highest >= self._gains.worth[level] else 0)
-            best += step * self._ideal((self._known[:, level] + more)[:, np.newaxis] + chosen)
-        everything = self._known[:, -1] + self._all + self._beside + self._further
+            best += step * self._ideal((self._known[:, level] + others)[:, np.newaxis] + chosen)
+        everything = self._known[:, -1] + self._all + self._beside
         best += (self._gains.least * self._ideal(everything))[:, np.newaxis]
         tried = np.where(chosen <= self._count[:, np.newaxis], ratio(gained, best), np.inf)
         lowest: Values = tried.min(axis=1)

@@ -1,8 +1,8 @@
 """Leave-out-uniques: what would a contributor have scored had it come after judging?
 
-Each group is held out in turn: what only it brought into the pool is in no qrels then, and so unjudged. In
-`hold_out_own` every contributing run is scored without its own group; in `hold_out_all` all runs are, without each
-group, so that rankings of runs can be compared. Drops are score − score without the group, with their sign: AP, nDCG
+Each group is held out in turn: what only it brought into the pool is in no qrels then, and so unjudged. All runs are
+scored without each group, so that rankings of runs can be compared; what contributing runs lose without their own
+group is part of that. Drops are score − score without the group, with their sign: AP, nDCG
 and recall can rise when relevant documents go. A topic whose whole relevant set goes stays, with the score 0, and is
 counted.
 
@@ -14,7 +14,7 @@ Source: Zobel, SIGIR 1998; by group: Voorhees and Harman, Overview of TREC-8.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -25,7 +25,7 @@ from cranfield.compare.comparison import pairs
 from cranfield.compare.differences import RELATIVE_NOISE, as_scores, significant
 from cranfield.compare.significance.student import student
 from cranfield.evaluate.align import Alignment
-from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Sample, Values
+from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values
 from cranfield.evaluate.measure import Measure, aggregated_rows, own_measures
 from cranfield.evaluate.scores import Scores, score
 from cranfield.reuse.correlation import RankDrop, max_rank_drop, tau_ap, tau_b
@@ -41,59 +41,50 @@ NONE_HELD_OUT = -3
 def lists_without(lists: Lists, provenance: Provenance, group_of_cell: Numbers) -> Lists:
     """The lists, each judged without the group beside it: what only that group contributed is not pooled.
 
-    `highest_grade` stays that of the full qrels: it is one number for all lists.
+    Each group has topics of its own. `highest_grade` stays that of the full qrels: it is one number for all lists.
     """
-    blocks, block_of_cell = np.unique(group_of_cell, return_inverse=True)
+    groups, place = np.unique(group_of_cell, return_inverse=True)
     removed = provenance.is_removed(provenance.qrels_row, np.repeat(group_of_cell, lists.length))
-    reduced = _without(lists, provenance, blocks, block_of_cell, np.where(removed, NOT_POOLED, lists.grades))
-    return replace(reduced, topics=block_of_cell * provenance.topic_count + lists.topics)
-
-
-def _without(lists: Lists, provenance: Provenance, blocks: Numbers, block_of_cell: Counts, grades: Numbers) -> Lists:
-    """The lists with other grades, and for each block's group a copy of what topics and strata have without it."""
-    sample, stratum = lists.stratified, provenance.stratum_of_row
-    total, levels = (0, 0) if sample is None else sample.level_counts.shape
-    level_counts, pooled, size, drawn = [], [], [], []
-    for group in blocks.tolist():
-        gone = provenance.removed_rows[group] if group != NONE_HELD_OUT else np.zeros(0, dtype=np.int64)
-        judged = gone[provenance.level_of_row[gone] >= 0]
-        level_counts.append(lists.level_counts - (provenance.removed_counts[group] if len(judged) else 0))
-        if lists.pooled_count is not None:
-            removed = np.bincount(provenance.topic_of_row[gone], minlength=provenance.topic_count)
-            pooled.append(lists.pooled_count - removed)
-        if sample is not None and stratum is not None:
-            cells = stratum[judged].astype(np.int64) * levels + provenance.level_of_row[judged]
-            size.append(sample.size - np.bincount(stratum[gone], minlength=total))
-            drawn.append(sample.level_counts - np.bincount(cells, minlength=total * levels).reshape(total, levels))
-    stratified = None
-    if sample is not None and stratum is not None:
-        outside, shift = (grades == NOT_POOLED) | (sample.at_rank < 0), np.repeat(block_of_cell * total, lists.length)
-        start = np.repeat(np.arange(len(blocks)) * total, len(sample.first))
-        stratified = Sample(
-            at_rank=np.where(outside, -1, sample.at_rank + shift).astype(np.int32),
-            first=np.tile(sample.first, len(blocks)) + start,
-            count=np.tile(sample.count, len(blocks)),
-            size=np.concatenate(size),
-            level_counts=np.concatenate(drawn),
-        )
+    kept = [lists.level_counts - (provenance.removed_counts[one] if one >= 0 else 0) for one in groups.tolist()]
     return replace(
         lists,
-        grades=grades,
-        level_counts=np.concatenate(level_counts),
-        pooled_count=np.concatenate(pooled) if pooled else None,
-        stratified=stratified,
+        grades=np.where(removed, NOT_POOLED, lists.grades),
+        topics=place * provenance.topic_count + lists.topics,
+        level_counts=np.concatenate(kept),
+        pooled_count=None,
+        stratified=None,
         _relevant={},
     )
 
 
-def _highest_grade_without(lists: Lists, provenance: Provenance, group: int) -> int:
-    """The highest grade of the qrels without a group, or that of the scale, if it goes beyond what was given."""
-    if len(lists.levels) and lists.highest_grade > int(lists.levels.max()):
-        return lists.highest_grade
-    kept = provenance.level_of_row >= 0
-    if group != NONE_HELD_OUT:
-        kept[provenance.removed_rows[group]] = False
-    return int(lists.levels[provenance.level_of_row[kept].max()]) if kept.any() else 0
+def _without(lists: Lists, provenance: Provenance, group: int, grades: Numbers) -> Lists:
+    """The lists with the grades that are left without a group, and what topics and strata then have."""
+    gone, level_of_row, stratum = provenance.removed_rows[group], provenance.level_of_row, provenance.stratum_of_row
+    pooled, sample, highest = lists.pooled_count, lists.stratified, lists.highest_grade
+    if pooled is not None:
+        pooled = pooled - np.bincount(provenance.topic_of_row[gone], minlength=provenance.topic_count)
+    if sample is not None and stratum is not None:
+        total, levels = sample.level_counts.shape
+        judged = gone[level_of_row[gone] >= 0]
+        cells = stratum[judged].astype(np.int64) * levels + level_of_row[judged]
+        sample = replace(
+            sample,
+            at_rank=np.where(grades == NOT_POOLED, np.int32(-1), sample.at_rank),
+            size=sample.size - np.bincount(stratum[gone], minlength=total),
+            level_counts=sample.level_counts - np.bincount(cells, minlength=total * levels).reshape(total, levels),
+        )
+    if not len(lists.levels) or highest <= lists.levels.max():  # a scale may go beyond what was given
+        kept = level_of_row >= 0
+        kept[gone] = False
+        highest = int(lists.levels[level_of_row[kept].max()]) if kept.any() else 0
+    return replace(
+        lists,
+        grades=grades,
+        level_counts=lists.level_counts - provenance.removed_counts[group],
+        pooled_count=pooled,
+        stratified=sample,
+        highest_grade=highest,
+    )
 
 
 TOO_SMALL = 0.01
@@ -131,7 +122,7 @@ class OwnHoldOut:
         runs = np.flatnonzero(group_of_run >= 0)
         names = tuple(full.run_names[run] for run in runs.tolist())
         # Scores under other qrels have no hash.
-        scores = Scores(full.measures, names, full.topic_ids, values, full.scored[runs], reference=full.reference)
+        scores = Scores(full.measures, names, full.topic_ids, values, full.scored[runs])
         measures = tuple(own_measures(full.measures))
         return OwnHoldOut(level, groups, group_of_run[runs], measures, names, full.summary[:, runs], scores)
 
@@ -143,7 +134,7 @@ class OwnHoldOut:
     @cached_property
     def drop(self) -> Values:
         """What each run loses, below 0 where it gains."""
-        return np.asarray(self.full - self.held_out)
+        return self.full - self.held_out
 
     @cached_property
     def relative(self) -> Values:
@@ -219,27 +210,6 @@ def uniques_of(alignment: Alignment, provenance: Provenance, *, rel: int = 1) ->
     return Uniques(provenance.groups, unique.sum(axis=1), unique[:, relevant].sum(axis=1))
 
 
-def hold_out_own(
-    alignment: Alignment, provenance: Provenance, measures: Sequence[Measure], *, full: Scores | None = None
-) -> OwnHoldOut:
-    """Score every contributing run without its own group, in one evaluation. `full` saves scoring once more."""
-    chosen, lists = own_measures(measures), alignment.lists
-    held_out = np.where(provenance.group_of_run >= 0, provenance.group_of_run, np.int32(NONE_HELD_OUT))
-    group_of_cell = np.repeat(held_out, len(alignment.topic_ids)).astype(np.int32)
-    reduced = lists_without(lists, provenance, group_of_cell)
-    blocks, block_of_cell = np.unique(group_of_cell, return_inverse=True)
-    highest = np.array([_highest_grade_without(lists, provenance, group) for group in blocks.tolist()])
-    values = np.empty((len(chosen), len(lists)))
-    for grade in np.unique(highest).tolist():  # nearly always one: few groups take the highest grade along
-        kept = highest[block_of_cell] == grade
-        graded = replace(reduced, highest_grade=grade, _relevant={})
-        values[:, kept] = [measure.values(graded)[kept] for measure in chosen]
-    contributing = np.flatnonzero(provenance.group_of_run >= 0)
-    own = values.reshape(-1, *alignment.shape)[:, contributing]
-    whole = _full_scores(alignment, chosen, full)
-    return OwnHoldOut.of(provenance.level, provenance.groups, provenance.group_of_run, whole, own)
-
-
 def hold_out_all(
     alignment: Alignment, provenance: Provenance, measures: Sequence[Measure], *, full: Scores | None = None
 ) -> AllHoldOut:
@@ -249,39 +219,23 @@ def hold_out_all(
     only filtered: that is much faster than `lists_without` for every group.
     """
     chosen, lists = own_measures(measures), alignment.lists
-    whole = _full_scores(alignment, chosen, full)
-    grades, one_block = lists.grades.copy(), np.zeros(len(lists), dtype=np.int64)
+    whole = score(alignment, chosen) if full is None else full
+    grades = lists.grades.copy()
     known = {rel: (found, lists.offsets[found.cell] + found.rank - 1) for rel, found in lists._relevant.items()}
     values = []
     for group, places in enumerate(provenance.removed_places):
         grades[places] = NOT_POOLED
         reduced = replace(
-            _without(lists, provenance, np.array([group], dtype=np.int32), one_block, grades),
-            highest_grade=_highest_grade_without(lists, provenance, group),
+            _without(lists, provenance, group, grades),
             _relevant={rel: found.where(grades[at] != NOT_POOLED) for rel, (found, at) in known.items()},
         )
         values.append([measure.values(reduced).reshape(alignment.shape) for measure in chosen])
         grades[places] = lists.grades[places]
-    return AllHoldOut(provenance, tuple(chosen), whole, np.array(values), _summaries(whole, np.array(values)))
-
-
-def _full_scores(alignment: Alignment, measures: Sequence[Measure], full: Scores | None) -> Scores:
-    if full is None:
-        return score(alignment, measures)
-    if full.measures != tuple(measures) or full.run_names != alignment.run_names:
-        raise UsageError("the full scores belong to other runs or measures")
-    return full
-
-
-def _summaries(full: Scores, values: Values) -> Values:
-    """Groups by measures by runs: the values put together over topics, plain means all at once."""
-    found = np.empty(values.shape[:3])
-    for place, measure in enumerate(full.measures):
-        if measure.aggregate == "mean" and full.scored.all():
-            found[:, place] = np.add.accumulate(values[:, place], axis=2)[:, :, -1] / values.shape[3]
-        else:
-            found[:, place] = [aggregated_rows(one, full.scored, measure.aggregate) for one in values[:, place]]
-    return found
+    summaries = [
+        [aggregated_rows(rows, whole.scored, one.aggregate) for one, rows in zip(chosen, by_measure, strict=True)]
+        for by_measure in values
+    ]
+    return AllHoldOut(provenance, tuple(chosen), whole, np.array(values), np.array(summaries))
 
 
 # Decisions about pairs of runs under two qrels: do significant differences stay what they are?
@@ -294,39 +248,9 @@ _DOUBTFUL = 1e-6
 """A spread this small beside the scores', or a t this near to the critical one, is computed again pair by pair."""
 
 
-@dataclass(frozen=True, slots=True)
-class Categories:
-    """How many pairs of runs fall into each category."""
-
-    aa: int = 0
-    ad: int = 0
-    ma: int = 0
-    md: int = 0
-    pa: int = 0
-    pd: int = 0
-
-    @property
-    def pairs(self) -> int:
-        """The number of pairs."""
-        return sum(getattr(self, one.name) for one in fields(self))
-
-    @property
-    def agreement(self) -> float:
-        """AA / (AA + AD + MA + MD): of the pairs that anybody calls significant, those that all do. NaN for none."""
-        called = self.aa + self.ad + self.ma + self.md
-        return self.aa / called if called else float("nan")
-
-    def __add__(self, other: Categories) -> Categories:
-        return Categories(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
-
-
-@dataclass(frozen=True, slots=True)
-class GroupCategories:
-    """The decisions with and without one group: over all pairs, and over those of its own runs with others."""
-
-    group: str
-    all_pairs: Categories
-    own_pairs: Categories
+CATEGORIES = ("aa", "ad", "ma", "md", "pa", "pd")
+"""Pairs of runs by two qrels: significant with both (a), with one (m) or with neither (p), and whether they agree (a)
+on which run is better or not (d). Counts of pairs are in this order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -369,16 +293,17 @@ def decisions(values: ArrayLike, *, alpha: float = ALPHA) -> Decisions:
     return Decisions(np.sign(difference).astype(np.int8), beyond & (difference != 0))
 
 
-def categories(full: Decisions, reduced: Decisions, *, among: Flags | None = None) -> Categories:
-    """Sort pairs into categories; `among` says which pairs count."""
-    opposite = full.sign * reduced.sign < 0
+def categories(full: Decisions, reduced: Decisions) -> Counts:
+    """The category of each pair, as its place among all categories."""
     called = full.significant.astype(np.int64) + reduced.significant
-    place = np.array([4, 2, 0])[called] + opposite
-    return Categories(*np.bincount(place if among is None else place[among], minlength=6).tolist())
+    return np.array([4, 2, 0])[called] + (full.sign * reduced.sign < 0)
 
 
-def categories_by_group(held_out: AllHoldOut, measure: Measure, *, alpha: float = ALPHA) -> list[GroupCategories]:
-    """Compare the decisions of the full qrels with those without each group, on the topics that all runs have."""
+def categories_by_group(held_out: AllHoldOut, measure: Measure, *, alpha: float = ALPHA) -> Counts:
+    """Compare the decisions of the full qrels with those without each group, on the topics that all runs have.
+
+    Counts as groups by two by categories: of all pairs, and of those of the group's own runs with others.
+    """
     common = held_out.full.scored.all(axis=0)
     if not common.any():
         raise InputError("no topic is scored for all runs, so that pairs cannot be tested")
@@ -387,9 +312,7 @@ def categories_by_group(held_out: AllHoldOut, measure: Measure, *, alpha: float 
     group_of_run = held_out.provenance.group_of_run
     first, second = pairs(len(group_of_run))
     found = []
-    for number, group in enumerate(held_out.provenance.groups):
-        reduced = decisions(held_out.values[number, place][:, common], alpha=alpha)
-        own = group_of_run == number
-        mixed = own[first] != own[second]
-        found.append(GroupCategories(group, categories(full, reduced), categories(full, reduced, among=mixed)))
-    return found
+    for number, values in enumerate(held_out.values[:, place]):
+        sorted_in, own = categories(full, decisions(values[:, common], alpha=alpha)), group_of_run == number
+        found.append([np.bincount(some, minlength=6) for some in (sorted_in, sorted_in[own[first] != own[second]])])
+    return np.array(found)

@@ -1,15 +1,11 @@
 """Intervals: from the lowest to the highest score that is consistent with the judgments.
 
 Every unjudged document that counts may turn out to have any grade. The interval goes from the lowest to the highest
-score over all ways to grade them, with R and the ideal ranking recomputed each time. Which documents count is the
-closure:
-
-- `at-k`: the unjudged documents down to the cutoff, or the depth of the pool. The interval of verdicts and tables.
-- `list`: all unjudged documents of the list; those below the cutoff can still raise R or the ideal.
-- `open`: those, and up to `further` relevant documents that the list does not have.
+score over all ways to grade them, with R and the ideal ranking recomputed each time. The documents that count are
+those down to the cutoff, else the depth of the pool.
 
 That the truth lies inside, as long as no label changes, is certain for P, Success, RR, DCG and RBP. For AP, nDCG,
-recall and R-precision it needs the open form, with as many further documents as are found elsewhere.
+recall and R-precision it is so unless relevant documents are found elsewhere.
 
 `interval` is the one way to an interval, for a run, a difference of two runs and what is left to settle alike.
 """
@@ -29,14 +25,13 @@ from numpy.typing import NDArray
 from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import THREADS, Alignment, AnyRun
 from cranfield.evaluate.lists import Counts, Found, Lists, Values
-from cranfield.evaluate.measure import AnyMeasure, Measure, aggregated_rows
+from cranfield.evaluate.measure import Measure, aggregated_rows
 from cranfield.evaluate.measures.gain import powers
 from cranfield.reuse import completions, extremes
 from cranfield.reuse.completions import Completions, Ends, Reach, unjudged_within
 from cranfield.runs.columns import Codes
 from cranfield.runs.run import Run, arranged, order_as_float32
 
-Closure = Literal["at-k", "list", "open"]
 Tail = Literal["residual", "none"]
 
 _ROWS_AT_ONCE = 1 << 19
@@ -45,14 +40,15 @@ _ROWS_AT_ONCE = 1 << 19
 _COPIED_ROWS_AT_ONCE = 1 << 21
 
 _ENGINES: Mapping[str, Callable[[Completions], Ends]] = {
-    "enumerated": completions.enumerated_ends,
+    "bounds": completions.bounds_ends,
     "monotone": completions.monotone_ends,
     "reciprocal": completions.reciprocal_ends,
     "persistence": completions.persistence_ends,
     "ordered": completions.ordered_ends,
     "average": extremes.average_ends,
     "normalized_gain": extremes.normalized_gain_ends,
-    "q": completions.q_ends,
+    # By order with one relevant grade; of several no order is always best.
+    "q": lambda lists: (completions.ordered_ends if lists.rel == lists.highest else completions.bounds_ends)(lists),
     "r_precision": extremes.r_precision_ends,
 }
 """How the ends are found, by the name that a measure's own record has."""
@@ -76,13 +72,11 @@ class Intervals:
     an unjudged document for something else than one judged not relevant.
     """
 
-    measures: tuple[AnyMeasure, ...]
+    measures: tuple[Measure, ...]
     values: NDArray[np.float64]
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     scored: NDArray[np.bool_]
-    closure: Closure
-    further: int = 0
 
     @cached_property
     def lowest(self) -> NDArray[np.float64]:
@@ -102,20 +96,19 @@ class Intervals:
         return np.array(summaries, dtype=float).reshape(values.shape[:2])
 
 
-def interval_depth(measure: AnyMeasure, *, pool_depth: Reach) -> Reach:
+def interval_depth(measure: Measure, *, pool_depth: Reach) -> Reach:
     """Give how far down unjudged documents count: to the cutoff, else the depth of the pool; None for the whole list.
 
     The whole list counts where a relevant document can only raise the value: then the truth is surely inside.
     """
-    cutoff = getattr(measure, "cutoff", None)
-    if isinstance(cutoff, int):
-        return cutoff
-    return None if isinstance(measure, Measure) and measure.kind.whole_list else pool_depth
+    if isinstance(measure.cutoff, int):
+        return measure.cutoff
+    return None if measure.kind.whole_list else pool_depth
 
 
-def ignores_depth(measure: AnyMeasure) -> bool:
+def ignores_depth(measure: Measure) -> bool:
     """Say whether all unjudged documents of a list count, whatever the depth: where weights never end."""
-    return isinstance(measure, Measure) and measure.kind.tail is not None and measure.cutoff is None
+    return measure.kind.tail is not None and measure.cutoff is None
 
 
 def takes_pool_depth(measure: Measure) -> bool:
@@ -125,30 +118,21 @@ def takes_pool_depth(measure: Measure) -> bool:
 
 def intervals_of_runs(
     alignment: Alignment,
-    measures: Sequence[AnyMeasure],
+    measures: Sequence[Measure],
     *,
-    depth: Callable[[AnyMeasure], Reach],
-    closure: Closure = "at-k",
-    further: int = 0,
+    depth: Callable[[Measure], Reach],
     highest: int | None = None,
     tail: Tail = "residual",
 ) -> Intervals:
     """Give the intervals of all runs of an alignment by all measures.
 
-    `depth` gives how far down unjudged documents count for each measure, one rank for all topics or one for each; RBP
-    without a cutoff has none: its weights say themselves how much a rank matters. `highest` is the highest grade of
-    the scale, if that is not the highest that was given; measures that divide by it then divide by this. `tail` says
-    whether what lies beyond the end of a list counts in RBP, as in its residual, or there is nothing.
+    `depth` gives how far down unjudged documents count for each measure: one rank for all topics, one for each, or
+    None for whole lists. RBP without a cutoff has none: its weights say themselves how much a rank matters. `highest`
+    is the highest grade of the scale, if that is not the highest that was given; measures that divide by it then
+    divide by this. `tail` says whether what lies beyond the end of a list counts in RBP, as in its residual.
     """
-    check_further(closure, further)
-    reaches: list[Reach] = []
-    for measure in measures:
-        reach = depth(measure)
-        if reach is not None and np.min(reach, initial=1) < 1:
-            raise UsageError(f"a depth must be an integer of at least 1, not {np.min(reach)}")
-        reaches.append(reach if closure == "at-k" and not ignores_depth(measure) else None)
-    lists = with_highest_grade(alignment.lists, highest)
-    found = _in_pieces(measures, lists, reaches, further, tail)
+    reaches = [None if ignores_depth(measure) else depth(measure) for measure in measures]
+    found = _in_pieces(measures, with_highest_grade(alignment.lists, highest), reaches, tail)
     shape = (len(measures), *alignment.shape)
     return Intervals(
         measures=tuple(measures),
@@ -156,14 +140,10 @@ def intervals_of_runs(
         lower=np.array([one.lower for one in found]).reshape(shape),
         upper=np.array([one.upper for one in found]).reshape(shape),
         scored=alignment.scored,
-        closure=closure,
-        further=further,
     )
 
 
-def _in_pieces(
-    measures: Sequence[AnyMeasure], lists: Lists, reaches: Sequence[Reach], further: int, tail: Tail
-) -> list[Interval]:
+def _in_pieces(measures: Sequence[Measure], lists: Lists, reaches: Sequence[Reach], tail: Tail) -> list[Interval]:
     """Give the interval of each measure, some lists after the others; unjudged documents are looked for once."""
 
     def of_piece(piece: Lists) -> list[Interval]:
@@ -173,7 +153,7 @@ def _in_pieces(
             key = None if reach is None else np.asarray(reach, dtype=np.int64).tobytes()
             if key not in unjudged:
                 unjudged[key] = unjudged_within(piece, reach)
-            found.append(interval(measure, piece, unjudged[key], further=further, tail=tail))
+            found.append(interval(measure, piece, unjudged[key], tail=tail))
         return found
 
     with ThreadPoolExecutor(THREADS) as threads:
@@ -186,24 +166,15 @@ def _in_pieces(
 
 
 def interval(
-    measure: AnyMeasure,
-    lists: Lists,
-    unjudged: Found,
-    *,
-    further: int = 0,
-    beside: Counts | None = None,
-    tail: Tail = "none",
+    measure: Measure, lists: Lists, unjudged: Found, *, beside: Counts | None = None, tail: Tail = "none"
 ) -> Interval:
     """Give the score and its ends by one measure, when unjudged documents may get any grade; see `Completions`."""
-    nothing = np.full(len(lists), np.nan)
-    if not isinstance(measure, Measure):
-        return Interval(nothing, nothing, nothing, "it is computed by ir_measures")
     values = measure.values(lists)
-    missing = _why_none(measure, lists.highest_grade)
-    if missing:
+    if missing := _why_none(measure, lists.highest_grade):
+        nothing = np.full(len(lists), np.nan)
         return Interval(values, nothing, nothing, missing)
     others = np.zeros(len(lists), dtype=np.int64) if beside is None else beside
-    open_lists = Completions(measure, lists, unjudged, further, others, lists.highest_grade, values)
+    open_lists = Completions(measure, lists, unjudged, others, lists.highest_grade, values)
     gains = measure.gains(lists.highest_grade)
     if measure.kind.interval != "monotone" and gains is not None and not gains.any():
         return Interval(values, values, values)  # no grade is relevant, so that no label changes anything
@@ -244,14 +215,6 @@ def is_nonrelevant_unjudged(measure: Measure, highest: int) -> bool:
     return measure.kind.unjudged == "nonrelevant" and not measure.judged_only
 
 
-def check_further(closure: Closure, further: int) -> None:
-    """Refuse further documents where the form is not open."""
-    if further < 0 or (further and closure != "open"):
-        raise UsageError(
-            f"further documents need closure open and a number of at least 0, not {further} with {closure}"
-        )
-
-
 def with_highest_grade(lists: Lists, highest: int | None) -> Lists:
     """Give the lists with the highest grade that an unjudged document can have."""
     if highest is not None and highest < lists.highest_grade:
@@ -260,13 +223,11 @@ def with_highest_grade(lists: Lists, highest: int | None) -> Lists:
     return lists if wanted == lists.highest_grade else replace(lists, highest_grade=wanted)
 
 
-def width_reductions(
-    measure: AnyMeasure, lists: Lists, cells: Counts, ranks: Counts, *, reach: Reach, further: int
-) -> Values:
+def width_reductions(measure: Measure, lists: Lists, cells: Counts, ranks: Counts, *, reach: Reach) -> Values:
     """Give for each unjudged document, by cell and rank, how much its cell's interval narrows if it alone gets 0."""
 
     def widths(some: Lists, to: Reach) -> Values:
-        (found,) = _in_pieces([measure], some, [to], further, "none")
+        (found,) = _in_pieces([measure], some, [to], "none")
         return found.upper - found.lower
 
     before = widths(lists, reach)[cells]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import Counts, Values, ratio
-from cranfield.reuse.provenance import Provenance, prefix_of
+from cranfield.reuse.provenance import Provenance, places_of_prefixes, prefix_of
 from cranfield.runs.columns import KeyTable
 
 MOST_FLAGS = 50_000_000
@@ -127,12 +127,10 @@ def octave_of(rank: Counts) -> Counts:
 
 def count_groups_of_rows(alignment: Alignment, provenance: Provenance) -> Counts:
     """Count the groups that have each row of the qrels in a pooled prefix."""
-    lists, places = prefix_of(alignment.lists, provenance.depth)
-    group = np.repeat(np.repeat(provenance.group_of_run, len(alignment.topic_ids)), lists.length)
+    run, _, places = places_of_prefixes(alignment, provenance)
     row = provenance.qrels_row[places]
-    brought = (row >= 0) & (group >= 0)
     size, rows = max(len(provenance.groups), 1), len(provenance.owner)
-    pairs = row[brought].astype(np.int64) * size + group[brought]
+    pairs = (row.astype(np.int64) * size + provenance.group_of_run[run])[row >= 0]
     if rows * size > MOST_FLAGS:
         return np.bincount(np.unique(pairs) // size, minlength=rows)
     flags = np.zeros(rows * size, dtype=bool)
@@ -144,7 +142,7 @@ def count_groups_of_rows(alignment: Alignment, provenance: Provenance) -> Counts
 def logit(share: ArrayLike) -> Values:
     """Give ln(x / (1 - x)) of shares between 0 and 1."""
     shares = np.asarray(share, dtype=np.float64)
-    return np.asarray(np.log(shares / (1.0 - shares)), dtype=np.float64)
+    return np.log(shares / (1.0 - shares))
 
 
 # How popular a document is among the contributors.

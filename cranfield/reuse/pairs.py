@@ -18,18 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.errors import UsageError
-from cranfield.base.text import counted
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import Counts, Found, Values
-from cranfield.evaluate.measure import AnyMeasure, Measure, aggregated
-from cranfield.reuse.completions import Mask, Reach
+from cranfield.evaluate.measure import Measure, aggregated
+from cranfield.reuse.completions import Reach
 from cranfield.reuse.intervals import (
     PASSED_OVER,
-    Closure,
     Identities,
     Interval,
     Tail,
-    check_further,
     choose_runs,
     ignores_depth,
     interval,
@@ -88,8 +85,7 @@ class Difference:
     """The score of the first run minus that of the second on each common topic: as it is, at least and at most.
 
     `exact` says that shared documents were labelled once; else the ends are true but conservative. `value` is the
-    difference of the two summaries and `ends` its lowest and highest. `unjudged` says how many unjudged documents
-    that count each run has. Of a single run all this is about its score.
+    difference of the two summaries and `ends` its lowest and highest. Of a single run all this is about its score.
     """
 
     values: Values
@@ -98,7 +94,6 @@ class Difference:
     exact: bool
     value: float
     ends: tuple[float, float]
-    unjudged: tuple[int, ...]
 
     @property
     def is_decided(self) -> bool:
@@ -122,27 +117,21 @@ class Difference:
 class OpenScore:
     """The score of one run, or the difference between two, by a measure, and the documents that could still move it.
 
-    `alignment` and `documents` are of these runs alone. `highest` is the highest grade an unjudged document can have.
+    `alignment` and `documents` are of these runs alone. `depth` is how far down unjudged documents count, `highest`
+    the highest grade that one can have.
     """
 
     alignment: Alignment
     documents: Identities
-    measure: AnyMeasure
+    measure: Measure
     depth: Reach
-    closure: Closure
-    further: int
     highest: int
     tail: Tail
 
     @property
     def reach(self) -> Reach:
         """The depth down to which unjudged documents count."""
-        return None if self.closure != "at-k" or ignores_depth(self.measure) else self.depth
-
-    @property
-    def adds_up(self) -> bool:
-        """Whether the summary is a sum or a mean, so that each topic can be looked at by itself."""
-        return self.measure.aggregate in ("mean", "sum")
+        return None if ignores_depth(self.measure) else self.depth
 
     @cached_property
     def gains(self) -> Values | None:
@@ -151,19 +140,19 @@ class OpenScore:
         The value is then the sum of that over all documents, or the highest of them. None for other measures.
         """
         measure = self.measure
-        if not isinstance(measure, Measure) or measure.kind.weight is None or measure.judged_only:
+        if measure.kind.weight is None or measure.judged_only:
             return None
         return None if measure.rel is not None and measure.rel < 1 else measure.gains(self.highest)
 
     @property
     def is_sum(self) -> bool:
         """Whether documents count by themselves, and all of them, not only the best."""
-        return self.gains is not None and not self.measure.kind.best  # type: ignore[union-attr]
+        return self.gains is not None and not self.measure.kind.best
 
     def weights_at(self, ranks: Counts) -> Values:
         """The weight at each rank; 0 beyond the cutoff, and where there is no rank, which is 0."""
-        counts = (ranks > 0) & (ranks <= (self.measure.cutoff or np.inf))  # type: ignore[union-attr]
-        return np.where(counts, self.measure.weight(np.maximum(ranks, 1)), 0.0)  # type: ignore[union-attr, arg-type]
+        counts = (ranks > 0) & (ranks <= (self.measure.cutoff or np.inf))
+        return np.where(counts, self.measure.weight(np.maximum(ranks, 1)), 0.0)  # type: ignore[arg-type]
 
     @cached_property
     def topics(self) -> Counts:
@@ -181,7 +170,10 @@ class OpenScore:
             topic = np.searchsorted(offsets, rows, side="right") - 1
             keys.append((topic << 32) | self.documents.codes[rows])
             ranks.append(rows - offsets[topic] + 1)
-            reached.append(keys[-1][self._within_reach(topic, ranks[-1]) & np.isin(topic, self.topics)])
+            within = (ranks[-1] > 0) & np.isin(topic, self.topics)
+            if self.reach is not None:
+                within &= ranks[-1] <= np.broadcast_to(self.reach, count)[topic]
+            reached.append(keys[-1][within])
         union = np.unique(np.concatenate(reached))
         by_run = np.zeros((len(keys), len(union)), dtype=np.int64)
         for run, own in enumerate(keys):
@@ -189,12 +181,6 @@ class OpenScore:
             found = np.flatnonzero(np.append(union, -1)[places] == own)
             by_run[run, places[found]] = ranks[run][found]
         return SharedUnjudged(union >> 32, (union & 0xFFFFFFFF).astype(np.int32), by_run)
-
-    def _within_reach(self, topic: Counts, ranks: Counts) -> Mask:
-        if self.reach is None:
-            return ranks > 0
-        limit = np.broadcast_to(self.reach, len(self.alignment.topic_ids))[topic]
-        return np.asarray((ranks > 0) & (ranks <= limit))
 
     @cached_property
     def interval(self) -> Interval:
@@ -212,37 +198,28 @@ class OpenScore:
         starts = np.searchsorted(cell, np.arange(len(lists) + 1))
         rows = Found(cell, rank, lists.grades[lists.offsets[cell] + rank - 1], starts)
         beside = np.concatenate([np.bincount(unjudged.topic[one == 0], minlength=count) for one in unjudged.ranks])
-        found = interval(self.measure, lists, rows, further=self.further, beside=beside, tail=self.tail)
-        plain = not isinstance(self.measure, Measure) or is_nonrelevant_unjudged(self.measure, self.highest)
+        found = interval(self.measure, lists, rows, beside=beside, tail=self.tail)
+        plain = is_nonrelevant_unjudged(self.measure, self.highest)
         if len(unjudged.ranks) == 1 or self.gains is not None or plain or found.missing:
             return found
         unknown = np.full(len(lists), np.nan)
-        has_gains = "gains" in dict(self.measure.settings)  # type: ignore[union-attr]
+        has_gains = "gains" in dict(self.measure.settings)
         return replace(found, lower=unknown, upper=unknown, missing=_NO_GAIN if has_gains else PASSED_OVER)
 
     @cached_property
     def difference(self) -> Difference:
         """The difference with its ends; topics do not interact, so means of exact ends are exact."""
-        how, is_pair = self.measure.aggregate, len(self.alignment.run_names) == 2
         values, lower, upper = (
             one.reshape(self.alignment.shape)[:, self.topics]
             for one in (self.interval.values, self.interval.lower, self.interval.upper)
         )
         of_topics = values[0], lower[0], upper[0]
-        if is_pair:
+        if len(values) == 2:
             of_topics = values[0] - values[1], lower[0] - upper[1], upper[0] - lower[1]
             if self.gains is not None:
                 of_topics = (of_topics[0], *self._labelled_once(self.gains, values))
-        if self.adds_up or not is_pair:
-            value, low, high = (aggregated(one, how) for one in of_topics)
-        else:
-            (value, low, high), other = (
-                [aggregated(one[run], how) for one in (values, lower, upper)] for run in (0, 1)
-            )
-            value, low, high = value - other[0], low - other[2], high - other[1]
-        counts = self._within_reach(self.unjudged.topic, self.unjudged.ranks).sum(axis=1)
-        exact = self.gains is not None and self.adds_up
-        return Difference(*of_topics, exact, value, (low, high), tuple(counts.tolist()))
+        value, low, high = (aggregated(one, "mean") for one in of_topics)
+        return Difference(*of_topics, self.gains is not None, value, (low, high))
 
     def _labelled_once(self, gains: Values, values: Values) -> tuple[Values, Values]:
         """The ends of the difference on each topic, each document with one label."""
@@ -274,21 +251,19 @@ class OpenScore:
         relevant; else by how much its being not relevant narrows the interval.
         """
         ranks = self.unjudged.ranks
-        share = 1.0 / max(len(self.topics), 1) if self.measure.aggregate == "mean" else 1.0
-        if self.gains is not None and (len(ranks) == 2 or self.adds_up):
+        share = 1.0 / max(len(self.topics), 1)
+        if self.gains is not None:
             moved = self.weights_at(ranks)
             if not self.is_sum:
                 moved = np.maximum(self._values, moved) - self._values
             span = float(self.gains.max() - self.gains.min() if self.is_sum else self.gains.max())
-            return np.asarray(span * moved * share)
+            return span * moved * share
         lists, narrowed = with_highest_grade(self.alignment.lists, self.highest), np.zeros(ranks.shape)
         for run, own in enumerate(ranks):
             here = np.flatnonzero(own > 0)
             cells = run * len(self.alignment.topic_ids) + self.unjudged.topic[here]
-            narrowed[run, here] = width_reductions(
-                self.measure, lists, cells, own[here], reach=self.reach, further=self.further
-            )
-        return np.asarray(np.maximum(narrowed, 0.0) * share)
+            narrowed[run, here] = width_reductions(self.measure, lists, cells, own[here], reach=self.reach)
+        return np.maximum(narrowed, 0.0) * share
 
     @cached_property
     def weights(self) -> Values:
@@ -310,7 +285,7 @@ class OpenScore:
         may still matter once another is known, unless both runs have something better already.
         """
         order = np.lexsort((self.unjudged.document, self.unjudged.topic, -np.abs(self.weights).round(12)))
-        if self.gains is None or not self.adds_up:
+        if self.gains is None:
             return order
         weights = self.weights_at(self.unjudged.ranks)
         if len(weights) == 1:
@@ -344,11 +319,9 @@ class OpenScore:
 def open_score(
     alignment: Alignment,
     documents: Identities,
-    measure: AnyMeasure,
+    measure: Measure,
     *runs: int,
     depth: Reach,
-    closure: Closure = "at-k",
-    further: int = 0,
     highest: int | None = None,
     tail: Tail = "none",
 ) -> OpenScore:
@@ -359,36 +332,33 @@ def open_score(
     """
     if len(set(runs)) < len(runs):
         raise UsageError("a run cannot be compared with itself")
-    check_further(closure, further)
+    if measure.aggregate != "mean":
+        raise UsageError(f"{measure} is not a mean over topics; what to judge is known for means alone")
     chosen, own = choose_runs(alignment, documents, runs)
     top = max(chosen.lists.highest_grade if highest is None else highest, 1)
-    return OpenScore(chosen, own, measure, depth, closure, further, top, tail)
+    return OpenScore(chosen, own, measure, depth, top, tail)
 
 
 # What may be said of two runs: which is better, and how sure that is while documents are unjudged.
 
-Level = Literal["robust", "supported", "conservative win", "open"]
+Level = Literal["robust", "supported", "open"]
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What may be said of two runs, why, and what would decide it.
+    """What may be said of two runs, and why.
 
     `winner` leads with unjudged taken as not relevant; empty where the two are equal. `lead` is by how much, and
-    `ends` its lowest and highest. `documents` are those that could decide an open pair, the heaviest first.
-    `unjudged` counts the unjudged documents of both, and `down_to` is the rank below which they were not looked at,
-    None where all of them were.
+    `ends` its lowest and highest. `unjudged` counts the unjudged documents of both, and `down_to` is the rank below
+    which they were not looked at, None where all of them were.
     """
 
     level: Level
-    measure: str
     winner: str
     loser: str
     lead: float
     ends: tuple[float, float]
-    exact: bool
     reason: str
-    documents: tuple[QueuedDocument, ...] = ()
     unjudged: int = 0
     down_to: int | None = None
 
@@ -406,25 +376,23 @@ def claim_of(
     *,
     loss95: tuple[float, float] | None = None,
     p_value: float | None = None,
-    name_documents: bool = True,
     corrected: bool = False,
 ) -> Claim:
     """What may be said of two runs.
 
     `loss95` are the largest likely losses of the first and the second run, below 0 where a run falls once its
     unjudged documents are judged; `p_value` is that of the paired test of their difference, perhaps `corrected` for
-    many pairs. Without them nothing is called supported. Naming the documents that would decide takes most of the
-    time where there are very many pairs.
+    many pairs. Without them nothing is called supported.
     """
-    if isinstance(pair.measure, Measure) and not pair.measure.quality:
+    if not pair.measure.quality:
         raise UsageError(f"{pair.measure} does not measure which run is better")
     found, down_to, deep = pair.difference, "", None
     if pair.reach is not None and np.max(pair.reach) < pair.alignment.lists.length.max(initial=0):
         # Unjudged documents were looked at down to one rank, or to another in each topic.
         is_one = np.min(pair.reach) == np.max(pair.reach)
         down_to = f" down to rank {np.max(pair.reach)}" if is_one else " down to the pool depth"
-    if down_to and isinstance(pair.measure, Measure) and takes_pool_depth(pair.measure):
-        deep = replace(pair, closure="list")
+    if down_to and takes_pool_depth(pair.measure):
+        deep = replace(pair, depth=None)
         if min(found.ends_of_lead[0], deep.difference.ends_of_lead[0]) > TOLERANCE:
             found, down_to = deep.difference, ""
     ahead = 0 if found.value >= 0 else 1
@@ -435,7 +403,6 @@ def claim_of(
     outlasts = loss is not None and lead - loss > TOLERANCE
     p = f"{'corrected p' if corrected else 'p'} = {p_value:.3g}" if p_value is not None else ""
     chance = f"; the difference is not significant ({p})" if p_value is not None and p_value >= SIGNIFICANT else ""
-    rises = pair.gains is not None and pair.gains.min() >= 0 and pair.gains[0] == 0.0  # with relevant documents
     level: Level = "open"
     leads, reason = f"{winner} leads by {lead:.4f}", "the two scores are equal"
     unjudged = len((deep or pair).unjudged)
@@ -446,9 +413,6 @@ def claim_of(
     elif winner and outlasts and p and not chance:
         level, both = "supported", " plus its own likely drop" if gain else ""
         reason = f"{leads}, more than the likely loss of {loser}{both} ({loss:.4f}), with {p}"
-    elif winner and rises and found.unjudged[ahead] and not found.unjudged[1 - ahead]:
-        level, own = "conservative win", counted(found.unjudged[ahead], "unjudged document")
-        reason = f"{leads} with its {own} counted as not relevant; {loser} has none"
     elif winner:
         lowest = ends[0] if abs(ends[0]) >= 0.00005 else 0.0
         could = f"{'could' if found.exact else 'might at worst'} change that to {lowest:+.4f}"
@@ -457,10 +421,5 @@ def claim_of(
             reason += f"; the loss of {loser} may reach {loss:.4f}"
         elif chance:
             reason += f"; the difference is not significant ({p})"
-    documents: tuple[QueuedDocument, ...] = ()
-    if level == "open" and name_documents and np.isfinite(ends).all():
-        documents = pair.queued(pair.order)
-        many = f"{counted(len(documents), 'unjudged document')} could decide"
-        reason += f"; {many if documents else 'no unjudged document can change that'}"
-    depth = int(np.max(deep.depth)) if deep is not None and down_to else None  # type: ignore[arg-type]
-    return Claim(level, str(pair.measure), winner, loser, lead, ends, found.exact, reason, documents, unjudged, depth)
+    depth = int(np.max(pair.depth)) if deep is not None and down_to else None  # type: ignore[arg-type]
+    return Claim(level, winner, loser, lead, ends, reason, unjudged, depth)

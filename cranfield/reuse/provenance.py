@@ -64,17 +64,13 @@ def groups_of(
     members = {one.run: one.member_of(level) for one in contributors if one.contributing}
     without = sorted(run for run, member in members.items() if not member)
     if without:
-        raise InputError(f"{counted(len(without), 'contributing run')} without a {level}: {list_names(without)}")
+        names = ", ".join(quoted(name) for name in without[:_NAMES_SHOWN])
+        more = f" and {len(without) - _NAMES_SHOWN} more" if len(without) > _NAMES_SHOWN else ""
+        raise InputError(f"{counted(len(without), 'contributing run')} without a {level}: {names}{more}")
     groups = sorted(set(members.values()), key=str.encode)
     place = {group: number for number, group in enumerate(groups)}
     numbers = [place[members[run]] if run in members else -1 for run in run_names]
     return tuple(groups), np.array(numbers, dtype=np.int32)
-
-
-def list_names(names: Sequence[str]) -> str:
-    """Give the first of many names, and how many more there are."""
-    more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
-    return ", ".join(quoted(name) for name in names[:_NAMES_SHOWN]) + more
 
 
 def qrels_rows(alignment: Alignment, qrels: Qrels, runs: Sequence[AnyRun]) -> tuple[Numbers, Numbers, Numbers]:
@@ -92,11 +88,13 @@ def qrels_rows(alignment: Alignment, qrels: Qrels, runs: Sequence[AnyRun]) -> tu
     return row, place[qrels.topic_of_row], level
 
 
-def first_of_cells(lists: Lists, cells: Counts, depths: Counts) -> tuple[Counts, Counts]:
-    """Give the places of the first documents of some cells, and how many each has."""
-    taken = np.minimum(lists.length[cells], depths)
-    ends = np.cumsum(taken)
-    return np.arange(int(taken.sum())) + np.repeat(lists.offsets[cells] - (ends - taken), taken), taken
+def pooled_places(alignment: Alignment, contributing: NDArray[np.bool_], depth: Counts) -> tuple[Counts, ...]:
+    """Give run, rank and place in the lists of each document that a contributing run has down to the depth."""
+    lists, topics = alignment.lists, len(depth)
+    taken = np.where(np.repeat(contributing, topics), np.minimum(lists.length, depth[lists.topics]), 0)
+    cell = np.repeat(np.arange(len(lists)), taken)
+    rank = np.arange(len(cell)) - (np.cumsum(taken) - taken)[cell] + 1
+    return cell // topics, rank, lists.offsets[cell] + rank - 1
 
 
 def rows_of_pairs(qrels: Qrels, topics: Sequence[str], documents: Sequence[str]) -> Numbers:
@@ -273,7 +271,7 @@ def provenance_of(
     runs: Sequence[AnyRun],
     contributors: Sequence[Contributor],
     *,
-    depth: int | Mapping[str, int],
+    depth: int | Counts,
     level: Level = "group",
 ) -> Provenance:
     """Find who alone brought what into a depth pool; see `prefixes_of`."""
@@ -286,7 +284,7 @@ def prefixes_of(
     runs: Sequence[AnyRun],
     contributors: Sequence[Contributor],
     *,
-    depth: int | Mapping[str, int] | None = None,
+    depth: int | Counts | None = None,
     entries: Iterable[tuple[str, str, str]] = (),
 ) -> Prefixes:
     """Find what the contributors brought into a pool of their first `depth` documents, which may differ by topic.
@@ -296,14 +294,18 @@ def prefixes_of(
     topic is then the deepest down to which every contributor's list is in the qrels. Entries that the qrels lack say
     nothing, nor do those of runs that are no contributors.
     """
-    depths = None if depth is None else _depth_of_topics(alignment.topic_ids, depth)
-    contributing = _places_of_contributors(alignment.run_names, contributors)
+    depths = None if depth is None else np.broadcast_to(depth, len(alignment.topic_ids)).astype(np.int64)
+    place = {name: number for number, name in enumerate(alignment.run_names)}
+    if len(place) < len(alignment.run_names):
+        raise InputError("two runs have the same name, so that contributing runs cannot be identified")
+    contributing = np.array(sorted(place[one.run] for one in contributors if one.contributing), dtype=np.int64)
+    if not len(contributing):
+        raise InputError("no contributing run, so that no group can be held out")
     qrels_row, topic_of_row, level_of_row = qrels_rows(alignment, qrels, runs)
     lists, topics = alignment.lists, len(alignment.topic_ids)
     if depths is not None:
-        cells = (contributing[:, np.newaxis] * topics + np.arange(topics)).ravel()
-        places, taken = first_of_cells(lists, cells, np.tile(depths, len(contributing)))
-        rows, brought_by = qrels_row[places], np.repeat(cells // topics, taken).astype(np.int32)
+        run, _, places = pooled_places(alignment, np.isin(np.arange(len(alignment.run_names)), contributing), depths)
+        rows, brought_by = qrels_row[places], run.astype(np.int32)
         known = rows >= 0
     else:
         place = {alignment.run_names[one]: one for one in contributing.tolist()}
@@ -331,48 +333,9 @@ def prefixes_of(
     )
 
 
-def _places_of_contributors(run_names: Sequence[str], contributors: Sequence[Contributor]) -> Counts:
-    """The contributing runs, as places; names of runs that are not there are refused, and no contributor at all."""
-    known = {name: place for place, name in enumerate(run_names)}
-    if len(known) < len(run_names):
-        raise InputError("two runs have the same name, so that contributing runs cannot be identified")
-    named = [one.run for one in contributors]
-    unknown = sorted(set(named) - set(known))
-    if unknown:
-        some = list_names(unknown)
-        raise InputError(f"{counted(len(unknown), 'run')} listed in the groups but not among the runs: {some}")
-    twice = sorted({run for run in named if named.count(run) > 1})
-    if twice:
-        some = list_names(twice)
-        raise InputError(f"{counted(len(twice), 'run')} listed more than once in the groups: {some}")
-    places = sorted(known[one.run] for one in contributors if one.contributing)
-    if not places:
-        raise InputError("no contributing run, so that no group can be held out")
-    return np.array(places, dtype=np.int64)
-
-
-def _depth_of_topics(topic_ids: Sequence[str], depth: int | Mapping[str, int]) -> Counts:
-    """The pool depth of each topic; a topic without one is refused."""
-    if isinstance(depth, int):
-        depths = np.full(len(topic_ids), depth, dtype=np.int64)
-    else:
-        missing = [topic for topic in topic_ids if topic not in depth]
-        if missing:
-            raise InputError(f"{counted(len(missing), 'topic')} without a pool depth: {list_names(missing)}")
-        depths = np.array([depth[topic] for topic in topic_ids], dtype=np.int64)
-    if (depths < 0).any() or not depths.any():
-        raise UsageError("a pool depth must be an integer of at least 1 (0 for a topic without a pool)")
-    return depths
-
-
-def places_of_prefixes(alignment: Alignment, provenance: Provenance) -> tuple[Counts, Counts, Counts]:
+def places_of_prefixes(alignment: Alignment, provenance: Provenance) -> tuple[Counts, ...]:
     """Give run, rank and place in the lists of each document in a pooled prefix."""
-    topics = provenance.topic_count
-    runs = np.flatnonzero(provenance.group_of_run >= 0)
-    cells = (runs[:, np.newaxis] * topics + np.arange(topics)).ravel()
-    places, taken = first_of_cells(alignment.lists, cells, np.tile(provenance.depth, len(runs)))
-    rank = np.arange(len(places)) - np.repeat(np.cumsum(taken) - taken, taken) + 1
-    return np.repeat(cells // topics, taken), rank, places
+    return pooled_places(alignment, provenance.group_of_run >= 0, provenance.depth)
 
 
 def pooled_shares(alignment: Alignment, provenance: Provenance) -> Values:

@@ -30,7 +30,7 @@ import pyarrow as pa
 from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values, ratio
-from cranfield.evaluate.measure import Measure, parse_measure
+from cranfield.evaluate.measure import parse_measure
 from cranfield.reuse.completions import Mask
 from cranfield.reuse.intervals import Identities
 from cranfield.reuse.labels import Documents, count_labels, logit, octave_of
@@ -113,7 +113,7 @@ def learned_chances(pair: OpenScore, model: UnjudgedModel, depth: Counts, popula
 
 def _worth_of_grades(pair: OpenScore) -> Values:
     """The gain of each grade as a share of the highest."""
-    gains = pair.measure.gains(pair.highest) if isinstance(pair.measure, Measure) else None
+    gains = pair.measure.gains(pair.highest)
     if gains is None:
         gains = (np.arange(pair.highest + 1) > 0).astype(float)
     return np.asarray((gains - gains.min()) / max(float(gains.max() - gains.min()), TOLERANCE))
@@ -275,8 +275,7 @@ class Settlement:
 
     `if_not_relevant` documents of the queue suffice if all of them turn out not relevant, as most do;
     `for_certain` whatever they are. `expected` is how many the goal probably takes. None is a number that is not
-    known, or that there is not: relevant documents that no list has can leave doubt however much is judged, and what
-    lies beyond the end of a list counts in RBP.
+    known, or that there is not: what lies beyond the end of a list counts in RBP.
     """
 
     queue: tuple[QueuedDocument, ...] = ()
@@ -300,9 +299,8 @@ def settle(pair: OpenScore, judging: Judging | None = None, goal: Goal = "certai
     order = place[judging.order(goal)[0]]
     order = order[np.isin(order, pair.order)]
     needed = _fewest(len(order), lambda count: pair.after(order[:count]).difference.is_decided)
-    if pair.gains is None or not pair.is_sum or not pair.difference.exact:
-        certain = None if pair.further and pair.gains is None else len(order)
-        return Settlement(pair.queued(order), needed, certain)
+    if pair.gains is None or not pair.is_sum:
+        return Settlement(pair.queued(order), needed, len(order))
     enough = _enough_of_sum(pair, pair.gains, order)
     return Settlement(pair.queued(order[:enough]), enough if needed is None else min(needed, enough), enough)
 
@@ -381,7 +379,7 @@ class Contest:
         """What a queue keeps. Of judged documents it has the grades alone, and no list goes below the cutoff."""
         pair, ranks = self.pair, self.pair.unjudged.ranks
         lists, topics, count = pair.alignment.lists, pair.topics, len(pair.alignment.topic_ids)
-        cutoff = pair.measure.cutoff if isinstance(pair.measure, Measure) and pair.reach is not None else None
+        cutoff = pair.measure.cutoff if pair.reach is not None else None
         last = (
             max(cutoff, int(np.max(np.asarray(pair.reach))))
             if isinstance(cutoff, int)
@@ -396,7 +394,7 @@ class Contest:
             "runs": list(pair.alignment.run_names),
             "topics": [pair.alignment.topic_ids[topic] for topic in topics.tolist()],
             "depth": None if pair.depth is None else np.broadcast_to(pair.depth, count)[topics].tolist(),
-            "closure": pair.closure,
+            "closure": "at-k",
             "highest": pair.highest,
             "highest_grade": lists.highest_grade,
             "levels": lists.levels.tolist(),
@@ -432,10 +430,11 @@ class Contest:
         every, untied = np.ones((2, len(topics)), dtype=bool), np.zeros(len(grades), dtype=bool)
         aligned = Alignment(tuple(kept["runs"]), tuple(topics), lists, every, every, ((), ()), untied)
         names = Identities(codes, pa.array([document[1] for document in documents], pa.large_string()))
-        depth = None if kept["depth"] is None else np.array(kept["depth"], dtype=np.int64)
-        measure, options = parse_measure(kept["measure"]), {"closure": kept["closure"], "highest": kept["highest"]}
+        # Queues of earlier versions may look at the whole rankings.
+        whole = kept["depth"] is None or kept["closure"] != "at-k"
+        depth = None if whole else np.array(kept["depth"], dtype=np.int64)
         return cls(
-            open_score(aligned, names, measure, 0, 1, depth=depth, **options),
+            open_score(aligned, names, parse_measure(kept["measure"]), 0, 1, depth=depth, highest=kept["highest"]),
             Chances(np.array([document[4] for document in documents], dtype=np.float64), kept["spread"]),
             kept["until"],
             {(document[0], document[1]): document[5] for document in documents if document[5] is not None},
@@ -457,11 +456,10 @@ def make_safe(score: OpenScore, *, tolerance: float) -> Settlement:
         return Settlement()
     order = score.order
     needed = certain = _fewest(len(order), lambda count: is_safe(order[:count]))
-    if score.is_sum and score.adds_up:
+    if score.is_sum:
         order = order[:needed]
     else:
-        ends_safe = not score.further and is_safe(np.arange(len(score.unjudged)))
-        certain = len(order) if ends_safe else None
+        certain = len(order) if is_safe(np.arange(len(score.unjudged))) else None
     return Settlement(score.queued(order), needed, certain)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from cranfield.base.tables import Column, Number, Table, Value, table_of
 from cranfield.base.text import counted
 from cranfield.reuse.assess import Assessment
+from cranfield.reuse.hold_out import CATEGORIES
 from cranfield.reuse.provenance import Level
 from cranfield.reuse.verdict import Evidence, Thresholds
 
@@ -28,7 +29,7 @@ def _numbers(*names: str) -> tuple[Column, ...]:
 
 # Runs: one row for each run and measure.
 
-_RUNS = (
+RUNS = (
     *(Column("run"), Column("measure")),
     *_numbers("score", "low", "high", "judged", "holes", "first_unjudged", "loss", "loss_upper"),
     *_numbers("rank", "rank_best", "rank_worst", "likely_best", "likely_worst"),
@@ -73,11 +74,6 @@ def completeness_columns(evidence: Evidence) -> tuple[Value, ...]:
     return evidence.to_rank or None, value, low, high, depth
 
 
-def trust_data(assessments: Sequence[Assessment], runs: Sequence[int]) -> Table:
-    """The rows of all measures, for data formats."""
-    return table_of(_RUNS, [row for one in assessments for row in trust_rows(one, runs)])
-
-
 def trust_table(assessment: Assessment, runs: Sequence[int], *, inferred: bool = False) -> Table:
     """The rows of one measure as people read them, best first; `inferred` says that the pool was inferred."""
     completed, names, score = assessment.completed, assessment.run_names, assessment.score
@@ -119,9 +115,7 @@ def trust_table(assessment: Assessment, runs: Sequence[int], *, inferred: bool =
 
 # The collection: its verdict, and what holding out shows at each level, measure by measure.
 
-_DECISIONS = ("aa", "ad", "ma", "md", "pa", "pd")
-
-_HOLD_OUTS = (
+HOLD_OUTS = (
     *(Column("level"), Column("method"), Column("measure")),
     *_numbers("ranked_runs", "held_out", "runs"),
     Column("p95_is_max"),
@@ -133,18 +127,11 @@ _HOLD_OUTS = (
     *(Number("tau_b", "tau-b", digits=3), Number("tau_b_lowest", "lowest", digits=3)),
     *(Number("tau_ap", "tau_ap", digits=3), Number("tau_ap_lowest", "lowest", digits=3)),
     *(Number("rank_drop", "max rank drop"), Column("falling_run", "of run")),
-    *_numbers(*_DECISIONS),
+    *_numbers(*CATEGORIES),
 )
-_HOLD_OUTS_SHOWN = (
+HOLD_OUTS_SHOWN = (
     *("measure", "drop_mean", "relative_mean", "relative_median", "relative_p95", "relative_max"),
     *("relative_worst_run", "tau_b", "tau_b_lowest", "tau_ap", "tau_ap_lowest", "rank_drop", "falling_run"),
-)
-_DECISION_COLUMNS = (
-    *(Column("level"), Column("pairs_of"), Column("measure"), *_numbers("pairs")),
-    *(Number("aa", "both"), Number("ad", "both, reversed")),
-    *(Number("ma", "one"), Number("md", "one, reversed")),
-    *(Number("pa", "neither"), Number("pd", "neither, reversed")),
-    Column("agreement", kind="number", digits=3),
 )
 _GROUPS = (
     *(Column("level"), Column("group"), Column("measure")),
@@ -165,7 +152,7 @@ def verdicts_table(report: CollectionReport) -> Table:
     return table_of(columns, rows, caption="Is the pool fair to non-contributing runs?")
 
 
-def _hold_outs(report: CollectionReport, level: Level) -> Iterator[tuple[Value, ...]]:
+def hold_out_rows(report: CollectionReport, level: Level) -> Iterator[tuple[Value, ...]]:
     found = report.levels[level]
     for measure in found.own.measures:
         summary = found.summary(measure)
@@ -175,62 +162,29 @@ def _hold_outs(report: CollectionReport, level: Level) -> Iterator[tuple[Value, 
         ]
         taus = (summary.tau_b, summary.lowest_tau_b, summary.tau_ap, summary.lowest_tau_ap)
         falls = (None, "") if summary.worst is None else (summary.worst.drop.drop, summary.worst.run)
-        decisions = [getattr(summary.own_decisions, name) for name in _DECISIONS]
         known = (level, found.method, str(measure), len(report.run_names), len(found.uniques.groups))
         runs = (summary.drop.runs, summary.drop.upper.is_maximum)
-        yield (*known, *runs, *spreads[0], *spreads[1], *taus, *falls, *decisions)
+        yield (*known, *runs, *spreads[0], *spreads[1], *taus, *falls, *summary.own_decisions.tolist())
 
 
-def hold_out_data(report: CollectionReport) -> Table:
-    """Give everything hold-outs show, for data formats: a row for each level and measure."""
-    return table_of(_HOLD_OUTS, [row for level in report.levels for row in _hold_outs(report, level)])
-
-
-def hold_out_table(report: CollectionReport, *, level: Level) -> Table | None:
-    """Give what holding out shows at one level, measure by measure; None where nothing was held out there."""
-    found = report.levels.get(level)
-    if found is None:
-        return None
-    names = [column.name for column in _HOLD_OUTS]
-    shown = [names.index(name) for name in _HOLD_OUTS_SHOWN]
+def hold_out_table(report: CollectionReport, *, level: Level) -> Table:
+    """Give what holding out shows at one level, measure by measure."""
+    found = report.levels[level]
+    names = [column.name for column in HOLD_OUTS]
+    shown = [names.index(name) for name in HOLD_OUTS_SHOWN]
     turned = [names.index(name) for name in ("ad", "md")]
     upper = found.summary(found.own.measures[0]).relative.upper
     note = "relative: drop divided by the score"
     note += f"; 95%: the maximum of {upper.n:,}, too few for a percentile" if upper.is_maximum else ""
     note += f"; ranking of {counted(len(report.run_names), 'run')}; flips: significant differences that are reversed"
     return table_of(
-        [*(_HOLD_OUTS[place] for place in shown), *_numbers("flips")],
+        [*(HOLD_OUTS[place] for place in shown), *_numbers("flips")],
         [
             (*(row[place] for place in shown), sum(int(str(row[place])) for place in turned))
-            for row in _hold_outs(report, level)
+            for row in hold_out_rows(report, level)
         ],
         caption=f"Leave one {level} out ({found.method}): loss of its own runs, and change of the ranking",
         notes=[note],
-    )
-
-
-def decisions_data(report: CollectionReport) -> Table:
-    """Give the decisions at all levels, for data formats: on pairs of a held-out run with another, and on all."""
-    rows: Rows = []
-    for level, found in report.levels.items():
-        for measure in found.own.measures:
-            summary = found.summary(measure)
-            for word, one in (("own", summary.own_decisions), ("all", summary.decisions)):
-                counts = [getattr(one, name) for name in _DECISIONS]
-                rows.append((level, word, str(measure), one.pairs, *counts, _or_none(one.agreement)))
-    return table_of(_DECISION_COLUMNS, rows)
-
-
-def decisions_table(report: CollectionReport) -> Table | None:
-    """Give how the paired t-test decides on pairs of a held-out run with another, with its group and without it."""
-    found = report.levels.get("group")
-    if found is None or not any(found.categories):
-        return None
-    return table_of(
-        _DECISION_COLUMNS[2:],
-        [row[2:] for row in decisions_data(report).rows if row[:2] == ("group", "own")],
-        caption="Significant differences with the full qrels and without the group",
-        notes=["significant with both qrels, one or neither; reversed: the other run is better"],
     )
 
 
@@ -250,12 +204,9 @@ def group_data(report: CollectionReport) -> Table:
     return table_of(_GROUPS, rows)
 
 
-def groups_table(report: CollectionReport) -> Table | None:
+def groups_table(report: CollectionReport) -> Table:
     """Give for each held-out group what it alone brought, and the largest drop of its runs under each measure."""
-    found = report.levels.get("group")
-    if found is None:
-        return None
-    uniques, own = found.uniques, found.own
+    uniques, own = report.levels["group"].uniques, report.levels["group"].own
     rows: Rows = []
     for number, group in enumerate(uniques.groups):
         runs = np.flatnonzero(own.group_of_run == number)

@@ -200,7 +200,7 @@ def _slope_and_bend(columns: Values, passed: Counts, tried: Counts, weights: Val
 
 def chances(values: ArrayLike) -> Values:
     """Give 1 / (1 + exp(-x))."""
-    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(values, -500.0, 500.0))), dtype=np.float64)
+    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(values, -500.0, 500.0))))
 
 
 # The chance that an unjudged document reaches one grade more, given what else the run found.
@@ -446,7 +446,7 @@ def is_unlike(model: UnjudgedModel, documents: Documents, runs: int) -> NDArray[
         return np.zeros(runs, dtype=bool)
     count = np.bincount(documents.run, minlength=runs)
     total = np.bincount(documents.run, documents.popularity, minlength=runs)
-    return np.asarray(total < model.unlike * count)
+    return total < model.unlike * count
 
 
 def expected_chances(

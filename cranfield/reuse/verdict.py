@@ -17,7 +17,7 @@ their absolute value: a score that is too high misleads as much as one that is t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from math import isfinite
 from typing import Any, Literal
@@ -244,13 +244,6 @@ def verdict_of(evidence: Evidence, thresholds: Thresholds | None = None) -> Verd
     return replace(found, reason=f"{found.reason}{remedy}{INFERRED}", inferred=True)
 
 
-def worst_of(verdicts: Iterable[Verdict]) -> Verdict | None:
-    """The worst of some verdicts; of equal levels one that holds down to a rank alone, or of an inferred pool."""
-    return min(
-        verdicts, key=lambda one: (WORST_FIRST.index(one.level), not one.to_rank, not one.inferred), default=None
-    )
-
-
 def _verdicts(evidence: Evidence, table: Thresholds) -> Iterator[Verdict]:
     """All verdicts that apply, in the order of the rules."""
     top = f"its top {evidence.depth}" if evidence.depth else "its top documents"
@@ -353,83 +346,49 @@ def _share(value: float) -> str:
     return text
 
 
-# Verdicts in sentences: the score, why it is doubtful, what can be claimed, and what to judge to decide it.
-
-_NAMED = 6
-"""How many runs are named in a sentence; the rest is counted."""
+# Verdicts in sentences: the score, and why it is doubtful.
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
-    """What there is to say of one run by one measure.
-
-    `judged` is the name of the share of judged documents: judged@k, or judged weight for RBP. `open_defeats` are runs
-    above it that it may beat all the same, `standing_defeats` those it does not, `standing_wins` those it surely
-    beats, by measure; `settled_by` says how many documents to judge to decide a pair. `contributed` says whether it
-    contributed to the pool at all, None where that is not known.
-    """
-
-    run: str
-    measure: str
-    score: float
-    judged: str
-    evidence: Evidence
-    verdict: Verdict
-    contributed: bool | None = False
-    open_defeats: Sequence[str] = ()
-    standing_defeats: Sequence[str] = ()
-    standing_wins: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    settled_by: Mapping[str, int] = field(default_factory=dict)
-
-
-def account(told: Account) -> str:
-    """The sentences of an account, as in
+def account(
+    run: str,
+    measure: str,
+    score: float,
+    judged: str,
+    evidence: Evidence,
+    verdict: Verdict,
+    *,
+    contributed: bool | None = False,
+) -> str:
+    """What there is to say of one run by one measure, as in
 
     dense-v2 nDCG@10 .610 (unjudged = not relevant), interval .571–.835, judged@10 .74, 4 of 50 topics mostly
     unjudged. It did not contribute to the pool. Its 130 unjudged documents are expected to add .043 (up to .071):
-    UNRELIABLE, expected loss .043 (limit .030). Undecided against A and B; P@10: better than C. Judging 58 documents
-    decides between it and A if none of them is relevant.
+    UNRELIABLE, expected loss .043 (limit .030).
+
+    `judged` is the name of the share of judged documents: judged@k, or judged weight for RBP. `contributed` says
+    whether the run contributed to the pool at all, None where that is not known.
     """
-    evidence = told.evidence
     scored = "unjudged = not relevant"
     if evidence.to_rank:
         scored += f"; judged to rank {evidence.to_rank}" if evidence.depth_known else "; pool depth unknown"
         known = evidence.completed and f"complete to rank {evidence.completed[0]}: {completed_score(evidence)}"
         scored += f"; {known or 'completeness unknown'}"
-    facts = [f"{told.run} {told.measure} {_bare(told.score)} ({scored})"]
+    facts = [f"{run} {measure} {_bare(score)} ({scored})"]
     low, high = evidence.interval
     if low is not None and high is not None:
         to_rank = f" to rank {evidence.interval_to}" if evidence.interval_to else ""
         facts.append(f"interval {_bare(low)}–{_bare(high)}{to_rank}")
     # What is not all never looks like all.
     share = _bare(min(evidence.judged, 0.99) if evidence.judged < 1 else 1, digits=2)
-    facts.append(f"{told.judged} {share}")
+    facts.append(f"{judged} {share}")
     if evidence.low_topics:
         facts.append(f"{evidence.low_topics} of {counted(evidence.topics, 'topic')} mostly unjudged")
     sentences = [", ".join(facts) + "."]
-    if told.contributed is not None:
-        contributed = "contributed to the pool" if told.contributed else "did not contribute to the pool"
-        depth = ", but not to this depth" if told.contributed and not evidence.pooled else ""
-        sentences.append(f"It {'probably ' if evidence.inferred else ''}{contributed}{depth}.")
-    sentences.append(f"{_expected(evidence)}{told.verdict.title}, {told.verdict.reason}.")
-    facts = [
-        f"{by}{standing} {_listed(names)}"
-        for by, standing, names in (
-            ("", "undecided against", told.open_defeats),
-            ("", "worse than", told.standing_defeats),
-            *(
-                ("" if measure == told.measure else f"{measure}: ", "better than", beaten)
-                for measure, beaten in told.standing_wins.items()
-            ),
-        )
-        if names
-    ]
-    if facts:
-        text = "; ".join(facts)
-        sentences.append(f"{text[0].upper()}{text[1:]}.")
-    for other, count in told.settled_by.items():
-        none = "it is not" if count == 1 else "none of them is"
-        sentences.append(f"Judging {counted(count, 'document')} decides between it and {other} if {none} relevant.")
+    if contributed is not None:
+        did = "contributed to the pool" if contributed else "did not contribute to the pool"
+        depth = ", but not to this depth" if contributed and not evidence.pooled else ""
+        sentences.append(f"It {'probably ' if evidence.inferred else ''}{did}{depth}.")
+    sentences.append(f"{_expected(evidence)}{verdict.title}, {verdict.reason}.")
     return " ".join(sentences)
 
 
@@ -461,14 +420,6 @@ def _expected(evidence: Evidence) -> str:
         unlike = "; hardly any contributing run retrieves them, so the upper end does not rest on their popularity"
     lowers = f"Judging {its} is expected to lower the score by {loss}"
     return f"{adds if sign > 0 else lowers} (up to {upper}{of}{unlike}): "
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Names in a sentence: the first few, and how many more."""
-    if len(names) == 1:
-        return names[0]
-    last = f"{len(names) - _NAMED:,} more" if len(names) > _NAMED else names[-1]
-    return f"{', '.join(names[: min(_NAMED, len(names) - 1)])} and {last}"
 
 
 def _bare(value: float, *, digits: int = 3) -> str:

@@ -64,21 +64,16 @@ class Ranking:
 
 
 System = Callable[..., Iterator[Ranking]]
-"""Called as (corpus, queries, depth, **options). It has the attributes `summary`, `family` and `warn`."""
+"""Called as (corpus, queries, depth, **options). It has the attributes `summary` and `family`."""
 
 systems: Registry[Any] = Registry("system", package="cranfield.runs.baselines", group="cranfield.systems")
 
 
-def baseline(
-    name: str, *, summary: str, family: str, warn: Callable[..., str] | None = None
-) -> Callable[[System], System]:
-    """Register the decorated function as a system.
-
-    `warn(documents, **options)` says what makes little sense in a collection of so many documents; empty if nothing.
-    """
+def baseline(name: str, *, summary: str, family: str) -> Callable[[System], System]:
+    """Register the decorated function as a system."""
 
     def decorate(function: System) -> System:
-        vars(function).update(summary=summary, family=family, warn=warn)
+        vars(function).update(summary=summary, family=family)
         return systems.register(name)(function)  # type: ignore[no-any-return]
 
     return decorate
@@ -130,15 +125,6 @@ def search(
     # A class with a method `rank` is a system too: entry points could bring such ones before functions were enough.
     rank: System = getattr(system, "rank", system)
     return rank(corpus, queries, depth)
-
-
-def warning_of(name: str, options: Mapping[str, str], documents: int) -> str:
-    """What makes little sense about these options in a collection of so many documents; empty if nothing."""
-    part = systems.get(name)
-    system = configured(part, options)
-    if isinstance(part, type):
-        return str(system.doubt(documents)) if hasattr(system, "doubt") else ""
-    return part.warn(documents, **system.keywords) if part.warn else ""
 
 
 def query_text(topic: Topic, fields: Sequence[TopicField]) -> str:

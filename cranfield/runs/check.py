@@ -12,15 +12,13 @@ import pyarrow as pa
 from cranfield.base.errors import Problem, quoted
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted
-from cranfield.runs.columns import Codes, Mask, Places
-from cranfield.runs.encoding import CodedRun
+from cranfield.runs.columns import Mask, Places
 from cranfield.runs.reading import problem
 from cranfield.runs.run import (
     NO_RANK,
     Order,
     Rows,
     Run,
-    Ties,
     arranged,
     matrix_of,
     ranked,
@@ -65,14 +63,17 @@ def order_problems(rows: Rows, *, order: Order) -> Iterator[Problem]:
     if order != "score":
         return
     scores, offsets = scored.by_score.scores, scored.by_topic.offsets
-    exact, rounded = (tie_groups(find(scores, offsets), offsets) for find in (ties, ties_only_in_float32))
-    if exact.documents:
-        ranks = f"; in {counted(reordered_ties, 'topic')} the rank column breaks them differently"
-        text = f"{_number(exact)} are tied with another document of the topic"
-        yield problem("ties", text + (ranks if reordered_ties else ""), count=exact.documents)
-    if rounded.documents:
-        text = f"{_number(rounded)} are tied only as 32-bit floats"
-        yield problem("ties-in-32-bits", text, count=rounded.documents)
+    ranks = (
+        f"; in {counted(reordered_ties, 'topic')} the rank column breaks them differently" if reordered_ties else ""
+    )
+    for code, find, words in (
+        ("ties", ties, f"with another document of the topic{ranks}"),
+        ("ties-in-32-bits", ties_only_in_float32, "only as 32-bit floats"),
+    ):
+        documents, topics = tie_groups(find(scores, offsets), offsets)
+        if documents:
+            many = f"{counted(documents, 'document')} in {counted(topics, 'topic')}"
+            yield problem(code, f"{many} are tied {words}", count=documents)
 
 
 def rank_conflicts(rows: Rows) -> tuple[int, int, int]:
@@ -125,26 +126,9 @@ def _unusable_ranks(rows: Rows) -> Iterator[Problem]:
         yield problem("repeated-rank", text, lines=rows.lines.of(at), count=len(at))
 
 
-def _number(ties: Ties) -> str:
-    return f"{counted(ties.documents, 'document')} in {counted(ties.topics, 'topic')}"
-
-
 # Documents that stand more than once in a topic.
 
 _NOTHING = -1
-
-
-def repeated_rows(rows: Rows) -> Places:
-    """The rows, in file order, whose document stands in an earlier row of the same topic."""
-    groups = rows.by_topic
-    counts = np.diff(groups.offsets)
-    # In the ordinary case there is no repeat, and that is all that is asked: so it has to be found fast.
-    if worth_a_matrix(counts):
-        lists = matrix_of(arranged(rows.documents, groups.rows), counts, fill=np.int32(_NOTHING))
-        lists.sort(axis=1)
-        if not ((lists[:, 1:] == lists[:, :-1]) & (lists[:, 1:] != _NOTHING)).any():
-            return np.empty(0, dtype=np.int64)
-    return repeats(_keys(rows))
 
 
 def _keys(rows: Rows) -> Places:
@@ -166,13 +150,10 @@ def long_ids(rows: Rows) -> Iterator[Problem]:
             continue
         is_long = pc.greater(pc.utf8_length(ids), LONGEST_ID).to_numpy(zero_copy_only=False)
         if is_long.any():
-            lines = rows.lines.of(np.flatnonzero(is_long[codes]))
-            yield _problem(f"{noun} id", ids.filter(pa.array(is_long)).to_pylist(), lines.tolist(), LONGEST_ID)
-
-
-def _problem(noun: str, found: list[str], lines: list[int], limit: int) -> Problem:
-    text = f"{counted(len(found), noun)} longer than {limit:,} characters: {quoted(found[0], limit=40)} has"
-    return problem("id-too-long", f"{text} {len(found[0]):,}", lines=lines, count=len(lines))
+            at, found = np.flatnonzero(is_long[codes]), ids.filter(pa.array(is_long)).to_pylist()
+            many = f"{counted(len(found), f'{noun} id')} longer than {LONGEST_ID:,} characters"
+            text = f"{many}: {quoted(found[0], limit=40)} has {len(found[0]):,}"
+            yield problem("id-too-long", text, lines=rows.lines.of(at), count=len(at))
 
 
 TAG_PATTERN = r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,99}"
@@ -188,14 +169,13 @@ class Expectations:
     """What a collection expects of a run.
 
     `topics` are its topic ids, and `known_documents` tells which of some ids are in its corpus; None where it has
-    none. `name` is what the run will be called if its tag is not to be used. A topic with fewer documents than
-    `min_depth` gets a warning, one with more than `max_depth` an error.
+    none. `name` is what the run will be called if its tag is not to be used. A topic with more documents than
+    `max_depth` gets an error.
     """
 
     topics: Collection[str] | None = None
     known_documents: KnownDocuments | None = None
     max_depth: int = 1000
-    min_depth: int = 1
     name: str | None = None
     order: Order = "score"
 
@@ -225,8 +205,9 @@ def _tag_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]:
             severity="warning" if given else None,
             remedy="the name from the command line is used; check that all rows belong to one run" if given else "",
         )
-    if long := [tag for tag in rows.tags[not given :] if len(tag[0]) > LONGEST_TAG]:
-        yield _problem("tag", [tag for tag, _ in long], [line for _, line in long], LONGEST_TAG)
+    for tag, line in rows.tags[not given :]:
+        if len(tag) > LONGEST_TAG:
+            yield problem("id-too-long", f"the tag {quoted(tag, limit=40)} has {len(tag):,} characters", lines=[line])
     if not (given or rows.tags or len(rows)):
         return
     # What the run will be called: its first tag, else a name that was given or is the file's.
@@ -266,23 +247,15 @@ def _topic_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]
 
 
 def _depth_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]:
-    groups = rows.by_topic
+    groups, limit = rows.by_topic, expectations.max_depth
     counts = np.diff(groups.offsets)
-    low, high = expectations.min_depth, expectations.max_depth
-    few = f"fewer than {counted(low, 'document')}, the fewest {counts.min(initial=low)}"
-    many = f"more than {counted(high, 'document')}, the most {counts.max(initial=0):,}"
-    for code, topics, place, words, worst in (
-        ("too-few-documents", np.flatnonzero(counts < low), 0, few, np.argmin),
-        ("too-many-documents", np.flatnonzero(counts > high), high, many, np.argmax),
-    ):
-        if not len(topics):
-            continue
-        chosen = topics[worst(counts[topics])]
-        topic = str(rows.topic_ids[int(groups.topics[chosen])].as_py())
-        at = groups.offsets[topics] + place
+    if len(topics := np.flatnonzero(counts > limit)):
+        topic = str(rows.topic_ids[int(groups.topics[np.argmax(counts)])].as_py())
+        most = f"the most {counts.max():,} in topic {quoted(topic)}"
+        at = groups.offsets[topics] + limit
         yield problem(
-            code,
-            f"{counted(len(topics), 'topic')} with {words} in topic {quoted(topic)}",
+            "too-many-documents",
+            f"{counted(len(topics), 'topic')} with more than {counted(limit, 'document')}, {most}",
             lines=np.sort(rows.lines.of(at if groups.rows is None else groups.rows[at])),
             count=len(topics),
             topic=topic,
@@ -291,18 +264,26 @@ def _depth_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]
 
 def repeat_problems(rows: Rows) -> Iterator[Problem]:
     """Find documents that stand more than once in a topic."""
-    repeats = repeated_rows(rows)
-    if len(repeats):
-        document = rows.document_ids[int(rows.documents[repeats[0]])].as_py()
-        topic = rows.topic_ids[int(rows.topics[repeats[0]])].as_py()
-        topics = len(np.unique(rows.topics[repeats]))
+    groups = rows.by_topic
+    counts = np.diff(groups.offsets)
+    # In the ordinary case there is no repeat, and that is all that is asked: so it has to be found fast.
+    if worth_a_matrix(counts):
+        lists = matrix_of(arranged(rows.documents, groups.rows), counts, fill=np.int32(_NOTHING))
+        lists.sort(axis=1)
+        if not ((lists[:, 1:] == lists[:, :-1]) & (lists[:, 1:] != _NOTHING)).any():
+            return
+    again = repeats(_keys(rows))
+    if len(again):
+        document = rows.document_ids[int(rows.documents[again[0]])].as_py()
+        topic = rows.topic_ids[int(rows.topics[again[0]])].as_py()
+        topics = len(np.unique(rows.topics[again]))
         yield problem(
             "repeated-document",
-            f"{counted(len(repeats), 'row')} in {counted(topics, 'topic')} "
-            f"{'repeats' if len(repeats) == 1 else 'repeat'} a document, "
+            f"{counted(len(again), 'row')} in {counted(topics, 'topic')} "
+            f"{'repeats' if len(again) == 1 else 'repeat'} a document, "
             f"the first is {quoted(document)} in topic {quoted(topic)}",
-            lines=rows.lines.of(repeats),
-            count=len(repeats),
+            lines=rows.lines.of(again),
+            count=len(again),
             topic=topic,
         )
 
@@ -329,13 +310,6 @@ def _shown(names: list[str]) -> str:
 
 
 # Mending what has one right answer.
-
-_ORDER_IN_WORDS = {
-    "score": "the order of the scores",
-    "rank": "the order of the ranks",
-    "file": "the order of the file",
-}
-_TAGS_SHOWN = 5
 
 
 def by_hand_first(problems: Sequence[Problem]) -> list[str]:
@@ -381,13 +355,15 @@ def repair(
     if repeats := len(best) - len(firsts):
         rows = rows.only(np.sort(best[firsts]))
         done.append(f"dropped {counted(repeats, 'row')} that repeated a document; the best-ranked row is kept")
-    kept = np.sort(_in_order(rows, order)[_places(rows) < max_depth])
+    offsets = rows.by_topic.offsets
+    place = np.arange(len(rows)) - np.repeat(offsets[:-1], np.diff(offsets))  # of the ranked order, in its topic
+    kept = np.sort(_in_order(rows, order)[place < max_depth])
     if deep := len(rows) - len(kept):
         rows = rows.only(kept)
         done.append(f"dropped {counted(deep, 'row')} beyond rank {max_depth:,} of a topic")
     if not len(rows):
         return None, ["no corrected copy was written: it would have no rows"]
-    return replace(ranked(rows, order=order), tag=name), [*done, *_rewritten(rows, problems, name, order)]
+    return replace(ranked(rows, order=order), tag=name), done
 
 
 def _sunk(rows: Rows) -> Rows:
@@ -408,67 +384,5 @@ def _sunk(rows: Rows) -> Rows:
     return replace(rows, scores=scores, problems=())
 
 
-def _rewritten(rows: Rows, problems: Sequence[Problem], name: str, order: Order) -> Iterator[str]:
-    """What the columns of the copy have that the file had otherwise, though nothing was wrong with it."""
-    others = [quoted(tag, limit=40) for tag, _ in rows.tags if tag != name]
-    if others:
-        more = f" and {counted(len(others) - _TAGS_SHOWN, 'other')}" if len(others) > _TAGS_SHOWN else ""
-        yield f"wrote the name {quoted(name)} instead of the tag {', '.join(others[:_TAGS_SHOWN])}{more}"
-    ranks = None if rows.ranks is None else arranged(rows.ranks, ranking(rows, order=order).places)
-    if ranks is not None and (renumbered := int(np.count_nonzero(ranks != _places(rows) + 1))):
-        changed = counted(renumbered, "row had", "rows had")
-        yield f"renumbered the ranks from 1 in {_ORDER_IN_WORDS[order]}: {changed} another rank"
-    yield from (f"wrote Q0 on {counted(found.count, 'line')}" for found in problems if found.code == "not-q0")
-
-
 def _in_order(rows: Rows, order: Order) -> Places:
     return arranged(np.arange(len(rows)), ranking(rows, order=order).places)
-
-
-def _places(rows: Rows) -> Places:
-    """The place of each row of the ranked order in its topic, from 0."""
-    offsets = rows.by_topic.offsets
-    return np.arange(len(rows)) - np.repeat(offsets[:-1], np.diff(offsets))
-
-
-# How alike two runs are: the share of top places in which both have the same document.
-
-NEARLY_IDENTICAL = 0.95
-"""From this share on two runs count as nearly identical."""
-
-DEPTH = 10
-EMPTY = -1
-"""Stands in a place where a run has no document."""
-
-
-@dataclass(frozen=True, eq=False)
-class Top:
-    """The best documents of a run: one row of document codes per topic code, filled up with `EMPTY`."""
-
-    topics: Codes
-    documents: Codes
-
-
-def top(run: CodedRun) -> Top:
-    """The first `DEPTH` documents of each topic of a run, as codes of the collection."""
-    has_document = np.arange(DEPTH) < np.diff(run.offsets)[:, None]
-    places = run.offsets[:-1, None] + np.arange(DEPTH)
-    best = np.full(has_document.shape, EMPTY, dtype=np.int32)
-    best[has_document] = run.documents[places[has_document]]
-    return Top(run.topics, best)
-
-
-def likeness(one: Top, other: Top) -> float:
-    """The share of places with the same document.
-
-    A place is a topic and a rank (up to 10) that at least one of the two runs fills; a topic that only one of them
-    has counts as different. Two runs without a place at all are not alike: 0.
-    """
-    mine, theirs = one.documents, other.documents
-    places = np.count_nonzero(mine != EMPTY) + np.count_nonzero(theirs != EMPTY)
-    if not np.array_equal(one.topics, other.topics):
-        _, in_one, in_other = np.intersect1d(one.topics, other.topics, assume_unique=True, return_indices=True)
-        mine, theirs = mine[in_one], theirs[in_other]
-    both = (mine != EMPTY) & (theirs != EMPTY)
-    places -= np.count_nonzero(both)
-    return np.count_nonzero(both & (mine == theirs)) / places if places else 0.0

@@ -5,7 +5,6 @@ The table of checks is the one source of codes: intake takes severity and remedy
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -53,10 +52,15 @@ def read_rows(source: Source, *, format: str | None = None) -> Rows:
 
 
 def format_of(source: Source, *, format: str | None = None) -> RunFormat:
-    """The named format, or the one that recognises the file."""
-    known = run_formats.recognised(source, format)
-    if known is not None:
-        return known
+    """The named format, or the one that recognises the file. An empty file is read as TREC and refused there."""
+    if format is not None:
+        return run_formats.get(format)
+    head = source.head()
+    if not head.strip():
+        return run_formats.get("trec")
+    for known in run_formats.in_turn():
+        if known.sniff(head, source.name):
+            return known
     expected = "; ".join(f"{name}: {known.summary}" for name, known in run_formats.items())
     unknown = problem("unknown-format", f"the format was not recognised; expected one of: {expected}").at(source.name)
     raise ProblemsFound("this is not a run file of a known format", [unknown])
@@ -117,9 +121,6 @@ CHECKS: tuple[Fault, ...] = (
     Fault("score-infinite", "a score is infinite or too large for a double", "give a finite score"),
     Fault("unknown-topic", "a topic is not in the collection", "check the topic ids, or add the topics first"),
     _noted("missing-topic", "a topic of the collection has no rows", "a missing topic scores 0"),
-    _noted(
-        "too-few-documents", "a topic has fewer documents than expected", "deeper rankings contribute more to a pool"
-    ),
     Fault(
         "too-many-documents",
         "a topic has more documents than the limit",
@@ -170,11 +171,6 @@ CHECKS: tuple[Fault, ...] = (
         "identical-run",
         "a run with the same content exists under another name",
         "withdraw one of them if this is a mistake",
-    ),
-    _noted(
-        "nearly-identical-run",
-        "at least 95% of the top 10 ranks hold the same documents as another run",
-        "check that this is the run you meant",
     ),
     _noted(
         "no-tag",
@@ -280,10 +276,10 @@ def assembled(
     )
 
 
-_NO_ID = "the id {!r}"
+NO_ID = "the id {!r}"
 """What stands for a value that is no id."""
 
-_UNFIT_IDS = {
+UNFIT_IDS = {
     "bad-row": "^the id ",
     "missing-field": "^$",
     "blank-in-id": r"[ \t\n\r\f\v]",
@@ -305,9 +301,9 @@ def rows_of(source: Source, parts: Mapping[str, pa.ChunkedArray], lines: LineNum
     fit = {part: np.ones(len(codes), dtype=bool) for part, (_, codes) in ids.items()}
     faults: list[tuple[str, str, Mask]] = []
     for part, (words, codes) in ids.items():
-        if not matching(words, "|".join(_UNFIT_IDS.values())).any():
+        if not matching(words, "|".join(UNFIT_IDS.values())).any():
             continue
-        for code, pattern in _UNFIT_IDS.items():
+        for code, pattern in UNFIT_IDS.items():
             if (matches := matching(words, pattern)).any():
                 unfit = matches[codes] & fit[part]
                 fit[part] &= ~unfit
@@ -347,25 +343,6 @@ def rows_of(source: Source, parts: Mapping[str, pa.ChunkedArray], lines: LineNum
     )
 
 
-# Rows that come one by one: the exact way of the formats that name their columns.
-
-
-def add_values(table: Columns, line: int, values: Mapping[str, object]) -> None:
-    """Add a row of values of any type, by part; an id is a string or an integer."""
-    cells: list[str] = []
-    for part in table.values:
-        value = values.get(part)
-        if part == "rank" and isinstance(value, float) and value.is_integer():
-            value = int(value)
-        if part not in ("score", "rank") and (isinstance(value, bool) or not isinstance(value, str | int | None)):
-            value = _NO_ID.format(value)
-        cells.append("" if value is None else str(value))
-    if broken := [cell for cell in cells if not cell.isascii() and re.search("[\ud800-\udfff]", cell)]:
-        table.findings.add("not-utf-8", [line], example=broken[0])
-    else:
-        table.add(line, cells)
-
-
 def rows_in(table: Columns) -> Rows:
     """The rows of a table that was read line by line; a column without a value is none."""
     optional = [part for part in ("rank", "tag") if not any(table.values.get(part, ()))]
@@ -394,7 +371,7 @@ def columns_of(run: Run) -> Iterator[dict[str, pa.Array]]:
 
 ROLES = ("pooled", "new")
 _REMEDY = "write run tag, group and pooled or new on each line, with tabs between them"
-_GROUPS = Schema(
+GROUPS = Schema(
     {"run": (), "group": (), "role": ()},
     (
         Fault("empty", "the file names no run", _REMEDY),
@@ -418,12 +395,13 @@ class Member:
 
 
 def read_groups(source: Source) -> tuple[Member, ...]:
-    """Read a file of groups, in its order; blank lines and lines that begin with # are passed over.
+    """Read a file of groups, in its order; blank lines and lines that begin with # are passed over."""
+    return members_in(read_list(source, GROUPS))
 
-    Everything that is wrong with it is reported at once, with lines.
-    """
+
+def members_in(table: Columns) -> tuple[Member, ...]:
+    """The runs of a table with their groups; everything that is wrong with it is reported at once, with lines."""
     members: dict[str, Member] = {}
-    table = read_list(source, _GROUPS)
     for line, run, group, role in table:
         if role not in ROLES:
             meaning = f"a run is {' or '.join(ROLES)}, not {quoted(role)}"

@@ -211,14 +211,6 @@ class Groups:
     rows: Places | None
 
 
-@dataclass(frozen=True)
-class Ties:
-    """How much of a run hangs on the tie rule: documents that share a score, and the topics they are in."""
-
-    documents: int
-    topics: int
-
-
 @dataclass(frozen=True, eq=False)
 class Ranking:
     """Rows in canonical order: their numbers (None where the file has that order), and their scores in that order."""
@@ -328,11 +320,11 @@ def _members(tied: Mask) -> Mask:
     return members
 
 
-def tie_groups(tied: Mask, offsets: Places) -> Ties:
+def tie_groups(tied: Mask, offsets: Places) -> tuple[int, int]:
     """Count the documents that tie with another of their topic, and the topics that have some."""
     running = running_sum(_members(tied))
     by_topic = running[offsets[1:]] - running[offsets[:-1]]
-    return Ties(int(by_topic.sum()), int(np.count_nonzero(by_topic)))
+    return int(by_topic.sum()), int(np.count_nonzero(by_topic))
 
 
 def ties_only_in_float32(scores: Scores, offsets: Places) -> Mask:

@@ -28,7 +28,7 @@ from cranfield.pool.strategy import RankAmount, Texts, strategies
 from cranfield.qrels.qrels import Qrels
 from cranfield.reuse.correlation import RankDrop, max_rank_drop, tau_ap, tau_b
 from cranfield.reuse.hold_out import OwnHoldOut
-from cranfield.reuse.provenance import Contributor, Numbers, first_of_cells, groups_of, provenance_of, rows_of_pairs
+from cranfield.reuse.provenance import Contributor, Numbers, groups_of, provenance_of, rows_of_pairs
 from cranfield.reuse.unjudged_model import Spread
 from cranfield.runs.columns import running_sum
 
@@ -91,8 +91,9 @@ class Known:
         """The lists of some runs, by their places in the alignment, and the row of the qrels at each rank."""
         lists, topics = self.alignment.lists, len(self.alignment.topic_ids)
         cells = (runs[:, np.newaxis] * topics + np.arange(topics)).ravel()
-        places, _ = first_of_cells(lists, cells, lists.length[cells])
-        return lists.chosen(cells), self.qrels_row[places]
+        ends = lists.offsets[::topics]
+        rows = [self.qrels_row[ends[run] : ends[run + 1]] for run in runs.tolist()]
+        return lists.chosen(cells), np.concatenate([self.qrels_row[:0], *rows])
 
     def scores(self, kept: Rows, measures: Sequence[Measure], runs: Counts | None = None) -> Scores:
         """Score runs (default: all) by some of the judgments alone, as if nothing else had been judged."""

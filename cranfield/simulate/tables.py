@@ -1,17 +1,13 @@
-"""Replayed plans as tables: cost and yield, effect on the ranking of the runs, and topics needed."""
+"""Replayed plans as tables: cost and yield, and effect on the ranking of the runs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Number, Result, Table, Value, table_of
 from cranfield.base.text import counted
 from cranfield.simulate.study import Known, Outcome
-
-with deferred:
-    from cranfield.simulate import forecast
 
 Row = dict[str, Value]
 
@@ -42,21 +38,11 @@ LOSSES = [
     Number("loss_max", "largest", digits=3),
     Number("losing", "run"),
 ]
-NEEDED = [
-    Column("plan"),
-    Number("deviation"),
-    Number("needed_topics", "topics"),
-    Number("needed_documents", "documents"),
-    Number("needed_hours", "hours", digits=1),
-]
 
 
 @dataclass(frozen=True, eq=False)
 class Simulation(Result):
-    """The outcome of each plan, in the order they were given, smaller budgets first; a row for each measure of each.
-
-    Rows have the number of topics needed where a difference was given.
-    """
+    """The outcome of each plan as they were given, smaller budgets first; a row for each measure of each."""
 
     known: Known
     outcomes: tuple[Outcome, ...]
@@ -69,7 +55,7 @@ class Simulation(Result):
         return table_of(list(self.rows[0]), [tuple(row.values()) for row in self.rows])
 
     def tables(self) -> Iterator[Table]:
-        """Costs, then for each measure the ranking and the topics needed."""
+        """Costs, then for each measure the ranking."""
         measures = [str(effect.measure) for effect in self.outcomes[0].effects]
         share = "of known: share of the known relevant documents; a replay finds only documents that were judged"
         yield _selected(COSTS, self.rows[:: len(measures)], "Cost and yield of each plan", [share])
@@ -82,15 +68,13 @@ class Simulation(Result):
                 yield _selected([*RANKING, *LOSSES], rows, caption, [loss])
             else:
                 yield _selected(RANKING, rows, caption)
-            if NEEDED[1].name in rows[0]:
-                yield _selected(NEEDED, rows, f"{measure}: topics needed to detect the difference, under each plan")
 
 
 def _selected(columns: Sequence[Column], rows: Sequence[Row], caption: str, notes: Sequence[str] = ()) -> Table:
     return table_of(columns, [[row[column.name] for column in columns] for row in rows], caption=caption, notes=notes)
 
 
-def outcome_rows(outcomes: Sequence[Outcome], *, seconds: float, difference: float | None) -> list[Row]:
+def outcome_rows(outcomes: Sequence[Outcome], *, seconds: float) -> list[Row]:
     """One row for each plan and measure; judging takes `seconds` per document."""
     rows = []
     for one in outcomes:
@@ -124,10 +108,5 @@ def outcome_rows(outcomes: Sequence[Outcome], *, seconds: float, difference: flo
                 "loss_max": largest,
                 "losing": losing,
             }
-            if difference is not None:
-                numbers: tuple[Value, ...] = (None,) * 4
-                if need := forecast.needed(one, effect.measure, difference=difference):
-                    numbers = *need, need[2] * seconds / 3600
-                row |= zip((column.name for column in NEEDED[1:]), numbers, strict=True)
             rows.append({name: None if value != value else value for name, value in row.items()})  # NaN: not known
     return rows

@@ -54,7 +54,13 @@ def append_events(store: Store, events: Sequence[Event], *, now: str) -> list[Ev
     added = [replace(event, recorded=now, sequence=first + place) for place, event in enumerate(by_uuid.values())]
     for name, source in dict.fromkeys((event.assessor, event.source) for event in added):
         add_assessor(store, name, kind=source, now=now)
-    store.connection.executemany(_INSERT, ([event.sequence, *_values(event)] for event in added))
+    rows = []
+    for event in added:
+        values = list(_FIELDS(event))
+        spans = [[one.start, one.end, one.text] for one in event.evidence]
+        values[_EVIDENCE] = json.dumps(spans, ensure_ascii=False) if spans else _NO_EVIDENCE
+        rows.append([event.sequence, *values])
+    store.connection.executemany(_INSERT, rows)
     # What can change is the standing answer to a pair: of an undo, to that of what it undoes.
     meant = [(event_with_uuid(store, event.undoes) if event.kind == "undone" else None) or event for event in added]
     subjects, fresh = dict.fromkeys(map(key_of, meant)), list[PairKey]()
@@ -80,17 +86,13 @@ def project(store: Store, key: PairKey) -> None:
     """Write what counts now for one pair and assessor, from its events, inside `store.write()`."""
     own = "topic = ? AND document = ? AND layer = ? AND assessor = ? AND adjudicated = ?"
     store.connection.execute(f"DELETE FROM judgments WHERE {own}", key)
-    event = fold(events_of_pair(store, key)).get(key)
+    # What one assessor did with one document, and the undoing of it, in the order it was recorded.
+    of_pair = "topic = ? AND document = ? AND layer = ? AND assessor = ?"
+    found = {event.uuid: event for event in _read(store, of_pair, *key[:4])}
+    found |= {event.uuid: event for event in _read(store, f"undoes IN ({marks(found)}) AND undoes <> ''", *found)}
+    event = fold(sorted(found.values(), key=lambda event: event.sequence)).get(key)
     if event is not None:
         store.put("judgments", [_row(key, event)])
-
-
-def events_of_pair(store: Store, key: PairKey) -> list[Event]:
-    """What one assessor did with one document, and the undoing of it, in the order it was recorded."""
-    own = "topic = ? AND document = ? AND layer = ? AND assessor = ?"
-    found = {event.uuid: event for event in _read(store, own, *key[:4])}
-    found |= {event.uuid: event for event in _read(store, f"undoes IN ({marks(found)}) AND undoes <> ''", *found)}
-    return sorted(found.values(), key=lambda event: event.sequence)
 
 
 def event_with_uuid(store: Store, uuid: str) -> Event | None:
@@ -154,13 +156,6 @@ def projection_faults(store: Store) -> list[str]:
 
 def _row(key: PairKey, event: Event) -> tuple[object, ...]:
     return (*key, event.kind, event.grade, event.scale, event.guidelines, event.sequence)
-
-
-def _values(event: Event) -> list[object]:
-    values = list(_FIELDS(event))
-    spans = [[one.start, one.end, one.text] for one in event.evidence]
-    values[_EVIDENCE] = json.dumps(spans, ensure_ascii=False) if spans else _NO_EVIDENCE
-    return values
 
 
 def _read(store: Store, where: str, *values: Any) -> Iterator[Event]:
@@ -238,25 +233,29 @@ def versions_used(store: Store, events: Sequence[int]) -> tuple[dict[int, int], 
     return counts
 
 
-disputed_pairs = Query[list[Pair]](
-    """SELECT topic, document FROM judgments JOIN scales ON version = scale
-       WHERE layer = ? AND grade IS NOT NULL AND kind <> 'propagated'
-       GROUP BY topic, document HAVING max(adjudicated) = 0
-         AND (min(grade) < max(grade) OR min(grade >= relevant_from) < max(grade >= relevant_from))
-       ORDER BY topic, document""",
-    list,
-)
-"""The (topic, document) of a layer with different grades by those who looked at them, and no decision yet.
+def disputed_pairs(store: Store, layer: str, *, across: bool = False, pair: Pair | None = None) -> list[Pair]:
+    """The (topic, document) with different grades by those who looked at them, and no decision yet; or one of them.
 
-A grade that is relevant on one scale and not on another counts as two.
-"""
+    `across`: only those between relevant and not relevant, each by the scale of its grade.
+    """
+    of_pair = " AND topic = ? AND document = ?" if pair else ""
+    any_grade = "" if across else " OR min(grade) < max(grade)"
+    return store.rows(
+        f"""SELECT topic, document FROM judgments JOIN scales ON version = scale
+            WHERE layer = ? AND grade IS NOT NULL AND kind <> 'propagated'{of_pair}
+            GROUP BY topic, document HAVING max(adjudicated) = 0
+              AND (min(grade >= relevant_from) < max(grade >= relevant_from){any_grade})
+            ORDER BY topic, document""",
+        *(layer, *(pair or ())),
+    )
+
 
 Graded = tuple[bool, int]
 """Whether a grade was relevant by the scale it was given on, and the grade."""
 
 
-def double_judgments(store: Store, layers: Sequence[str]) -> list[tuple[str, str, str, Graded, str, int]]:
-    """(topic, document, assessor, grade, when, scale) of what two or more looked at, once for each assessor.
+def double_judgments(store: Store, layers: Sequence[str]) -> list[tuple[str, str, str, Graded, int]]:
+    """(topic, document, assessor, grade, scale) of what two or more looked at, once for each assessor.
 
     Decisions and propagated grades are no opinions. Where somebody judged in two layers, the later answer counts.
     """
@@ -266,15 +265,14 @@ def double_judgments(store: Store, layers: Sequence[str]) -> list[tuple[str, str
                  several AS (SELECT topic, document FROM opinions
                              GROUP BY topic, document HAVING count(DISTINCT assessor) > 1)
             SELECT opinions.topic, opinions.document, opinions.assessor, opinions.grade >= relevant_from,
-                   opinions.grade, happened, opinions.scale
-            FROM opinions JOIN several USING (topic, document) JOIN judgment_events ON sequence = event
-                 JOIN scales ON version = opinions.scale
+                   opinions.grade, opinions.scale
+            FROM opinions JOIN several USING (topic, document) JOIN scales ON version = opinions.scale
             ORDER BY event""",
         *layers,
     )
     return [
-        (topic, document, assessor, (bool(relevant), grade), when, scale)
-        for topic, document, assessor, relevant, grade, when, scale in {row[:3]: row for row in rows}.values()
+        (topic, document, assessor, (bool(relevant), grade), scale)
+        for topic, document, assessor, relevant, grade, scale in {row[:3]: row for row in rows}.values()
     ]
 
 

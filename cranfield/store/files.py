@@ -105,7 +105,7 @@ def back_up(store: Store, target: Path) -> None:
 
 
 def restore(path: Path, backup: Path, *, check: Callable[[Store], None], now: str) -> Path | None:
-    """Put a copy of a backup in the place of a collection; returns the name under which the old file is kept.
+    """Put a copy of a backup in the place of a collection; returns the name under which what was there is kept.
 
     `check` raises where the copy is not sound; then nothing is changed. The old file goes aside together with its
     write-ahead log: SQLite would replay that log onto the copy and damage it. A link stays, and leads to the copy.
@@ -125,7 +125,7 @@ def restore(path: Path, backup: Path, *, check: Callable[[Store], None], now: st
         moved = [kind for kind in ("", "-wal", "-shm") if path.with_name(path.name + kind).exists()]
         for kind in moved:
             path.with_name(path.name + kind).rename(aside.with_name(aside.name + kind))
-    return aside if moved else None
+    return aside.with_name(aside.name + moved[0]) if moved else None
 
 
 def _refuse_other(path: Path, backup: Store) -> None:

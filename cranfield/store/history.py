@@ -2,7 +2,8 @@
 
 Each entry holds the SHA-256 of rows: of those that were appended, or of a whole small table as it was then. Its hash
 is of itself and of the hash before it. What somebody changes in the file by hand no longer matches its entry. Whoever
-recomputes the chain too changes its head, which every release, card and backup carries.
+recomputes the chain too changes its head, which every release, card and backup carries. How many entries there ever
+were is kept where SQLite counts rows: a chain that ends earlier is a chain, too.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ _TABLES = {subject: "runs" if subject == "withdrawals" else subject for subject 
 
 _BY_HAND = " by hand"
 _AT_ONCE = 1_000
-_LOWEST = -(2**63)
+_LOWEST, _MOST = -(2**63), 2**62
 
 
 class Anchor(NamedTuple):
@@ -192,6 +193,9 @@ class Recorder:
             if content != digest:
                 entries.append((subject, first, final, content))
         recorded = now()
+        if entries:
+            # As with AUTOINCREMENT, so that entries which were removed stay missing.
+            self._head = max(self._head[0], _ever(self._connection)), self._head[1]
         for entry in entries:
             number = self._head[0] + 1
             chained = _chained(self._head[1], number, *entry, recorded)
@@ -199,6 +203,9 @@ class Recorder:
                 "INSERT INTO history VALUES (?, ?, ?, ?, ?, ?, ?)", (number, *entry, recorded, chained)
             )
             self._head, self._last[entry[0]] = (number, chained), (entry[2] or 0, entry[3])
+        if entries:
+            self._connection.execute("DELETE FROM sqlite_sequence WHERE name = 'history'")
+            self._connection.execute("INSERT INTO sqlite_sequence VALUES ('history', ?)", self._head[:1])
         self._touched.clear()
         entries.clear()
 
@@ -231,6 +238,8 @@ def faults(store: Store) -> Iterator[str]:
         elif digest_of(appended[subject].up_to(last)) != digest:
             rows = f"row {first:,}" if first == last else f"rows {first:,} to {last:,}"
             yield f"{rows} of {subject}: changed, removed or inserted since {recorded}"
+    if (ever := _ever(store.connection)) >= expected:
+        yield f"entries {expected:,} to {ever:,} of the history are missing"
     if expected == 1:
         yield "there is no history"
         return
@@ -240,6 +249,12 @@ def faults(store: Store) -> Iterator[str]:
     for subject in WHOLE:
         if digest_of(_rows(store.connection, subject)) != latest.get(subject):
             yield f"{subject}: rows were changed, removed or inserted by hand"
+
+
+def _ever(connection: sqlite3.Connection) -> int:
+    """How many entries there ever were, as far as the file says so; 0 where only older versions have written it."""
+    query = "SELECT max(seq) FROM sqlite_sequence WHERE name = 'history' AND typeof(seq) = 'integer' AND seq < ?"
+    return int(connection.execute(query, [_MOST]).fetchone()[0] or 0)
 
 
 def begun(store: Store) -> tuple[int, str]:

@@ -6,7 +6,6 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from cranfield.base.errors import CollectionError, CranfieldError, InputError, UnknownName, quoted
@@ -33,17 +32,14 @@ def answers(store: Store, layer: str, topic: str, *, assessor: str, document: st
     query = _STANDS.format(" AND document = ?4" if document else "")
     rows = store.rows(query, assessor, layer, topic, *filter(None, [document]))
     found = defaultdict[str, Answers](lambda: NOTHING)
-    # Most documents stand alike: they share one object.
-    alike = {row[1:]: _answers(*row[1:]) for row in rows}
-    found.update((row[0], alike[row[1:]]) for row in rows)
+    alike: dict[tuple[Any, ...], Answers] = {}  # most documents stand alike: they share one object
+    for name, *stands in rows:
+        if (key := tuple(stands)) not in alike:
+            own, event, scale, guidelines, graded, refused, decided = stands
+            others = frozenset(graded.split("\n") if graded else ())
+            alike[key] = Answers(own, event, (scale, guidelines), others, bool(refused), bool(decided))
+        found[name] = alike[key]
     return found
-
-
-def _answers(
-    own: str, event: int, scale: int, guidelines: int, graded: str | None, refused: int, decided: int
-) -> Answers:
-    others = frozenset(graded.split("\n") if graded else ())
-    return Answers(own, event, (scale, guidelines), others, bool(refused), bool(decided))
 
 
 _ANSWERED = "adjudicated = 1 OR iif(assessor = ?3, kind <> 'postponed', grade IS NOT NULL)"
@@ -157,11 +153,6 @@ class Lease(NamedTuple):
     assessor: str
     session: str
     expires: float
-
-    @property
-    def until(self) -> str:
-        """When the lease runs out, as people read it."""
-        return datetime.fromtimestamp(self.expires, UTC).isoformat("T", "seconds")
 
 
 def put_lease(store: Store, lease: Lease) -> None:

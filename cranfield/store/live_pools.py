@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from hashlib import sha256
 
 from cranfield.base.records import MAIN, Pair
@@ -101,11 +101,6 @@ ends = Query[dict[str, RecordedEnd]](
     lambda rows: {row[0]: RecordedEnd(row[0], row[1], row[2], row[3], bool(row[4]), row[5]) for row in rows},
 )
 """The topics of a pool that have ended."""
-
-
-def record_end(store: Store, pool: int, end: RecordedEnd) -> None:
-    """Record that a topic has ended, inside `store.write()`; an end that was recorded stays as it was."""
-    store.put("pool_ends", [(pool, *astuple(end))], existing="OR IGNORE")
 
 
 forget_end = Query[None]("DELETE FROM pool_ends WHERE pool = ? AND topic = ? AND final = 0", nothing)

@@ -146,11 +146,6 @@ _CONTRIBUTED = f"""
     ), by_group AS (SELECT DISTINCT topic, document, group_name FROM contributed)"""
 """What each run and group contributed to a pool, and what one group alone did."""
 
-unique_documents = Query[list[tuple[str, str, str]]](
-    f"{_CONTRIBUTED} SELECT topic, document, group_name FROM uniques", list
-)
-"""(topic, document, group) of everything that one group alone contributed to a pool."""
-
 contributions_of_runs = Query[list[tuple[str, str, int, int]]](
     f"""{_CONTRIBUTED}
         SELECT run, pool_runs.group_name, count(contributed.document), count(uniques.document)

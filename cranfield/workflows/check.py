@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from cranfield.base.errors import RESTORE, CranfieldError, InputError, Problem, ProblemsFound
+from cranfield.base.errors import RESTORE, CollectionError, CranfieldError, InputError, Problem, ProblemsFound
 from cranfield.base.files import Progress, Source, silent
 from cranfield.base.tables import Result, Table, object_in, table_of
 from cranfield.base.text import counted, moment, now
 from cranfield.judge import queue as rules
+from cranfield.qrels import release
 from cranfield.store import Store, documents, events, files, history, judging, open_store, pools, releases, runs
+from cranfield.workflows import inputs
 from cranfield.workflows import qrels as qrels_workflow
 from cranfield.workflows.pool import verify
 
@@ -61,7 +63,7 @@ class Soundness(Result):
 def check(store: Store, *, against: Path | None = None, progress: Progress = silent) -> Soundness:
     """Check everything; each check goes on after the others have failed.
 
-    The history must also have passed the place that the file `against` carries: a card, or a backup.
+    The history must also have passed the place that `against` carries: a card, a bundle, or a backup.
     """
 
     anchor = None if against is None else _anchor_of(against)
@@ -117,7 +119,15 @@ def restore(backup: Path, path: Path, *, progress: Progress = silent) -> Path | 
         if problems:
             raise ProblemsFound(f"{backup} is not sound; nothing was changed", problems)
 
-    return files.restore(path, backup, check=refuse_damaged, now=now())
+    if not backup.exists():
+        raise InputError(f"no backup at {backup}")
+    try:
+        return files.restore(path, backup, check=refuse_damaged, now=now())
+    except CollectionError as error:
+        if RESTORE not in str(error):
+            raise
+        damaged = f"{backup} is damaged, or no backup of a collection; nothing was changed"
+        raise CollectionError(f"{damaged}: restore an earlier backup") from error
 
 
 def _check_settings(store: Store) -> Checked:
@@ -208,7 +218,10 @@ def _check_history(store: Store, against: Path | None, anchor: history.Anchor | 
 
 
 def _anchor_of(file: Path) -> history.Anchor:
-    """The place in the history that a backup, a card or a release carries."""
+    """The place in the history that a backup, a card or a bundle carries."""
+    if inputs.may_be_bundle(file):
+        bundle = release.open_bundle(file)
+        return _anchor_of(bundle.qrels.with_name(release.CARD))
     if not file.is_file():
         raise InputError(f"{file} is not a file")
     with file.open("rb") as stream:

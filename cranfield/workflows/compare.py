@@ -13,14 +13,14 @@ from cranfield.base.files import Progress
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Number, Result, Shown, Surface, Table, Value, table_of, with_best
 from cranfield.base.text import counted, few
-from cranfield.compare.by_measure import MeasureComparison, Options, all_notes, compare_scores
+from cranfield.compare.by_measure import MeasureComparison, Options, compare_scores
 from cranfield.compare.comparison import TUKEY, PairResult
 from cranfield.evaluate.measure import Measure, parse_measures
 from cranfield.reuse.pairs import Claim
-from cranfield.reuse.verdict import Verdict, worst_of
+from cranfield.reuse.verdict import Verdict
 from cranfield.store import Store
 from cranfield.workflows import reading
-from cranfield.workflows.evaluate.evaluate import MOST_LETTERS, Evaluation, evaluate, made_with, short_hash
+from cranfield.workflows.evaluate.evaluate import Evaluation, evaluate, made_with, short_hash
 from cranfield.workflows.inputs import Inputs
 from cranfield.workflows.reading import Request
 from cranfield.workflows.reuse.field import Trusted, claim_of, open_score, trusted, with_documents
@@ -50,31 +50,26 @@ NAMES_SHOWN = 5
 
 ALL_IN_DATA = "--format csv has all"
 ABOUT_CLAIMS = (
-    "robust, supported, conservative win and open say whether unjudged documents could reverse a lead;"
+    "robust, supported and open say whether unjudged documents could reverse a lead;"
     " p says whether it is statistically significant"
 )
 TO_A_RANK = "robust to a rank: unjudged documents below it were not considered and could still reverse the lead"
 
 
-def compare_runs(
-    inputs: Inputs, request: Request, options: Options, *, verdicts: bool = True, by_topic: bool = False
-) -> Comparison:
+def compare_runs(inputs: Inputs, request: Request, options: Options, *, verdicts: bool = True) -> Comparison:
     """Score runs, compare them under each measure, and say what may be claimed while documents are unjudged.
 
-    Baselines and seeds may be named by file or by tag. By topic nothing is claimed.
+    Baselines may be named by file or by tag.
     """
     if len(request.runs) < 2:
         raise UsageError("compare needs at least two runs")
-    verdicts, store = verdicts and not by_topic, inputs.store
+    store = inputs.store
     ours = all(isinstance(measure, Measure) for measure in parse_measures(request.measures))
     why = []  # no claims can be worked out, and what the verdicts are then
     if verdicts and not ours:
         why = ["no verdicts and no claims: the effect of unjudged documents on measures of ir_measures is not known"]
-    elif verdicts:
-        if options.systems:
-            why.append("no claims: each entry is a mean over seeds; its verdict is the worst of its seeds")
-        if request.duplicates == "novelty":
-            why.append("no claims: they apply to plain scores, without novelty; so do the verdicts")
+    elif verdicts and request.duplicates == "novelty":
+        why = ["no claims: they apply to plain scores, without novelty; so do the verdicts"]
 
     with inputs.progress() as progress:
         read = partial(inputs.read, request, progress)
@@ -85,7 +80,7 @@ def compare_runs(
         found = evaluate(request, store=store, progress=progress, read=read)
         compared = compare_scores(found.scores, options.with_names(request.runs, found.scores.run_names))
         if not verdicts or not ours:
-            return Comparison(found, compared, by_topic=by_topic, notes=why)
+            return Comparison(found, compared, notes=why)
         measures = reading.own_measures(request.measures, store)
         trust = trusted(field, measures, store=store, learn="where unjudged")
         by_run = {
@@ -99,7 +94,7 @@ def compare_runs(
         claims = _claims(compared, in_full, trust, store, progress)
     judged = {measure for measure, _ in by_run}
     notes = [*trust.notes]
-    if others := [one.title for one in compared if one.title not in judged]:
+    if others := [one.measure for one in compared if one.measure not in judged]:
         notes.append(
             f"no verdicts and no claims for {', '.join(others)}: unjudged documents do not bound these measures"
         )
@@ -119,7 +114,7 @@ def _claims(
             measure, first, second = by_name[one.measure], place[result.a], place[result.b]
             pair = open_score(trust.field, read, measure, first, second, store=store)
             tested: Any = {"p": float(result.adjusted_p), "corrected": result.adjusted_p != result.p}
-            claim = claim_of(pair, trust.of(measure), first, second, name_documents=False, **tested)
+            claim = claim_of(pair, trust.of(measure), first, second, **tested)
             if trust.field.knowledge.inferred:
                 claim = replace(claim, reason=f"{claim.reason} (pool inferred)")
             claims[one.measure, result.a, result.b] = claim
@@ -151,11 +146,10 @@ _PAIR = (
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Result):
-    """Runs compared under each measure, pair by pair or topic by topic."""
+    """Runs compared under each measure, pair by pair."""
 
     evaluation: Evaluation
     compared: Sequence[MeasureComparison]
-    by_topic: bool = False
     claims: Claims | None = None
     verdicts: Verdicts | None = None
     notes: Sequence[str] = ()
@@ -168,23 +162,16 @@ class Comparison(Result):
 
     def remarks_on(self, *, with_qrels: bool = True, prefix: str = "") -> list[str]:
         """Say what stands behind the scores, what limits tests and intervals, and what the topics could show."""
+        notes = dict.fromkeys(note for one in self.compared for note in (*one.notes, *one.interval_notes))
         return [
             *(note for note in self.evaluation.notes if with_qrels or note != made_with(self.evaluation.scores)),
-            *(f"{prefix}{note}" for note in all_notes(self.compared, by_topic=self.by_topic)),
-            *(note for one in self.compared for note in one.power_notes()),
+            *(f"{prefix}{note}" for note in notes),
+            *(one.power_note() for one in self.compared),
         ]
 
     def table(self) -> Table:
-        """One row per measure and pair, or per measure, pair and topic, with what all were made with."""
-        rows = [
-            row
-            for one in self.compared
-            for row in (
-                (row for result in one.results for row in self._topics(one, result))
-                if self.by_topic
-                else self._pairs(one)
-            )
-        ]
+        """One row per measure and pair, with what all were made with."""
+        rows = [row for one in self.compared for row in self._pairs(one)]
         return table_of(list(rows[0]), [tuple(row.values()) for row in rows])
 
     def frame(self) -> pd.DataFrame:
@@ -195,21 +182,18 @@ class Comparison(Result):
         frame.attrs.update(made, notes=[*self.notes, *self.remarks_on()])
         return frame
 
-    def _made(self) -> dict[str, Any]:
-        scores = self.evaluation.scores
-        return {"qrels": short_hash(scores.qrels_hash), "reference": scores.order}
-
     def _pairs(self, one: MeasureComparison) -> Iterator[dict[str, Any]]:
         """The rows of a measure; claims on the pair and verdicts on either score where any were worked out."""
-        power, seeds = one.power_record(), one.scores.seeds
+        power, scores = one.power_record(), self.evaluation.scores
         for result in one.results:
             row = {"measure": one.measure, **dict(zip(_PAIR, astuple(result), strict=True))}
             row["test_draws"] = one.test_draws
-            if one.options.systems:
-                places = {"a": one.scores.labels.index(result.a), "b": one.scores.labels.index(result.b)}
-                row |= {f"seeds_{side}": int(seeds[place]) for side, place in places.items()}
-                row |= {f"seed_deviation_{side}": between_seeds(one, place) for side, place in places.items()}
-            row |= {**power, **one.options.record(), **self._made()}
+            row |= {
+                **power,
+                **one.options.record(),
+                "qrels": short_hash(scores.qrels_hash),
+                "reference": scores.order,
+            }
             if self.claims is not None:
                 claim = self.claims.get((one.measure, result.a, result.b))
                 said = (None, None, None) if claim is None else (claim.level, claim.down_to, claim.reason)
@@ -218,64 +202,57 @@ class Comparison(Result):
                 row |= {f"verdict_{side}": self._verdict(one, row[side]) or None for side in ("a", "b")}
             yield row
 
-    def _topics(self, one: MeasureComparison, result: PairResult) -> Iterator[dict[str, Any]]:
-        """Both scores and their difference as they were compared: of a geometric mean these are logarithms."""
-        scores = (one.scores.of(result.a).tolist(), one.scores.of(result.b).tolist())
-        for topic, first, second in zip(self.evaluation.scores.topic_ids, *scores, strict=True):
-            names = {"measure": one.measure, "a": result.a, "b": result.b, "topic": topic}
-            yield {**names, "score_a": first, "score_b": second, "difference": first - second, **self._made()}
-
     def _verdict(self, one: MeasureComparison, entry: str) -> str:
-        """The verdict of a run, or the worst one of the seeds of a system; nothing where there is none."""
-        seeds = (one.options.systems or {}).get(entry, (entry,))
-        verdicts = self.verdicts or {}
-        worst = worst_of([verdicts[one.title, run] for run in seeds if (one.title, run) in verdicts])
-        return "" if worst is None else worst.short
+        """The verdict of a run; nothing where there is none."""
+        known = (self.verdicts or {}).get((one.measure, entry))
+        return "" if known is None else known.short
 
     def tables(self, surface: Surface = "terminal") -> Iterator[Table]:
-        """How the runs stand and their pairs, or the pairs topic by topic.
+        """How the runs stand, and their pairs.
 
         A table carries what stands behind it where it goes without the sentences that a terminal has beside it: the
         qrels through a pipe, everything into a document.
         """
         made, alone = made_with(self.evaluation.scores), surface == "document"
         for one in self.compared:
-            listed = shown_pairs(one)
-            behind = [*self.evaluation.notes, *one.notes] if alone else [made] if surface == "pipe" else []
-            if self.by_topic:
-                yield self._topics_table(one, listed, behind)
-                continue
-            yield self._standing_table(one, behind)
+            yield self._standing_table(
+                one, [*self.evaluation.notes, *one.notes] if alone else [made] if surface == "pipe" else []
+            )
             drawn = f"95% intervals by {one.options.interval_draws:,} draws, seed {one.options.seed}"
             claims = [claim for (measure, _, _), claim in (self.claims or {}).items() if measure == one.measure]
-            behind = [made, *([drawn] if one.topics > 1 else []), *all_notes([one]), *one.power_notes()]
-            yield self._pairs_table(one, listed, [*behind, *_about(claims)] if alone else [])
+            behind = [made, *([drawn] if one.topics > 1 else [])]
+            behind += [*one.notes, *one.interval_notes, one.power_note()]
+            yield self._pairs_table(one, [*behind, *_about(claims)] if alone else [])
 
     def _standing_table(self, one: MeasureComparison, behind: Sequence[str]) -> Table:
-        """The entries from best to worst, with what they beat or share; of seeds also how far they differ."""
-        last, cells, meaning = _last_column(one)
-        seeded, verdicts = bool(one.options.systems), any(name == one.title for name, _ in self.verdicts or ())
-        columns = [Column("run"), Number(one.title, one.title)]
-        columns += [Number("seeds"), Number("between_seeds")] if seeded else []
-        columns += [last, *([Column("verdict", kind="verdict")] if verdicts else [])]
-        rows: list[tuple[Value, ...]] = []
-        for name, value in one.standing:
-            place = one.scores.labels.index(name)
-            seeds = (int(one.scores.seeds[place]), between_seeds(one, place)) if seeded else ()
-            rows.append((name, value, *seeds, cells[name], *([self._verdict(one, name)] if verdicts else [])))
-        of_what = "mean logarithms" if one.logarithms else "means"
-        notes = [meaning, *([f"between seeds: standard deviation of their {of_what}"] if seeded else [])]
-        table = table_of(columns, rows, caption=one.title, notes=[*notes, *behind])
-        return with_best(table, [1]) if one.quality else table
+        """The entries from best to worst, with what they beat or share."""
+        labels, level = one.scores.labels, level_with_the_best(one)
+        if one.options.baselines:
+            last, meaning = Column("beats"), f"beats: significantly better than ({one.tested})"
+            cells = {name: few(one.beaten.get(name, ()), NAMES_SHOWN) for name in labels}
+        elif level is None:
+            last, meaning = Column("letters"), f"runs that share a letter do not differ significantly ({one.tested})"
+            cells = {name: "".join(one.letters[name]) for name in labels}
+        else:
+            last, cells = Column("level", "level with the best"), {name: "yes" * (name in level) for name in labels}
+            meaning = f"level with the best: not significantly different from it ({one.tested}); {ALL_IN_DATA} pairs"
+        verdicts = any(name == one.measure for name, _ in self.verdicts or ())
+        columns = [Column("run"), Number(one.measure, one.measure), last]
+        columns += [Column("verdict", kind="verdict")] if verdicts else []
+        rows: list[tuple[Value, ...]] = [
+            (name, value, cells[name], *([self._verdict(one, name)] if verdicts else []))
+            for name, value in one.standing
+        ]
+        return with_best(table_of(columns, rows, caption=one.measure, notes=[meaning, *behind]), [1])
 
-    def _pairs_table(self, one: MeasureComparison, listed: ShownPairs, behind: Sequence[str]) -> Table:
-        is_tukey = one.options.test == TUKEY
+    def _pairs_table(self, one: MeasureComparison, behind: Sequence[str]) -> Table:
+        is_tukey, listed = one.options.test == TUKEY, shown_pairs(one)
         claims = self.claims or {}
         claims = claims if any(claim.unjudged for claim in claims.values()) else {}
         columns = [
             Column("run"),
             Column("against"),
-            Number("difference", "difference of logs" if one.logarithms else ""),
+            Number("difference"),
             Number("low", "95% from"),
             Number("high", "to"),
             Number("won", "won/tied/lost"),
@@ -296,18 +273,6 @@ class Comparison(Result):
             claimed = ("" if claim is None else claim.said,) if claims else ()
             rows.append((pair.a, pair.b, *numbers, pair.p, pair.adjusted_p, *claimed))
         return table_of(columns, rows, caption=f"Differences in {one.measure}", notes=[*behind, *listed.notes])
-
-    def _topics_table(self, one: MeasureComparison, listed: ShownPairs, behind: Sequence[str]) -> Table:
-        columns = [Column("run"), Column("against"), Column("topic"), Number("score_a", "score")]
-        columns += [Number("score_b", "other score"), Number("difference")]
-        rows = [tuple(row.values())[1:7] for pair in listed.pairs for row in self._topics(one, pair)]
-        caption = f"Differences in {one.measure} by topic"
-        return table_of(columns, rows, caption=caption, notes=[*behind, *listed.notes])
-
-
-def between_seeds(one: MeasureComparison, place: int) -> float | None:
-    """The standard deviation of the means of an entry's seeds; nothing where there is only one."""
-    return float(one.scores.seed_deviation[place]) if one.scores.seeds[place] > 1 else None
 
 
 class ShownPairs(NamedTuple):
@@ -343,24 +308,8 @@ def shown_pairs(one: MeasureComparison) -> ShownPairs:
     return ShownPairs(tuple(against), best, (f"{best} against {which}, of {total}; {ALL_IN_DATA}",))
 
 
-def _last_column(one: MeasureComparison) -> tuple[Column, dict[str, str], str]:
-    """What stands behind each entry, what it is above, its letters, or whether it is level with the best."""
-    labels = one.scores.labels
-    if one.options.baselines:
-        cells = {name: few(one.beaten.get(name, ()), NAMES_SHOWN) for name in labels}
-        if one.quality:
-            return Column("beats"), cells, f"beats: significantly better than ({one.tested})"
-        note = (
-            f"higher than: significantly higher than ({one.tested}); a higher {one.title} does not mean a better run"
-        )
-        return Column("higher_than"), cells, note
-    level = level_with_the_best(one)
-    if level is None:
-        note = f"runs that share a letter do not differ significantly ({one.tested})"
-        return Column("letters"), {name: "".join(one.letters[name]) for name in labels}, note
-    heading = "level with the best" if one.quality else "level with the highest"
-    note = f"{heading}: not significantly different from it ({one.tested}); {ALL_IN_DATA} pairs"
-    return Column("level", heading), {name: "yes" if name in level else "" for name in labels}, note
+MOST_LETTERS = 12
+"""Where a run has more letters than this, nobody sees from them whom it differs from."""
 
 
 def level_with_the_best(one: MeasureComparison) -> frozenset[str] | None:
@@ -384,25 +333,9 @@ def draw_differences(compared: MeasureComparison, topics: tuple[str, ...], *, on
 
 
 def plot_comparison(found: Comparison, path: Path) -> str:
-    """Draw the first measure: one pair as differences per topic, several as strips of differences from a baseline,
-    else of the runs. Gives what was drawn.
-    """
+    """Draw the differences of one pair by the first measure, topic by topic. Gives what was drawn."""
     compared, scores = found.compared[0], found.evaluation.scores
-    entries, baselines = compared.scores, compared.options.baselines
-    if len(compared.results) == 1:
-        (pair,) = compared.results
-        drawn = draw_differences(compared, scores.topic_ids)
-        what = f"the difference of {pair.a} and {pair.b} on each topic"
-    elif baselines:
-        one = len(baselines) == 1
-        between = {
-            pair.a if one else f"{pair.a} - {pair.b}": entries.of(pair.a) - entries.of(pair.b)
-            for pair in compared.results
-        }
-        drawn = figures.strips(compared.measure, between, against=baselines[0] if one else "")
-        what = f"the differences{f' from {baselines[0]}' if one else ''} on each topic"
-    else:
-        drawn = figures.strips(compared.measure, dict(zip(entries.labels, entries.values, strict=True)))
-        what = f"{compared.measure} of each run on each topic"
-    figures.save(figures.figure_of(drawn), path, footer=made_with(scores))
-    return what
+    if len(compared.results) > 1:
+        raise UsageError("--plot has the differences of one pair: name two runs; evaluate --plot has all scores")
+    figures.save(figures.figure_of(draw_differences(compared, scores.topic_ids)), path, footer=made_with(scores))
+    return f"the difference of {compared.results[0].a} and {compared.results[0].b} on each topic"

@@ -179,9 +179,7 @@ class Corpus:
             raise InputError("the query contains no words")
         return Hits(tuple(stored.search(self._store, query, limit=count, every_word=every_word)))
 
-    def duplicates(
-        self, *, threshold: float = 0.8, shingle: int = 5, permutations: int = 128, seed: int = 1, search: bool = True
-    ) -> Listing:
+    def duplicates(self, *, threshold: float = 0.8, search: bool = True) -> Listing:
         """Find clusters of exact and near duplicates and store them in place of the ones before.
 
         Without `search` those of the latest search are listed.
@@ -197,10 +195,10 @@ class Corpus:
                 yield document.id, document.text or document.title
 
         if search:
-            options: Any = {"threshold": threshold, "shingle": shingle, "permutations": permutations, "seed": seed}
-            found = near_duplicates.find_clusters(texts(), **options)
+            found = near_duplicates.find_clusters(texts(), threshold=threshold)
+            constants = near_duplicates.SHINGLE, near_duplicates.PERMUTATIONS, near_duplicates.SEED
             with store.write():
-                stored.put_clusters(store, stored.Scan(**options, documents=total), found, now=now())
+                stored.put_clusters(store, stored.Scan(threshold, *constants, total), found, now=now())
         else:
             total = stored_scan(store).documents
         clusters = stored.clusters(store)
@@ -237,13 +235,11 @@ class Corpus:
         chosen = reading.format_of(source, "documents" if is_document else "topics", format)
         table, size = f"{noun}s", source.size
         log.info("loading %s from %s as %s", table, source.name, chosen)
-
-        def watch(done: int) -> None:
-            total = None if size is None else size >> 20
-            self._progress(f"{table} from {source.path.name}, MB", done >> 20, total)
-
+        what, total = f"{table} from {source.path.name}, MB", None if size is None else size >> 20
         digest = "" if source.is_folder else source.file_sha256
-        loaded, watched = Loaded(source.name, noun), source if source.is_piped else replace(source, watch=watch)
+        loaded, watched = Loaded(source.name, noun), source
+        if not source.is_piped:
+            watched = replace(source, watch=lambda done: self._progress(what, done >> 20, total))
         with self._store.write():
             file = stored.LoadedFile(table, storable(source.path.name), chosen, digest)
             number = stored.add_source(self._store, file, now=now())
@@ -260,7 +256,8 @@ class Corpus:
                     loaded.note(Problem(f"{noun}-clash", f"{message}, with different content", remedy=remedy))
             stored.finish_source(self._store, number, records=loaded.new + loaded.updated)
             if loaded.bad and not keep_going:
-                kept = f"nothing was loaded (--keep-going loads the valid {noun}s)"
+                has_valid = loaded.new or loaded.same or loaded.updated
+                kept = "nothing was loaded" + (f" (--keep-going loads the valid {noun}s)" if has_valid else "")
                 many = f", and the rest was not read after {most:,}" if loaded.bad > MOST_ERRORS else ""
                 summary = f"{loaded.name} has {counted(loaded.bad, 'error')}{many}: {kept}"
                 raise ProblemsFound(summary, loaded.problems, total=loaded.noted)
@@ -299,17 +296,20 @@ def stored_scan(store: Store) -> stored.Scan:
     scan = stored.latest_scan(store)
     if scan is None:
         raise InputError("duplicates have not been searched for yet; run: cranfield corpus duplicates")
-    refuse_stale(store)
-    return scan
-
-
-def refuse_stale(store: Store) -> None:
-    """Refuse to use clusters that were found before the documents changed."""
-    scan = stored.latest_scan(store)
-    if scan is not None and scan.documents != stored.count(store):
+    if scan.documents != stored.count(store):
         raise InputError(
             "documents were added since the search for duplicates; repeat it: cranfield corpus duplicates"
         )
+    return scan
+
+
+def known_clusters(store: Store) -> dict[str, int]:
+    """The near-duplicates that the latest search found; an error says that there are none, or how to find them."""
+    stored_scan(store)
+    clusters = pools.clusters_by_document(store)
+    if not clusters:
+        raise InputError("the search for near-duplicates found none")
+    return clusters
 
 
 def clusters_for(given: Path | Mapping[str, Hashable] | None, store: Store | None) -> Mapping[str, Hashable]:
@@ -322,11 +322,7 @@ def clusters_for(given: Path | Mapping[str, Hashable] | None, store: Store | Non
         raise UsageError(
             "novelty needs near-duplicate clusters: pass a file of clusters, or use a collection that has them"
         )
-    refuse_stale(store)
-    clusters = pools.clusters_by_document(store)
-    if not clusters:
-        raise InputError("no near-duplicates are known; find them with: cranfield corpus duplicates")
-    return clusters
+    return known_clusters(store)
 
 
 _CLUSTERS = Schema(

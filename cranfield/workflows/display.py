@@ -19,8 +19,8 @@ from typing import Any, TextIO
 
 from cranfield.base import files
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Column, Number, Table, Value, column_texts, printed
-from cranfield.base.text import cell_width, shortened_in_the_middle, visible_line
+from cranfield.base.tables import Table, column_texts
+from cranfield.base.text import cell_width, visible_line
 
 with deferred:
     from rich import box
@@ -39,9 +39,6 @@ _ENDLESS = 100_000
 
 _GAP, _EDGE = 2, 1
 """What a terminal has between two columns, and after all of them."""
-
-_SHORTEST = 8
-"""To how many cells a name is cut where there is no room."""
 
 _FOLDED_TITLE = 3
 """To how many cells a title is folded before a name is."""
@@ -151,95 +148,35 @@ def _least_width(texts: Sequence[str], *, numeric: bool, title_whole: bool = Tru
     return max([folding, heading if numeric else min(heading, _UNCUT), *map(cell_width, whole)])
 
 
-# Tables that are too wide for a surface, turned on their side or cut into several that fit.
+# Tables that are too wide for a surface, cut into several that fit.
 
 
 def fitted(table: Table, width: int) -> list[Table]:
-    """A table of a key column and numbers as tables that fit into `width` characters.
+    """A table of key columns and numbers as tables that fit into `width` characters.
 
-    One with fewer rows than number columns is turned on its side, if that fits: numbers stay below their like.
-    Otherwise the columns are dealt out from the first number on, and each table repeats the columns before that;
-    where these leave no room for a number they are cut in the middle, as long as different names stay different.
-    A number is never cut: where nothing else helps, a table is wider than `width`.
+    The columns are dealt out from the first number on, and each table repeats the columns before that. Where these
+    leave no room for the others the table stays whole: its words fold, and a number is never cut.
     """
-    if width_of(table) <= width:
-        return [table]
+    widths = [max(map(cell_width, column_texts(table, place))) + _GAP for place in range(len(table.columns))]
     numbers = [place for place, column in enumerate(table.columns) if column.numeric]
-    if numbers == list(range(1, len(table.columns))) and len(table.rows) < len(numbers):
-        turned = _turned(table)
-        if width_of(turned) <= width:
-            return [turned]
-    first = max(numbers[0], 1) if numbers else len(table.columns)
-    table, keys = _with_short_keys(table, first, width), list(range(first))
-    room = width - _EDGE + _GAP - sum(_column_width(table, place) + _GAP for place in keys)
-    shares: list[list[int]] = []
-    left = 0
-    for place in range(first, len(table.columns)):
-        needed = _column_width(table, place) + _GAP
-        if not shares or needed > left:
+    first = max(numbers[0], 1) if numbers else len(widths)
+    room = width - _EDGE + _GAP - sum(widths[:first])
+    if sum(widths) - _GAP + _EDGE <= width or room < max(widths[first:], default=0):
+        return [table]
+    shares: list[list[int]] = [[]]
+    left = room
+    for place in range(first, len(widths)):
+        if widths[place] > left:
             shares.append([])
             left = room
         shares[-1].append(place)
-        left -= needed
-    parts = [table.select([*keys, *share]) for share in shares] or [table]
+        left -= widths[place]
+    parts = [table.select([*range(first), *share]) for share in shares]
     last = len(parts) - 1
     return [
         replace(part, caption="" if place else table.caption, notes=() if place < last else table.notes)
         for place, part in enumerate(parts)
     ]
-
-
-def width_of(table: Table) -> int:
-    """How many characters a terminal needs for a table."""
-    return sum(_column_width(table, place) + _GAP for place in range(len(table.columns))) - _GAP + _EDGE
-
-
-def _column_width(table: Table, place: int) -> int:
-    return max(map(cell_width, column_texts(table, place)))
-
-
-def _with_short_keys(table: Table, first: int, width: int) -> Table:
-    """The table with the columns before the first number so narrow that the widest number fits beside them."""
-    widths, needed = [_column_width(table, place) for place in range(first)], [0]
-    for place in range(first, len(table.columns)):
-        texts, numeric = column_texts(table, place), table.columns[place].numeric
-        needed.append(max(_least_width(texts, numeric=numeric), cell_width(texts[0]) if numeric else 0))
-    room = width - _EDGE - max(needed) - _GAP * first
-    if sum(widths) <= room or first == len(table.columns):
-        return table
-    words = [place for place in range(first) if not table.columns[place].numeric]
-    # The widest are cut first, until all of them take no more than the room, or half of the width.
-    most = min(room, width // 2)
-    fitting = (size for size in range(max(widths), _SHORTEST, -1) if sum(min(one, size) for one in widths) <= most)
-    size = next(fitting, _SHORTEST)
-    # One list for all columns: a run must not look like the one that stands against it. Names are cut in the middle,
-    # somewhat to one side if need be, and stay whole where different ones would look alike.
-    names, short = {text for place in words for text in column_texts(table, place)[1:]}, dict[str, str]()
-    for head in (size // 2, size // 3, size - 1 - size // 3, 1, size - 2):
-        cut = {name: shortened_in_the_middle(name, size, head=head) for name in names}
-        if len(set(cut.values())) == len(names):
-            short = cut
-            break
-    rows = []
-    for row in table.rows:
-        seen = {place: visible_line(printed(row[place], table.columns[place])) for place in words}
-        rows.append(tuple(short.get(seen[place], one) if place in seen else one for place, one in enumerate(row)))
-    return replace(table, rows=tuple(rows))
-
-
-def _turned(table: Table) -> Table:
-    """The table with a row for each number column, and a column for each row.
-
-    The numbers are text then: each row has the digits that its column had.
-    """
-    keys = [printed(row[0], table.columns[0]) for row in table.rows]
-    columns = (Column("measure"), *(Number(key, key) for key in keys))
-    rows: list[tuple[Value, ...]] = [
-        (column.title, *(printed(row[place], column) for row in table.rows))
-        for place, column in enumerate(table.columns[1:], start=1)
-    ]
-    bold = frozenset((column - 1, row + 1) for row, column in table.bold)
-    return replace(table, columns=columns, rows=tuple(rows), bold=bold)
 
 
 # Bars that show how far work has come: on a terminal, in a notebook, and nowhere else.

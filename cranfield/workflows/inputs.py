@@ -35,15 +35,13 @@ with deferred:
     from cranfield.workflows import settle as settling
     from cranfield.workflows import simulate as simulating
     from cranfield.workflows.evaluate import evaluate as evaluation
-    from cranfield.workflows.evaluate import explain as explaining
-    from cranfield.workflows.evaluate import verdicts as with_verdicts
     from cranfield.workflows.reuse import field as fields
     from cranfield.workflows.reuse import reuse as reusing
 
 if TYPE_CHECKING:
     import os
 
-    from cranfield.evaluate.align import AnyRun, Reference
+    from cranfield.evaluate.align import AnyRun
     from cranfield.qrels.qrels import Qrels
     from cranfield.simulate.tables import Simulation
     from cranfield.store import Store
@@ -57,11 +55,8 @@ Watch = Callable[[], AbstractContextManager[Progress]]
 """Opens a progress bar, or nothing that shows."""
 
 CHOICES: Mapping[str, tuple[object, ...]] = {
-    "like": (None, "9", "10"),
     "ties": ("trec", "best", "worst", "expected"),
     "duplicates": ("plain", "novelty"),
-    "letters": (None, "tukey", "t"),
-    "closure": ("at-k", "list", "open"),
     "until": ("certain", "likely"),
 }
 NAMES_SHOWN = 12
@@ -107,7 +102,7 @@ class Inputs:
     ) -> None:
         self.store, self.given_qrels, self.pool_options, self.progress = store, qrels, pool, progress
         self.bundle = None
-        if store is None and isinstance(qrels, str | Path) and release.may_be_bundle(Path(qrels)):
+        if store is None and isinstance(qrels, str | Path) and may_be_bundle(Path(qrels)):
             self.bundle = release.open_bundle(Path(qrels))
             self.given_qrels = self.bundle.qrels
             if pool.groups is None and pool.card is None:
@@ -124,22 +119,21 @@ class Inputs:
         runs: Sequence[str] | None = None,
         by_topic: bool = False,
         topics: PathLike | Sequence[str] = "qrels",
-        like: Literal["9", "10"] | None = None,
         ties: Literal["trec", "best", "worst", "expected"] = "trec",
         duplicates: Literal["plain", "novelty"] = "plain",
         clusters: Clusters = None,
-        letters: Literal["tukey", "t"] | None = None,
         verdicts: bool = True,
     ) -> evaluation.Evaluation:
         """Scores of runs (default: all), one row per run, topic and measure; topic `all` is the summary.
 
         Each score has an interval (`low`, `high`) over all grades of the unjudged documents, the share judged, the
-        expected loss with its upper bound, a verdict and its reason; `verdicts=False` omits them. `topics` is
-        qrels, common, run, a file of topic ids, or a list of ids. `like` selects the version of trec_eval to
-        reproduce. The frame has the runs in their order; tables show the best by the first measure first. The frame's
-        `attrs` hold the hash of the qrels, the tie order, and in `notes` what the command line prints.
+        expected loss with its upper bound, a verdict and its reason; `verdicts=False` omits them, and so do other
+        orders of `ties` and novelty, of whose scores they would not be. `topics` is qrels, common, run, a file of
+        topic ids, or a list of ids. The frame has the runs in their order; tables show the best by the first measure
+        first. The frame's `attrs` hold the hash of the qrels, the tie order, and in `notes` what the command line
+        prints.
         """
-        options: Any = {"like": like, "ties": ties, "duplicates": duplicates, "letters": letters}
+        options: Any = {"ties": ties, "duplicates": duplicates}
         request = self.request(measures, runs, topics=topics, clusters=clusters, **options)
         with self.progress() as progress:
             result = self.evaluated(request, verdicts=verdicts, progress=progress)
@@ -156,27 +150,19 @@ class Inputs:
         tolerance: float = 0.0,
         draws: int | None = None,
         seed: int = 1,
-        systems: Mapping[str, Sequence[str]] | None = None,
-        difference: float | None = None,
-        power: float = 0.8,
         topics: PathLike | Sequence[str] = "qrels",
-        like: Literal["9", "10"] | None = None,
         duplicates: Literal["plain", "novelty"] = "plain",
         clusters: Clusters = None,
         verdicts: bool = True,
-        by_topic: bool = False,
     ) -> comparing.Comparison:
         """Compare runs (all by default): one row for each measure and pair; differences are a − b.
 
-        `claim` says what unjudged documents leave of a lead: robust, supported, conservative win or open, with
-        `claim_reason`; `verdicts=False` omits both. `systems` maps the name of a system to its runs, which then count
-        as one entry. The frame's `attrs` hold the hash of the qrels, the test, the correction and the draws, and in
-        `notes` the messages of the command line, among them the difference that these topics detect with probability
-        `power`, and the number of topics that a true `difference` needs. The default correction is Holm's, or
-        Tukey's own. `by_topic` gives one row for each measure, pair and topic: both scores and their difference.
+        `claim` says what unjudged documents leave of a lead: robust, supported or open, with
+        `claim_reason`; `verdicts=False` omits both. The frame's `attrs` hold the hash of the qrels, the test, the
+        correction and the draws, and in `notes` the messages of the command line, among them the difference that
+        these topics detect with probability 0.8. The default correction is Holm's, or Tukey's own.
         """
-        settings: Any = {"like": like, "duplicates": duplicates}
-        request = self.request(measures, runs or None, topics=topics, clusters=clusters, **settings)
+        request = self.request(measures, runs or None, topics=topics, duplicates=duplicates, clusters=clusters)
         options = by_measure.Options(
             baselines=words_of(baselines),
             test=test,
@@ -185,26 +171,20 @@ class Inputs:
             tolerance=tolerance,
             draws=draws,
             seed=seed,
-            systems={name: tuple(members) for name, members in (systems or {}).items()},
-            power=power,
-            difference=difference,
         )
-        return comparing.compare_runs(self, request, options, verdicts=verdicts, by_topic=by_topic)
+        return comparing.compare_runs(self, request, options, verdicts=verdicts)
 
     def reuse(
         self,
         *runs: str,
         measures: str | Sequence[str] = MEASURES,
-        closure: Literal["at-k", "list", "open"] = "at-k",
-        further: int = 0,
         thresholds: Mapping[str, float] | None = None,
     ) -> reusing.ReuseResult:
         """Assess how reliable scores are: for non-contributing runs in general, and for each run (all by default).
 
-        `closure` says which unjudged documents may be relevant: those within the cutoff, those in the whole list, or
-        also `further` documents that no run retrieved. `thresholds` apply to this call.
+        `thresholds` apply to this call.
         """
-        return reusing.reuse(self, runs, measures, closure, further=further, thresholds=thresholds)
+        return reusing.reuse(self, runs, measures, thresholds=thresholds)
 
     def settle(
         self,
@@ -212,7 +192,6 @@ class Inputs:
         second: str | None = None,
         *,
         measures: str | Sequence[str] = ("nDCG@10",),
-        closure: Literal["at-k", "list", "open"] = "at-k",
         until: Literal["certain", "likely"] = "certain",
         everything: bool = False,
         queue: str = "",
@@ -227,7 +206,7 @@ class Inputs:
         `attrs["notes"]` summarises the comparison.
         """
         options: Any = {"until": until, "everything": everything, "queue": queue, "into": into}
-        return settling.settle(self, first, second, measures, closure, **options)
+        return settling.settle(self, first, second, measures, **options)
 
     def simulate(
         self,
@@ -236,18 +215,16 @@ class Inputs:
         measures: str | Sequence[str] = ("nDCG@10", "AP"),
         runs: Sequence[str] | None = None,
         outsiders: bool = False,
-        difference: float | None = None,
         relevant_from: int | None = None,
-        seconds_per_document: float | None = None,
         seed: int = 0,
     ) -> Simulation:
         """Replay pooling plans against the known judgments: one row for each plan and measure.
 
         Each row has the cost of the plan, the share of the known relevant documents that it finds, and its effect on
         the ranking of the runs. `budgets` continue the last step of a plan up to that many documents over all topics.
-        `outsiders` also replays every plan without each group; `difference` adds the number of topics needed to
-        detect it. Grades from `relevant_from` on are relevant: that of the collection's scale, else 1. Depths are
-        replayed where no plan is named. `attrs["notes"]` says what a replay cannot show.
+        `outsiders` also replays every plan without each group. Grades from `relevant_from` on are relevant: that of
+        the collection's scale, else 1. Depths are replayed where no plan is named. `attrs["notes"]` says what a
+        replay cannot show.
         """
         request = self.request(measures, runs, with_ids=True)
         with self.progress() as progress:
@@ -257,9 +234,7 @@ class Inputs:
                 budgets=budgets,
                 groups=self.pool_options.groups,
                 outsiders=outsiders,
-                difference=difference,
                 relevant_from=relevant_from,
-                seconds=seconds_per_document,
                 seed=seed,
                 store=self.store,
                 progress=progress,
@@ -271,18 +246,13 @@ class Inputs:
         *runs: str,
         depth: int = 30,
         measures: str | Sequence[str] = "AP",
-        like: Literal["9", "10"] | None = None,
-        ties: Literal["trec", "best", "worst"] = "trec",
-        duplicates: Literal["plain", "novelty"] = "plain",
-        clusters: Clusters = None,
-    ) -> explaining.Explanation:
+    ) -> evaluation.Explanation:
         """Ranked lists of runs for a topic: each rank with its document, its judgment, and P, R and DCG so far.
 
-        The relevance threshold and gains are those of `measures`: `P(rel=2)` counts grades from 2 on as relevant.
+        The relevance threshold and gains are those of the measure: `P(rel=2)` counts grades from 2 on as relevant.
         """
-        options = dict[str, Any](like=like, ties=ties, duplicates=duplicates)
-        request = self.request(measures, runs or None, with_ids=True, clusters=clusters, **options)
-        return explaining.explain_lists(request, topic, depth=depth, store=self.store)
+        request = self.request(measures, runs or None, with_ids=True)
+        return evaluation.explain_lists(request, topic, depth=depth, store=self.store)
 
     def collection(self, word: str) -> Store:
         """The collection that a word of the command line needs."""
@@ -347,7 +317,7 @@ class Inputs:
         refuse_unknown(options)
         words, are_ids = self.spelled(measures), isinstance(topics, Sequence) and not isinstance(topics, str)
         with self.progress() as progress:
-            qrels, chosen = self.find(runs, words, options.get("like") or "10", with_ids=with_ids, progress=progress)
+            qrels, chosen = self.find(runs, words, with_ids=with_ids, progress=progress)
             request = reading.Request(
                 qrels=qrels,
                 runs=chosen,
@@ -376,12 +346,10 @@ class Inputs:
         self, request: reading.Request, *, verdicts: bool, progress: Progress = silent
     ) -> evaluation.Evaluation:
         """Score, with verdicts or without."""
+        read, field = partial(self.read, request, progress), partial(self.field, request, progress)
         if verdicts:
-            field = partial(self.field, request, progress)
-            return with_verdicts.evaluate_with_verdicts(request, field, store=self.store, progress=progress)
-        return evaluation.evaluate(
-            request, store=self.store, progress=progress, read=partial(self.read, request, progress)
-        )
+            return evaluation.evaluate_with_verdicts(request, field, store=self.store, progress=progress, read=read)
+        return evaluation.evaluate(request, store=self.store, progress=progress, read=read)
 
     def read(self, request: reading.Request, progress: Progress = silent) -> reading.Read:
         """Read and align runs; what was last read of them, for scores or for verdicts, is kept."""
@@ -413,15 +381,7 @@ class Inputs:
         """Runs of a request so that their documents are known by name."""
         return runs
 
-    def find(
-        self,
-        names: Sequence[str] | None,
-        words: Sequence[str],
-        like: Reference,
-        *,
-        with_ids: bool,
-        progress: Progress,
-    ) -> Found:
+    def find(self, names: Sequence[str] | None, words: Sequence[str], *, with_ids: bool, progress: Progress) -> Found:
         """The qrels, and the runs with these names, or all."""
         known = self.names()
         if self.once:
@@ -472,9 +432,7 @@ class Inputs:
             except CranfieldError:
                 return request, None
         qrels = cast("Qrels", request.qrels)
-        facts = [] if self.store is None else stored_runs.facts(self.store)
-        known = {one.name: (one.name, one.content_hash, one.ordered_by) for one in facts}
-        words = self.with_others(request).runs
+        words, known = self.with_others(request).runs, self.names()
         if any(word not in known or Path(word).exists() for word in words if isinstance(word, str)):
             return request, None
         if isinstance(request.topics, str) and request.topics not in reading.TOPIC_SETS:
@@ -483,8 +441,7 @@ class Inputs:
         if self.store is not None:  # numbers that change with anything that is written, here or by others
             state = int(self.store.value("PRAGMA data_version")), self.store.connection.total_changes
         strata = None if qrels.strata is None else (qrels.strata.tobytes(), qrels.stratum_names)
-        runs = tuple(known[word] if isinstance(word, str) else word for word in words)  # those at hand as they are
-        return request, (qrels.content_hash, strata, runs, len(request.runs), request.topics, request.like, state)
+        return request, (qrels.content_hash, strata, words, len(request.runs), request.topics, state)
 
     def _remembered(self, what: str, key: Hashable, make: Callable[[], Made]) -> Made:
         """The cached value if it has this key, else a new one; with None for a key nothing is cached.
@@ -496,6 +453,11 @@ class Inputs:
         if self._kept.get(what, (None,))[0] != key:
             self._kept[what] = key, make()
         return cast("Made", self._kept[what][1])
+
+
+def may_be_bundle(path: Path) -> bool:
+    """Whether a path is a folder or an archive, which no file of qrels or runs is."""
+    return path.is_dir() or (path.name.lower().endswith(release.ARCHIVES) and path.is_file())
 
 
 def open_store(path: Path, waiting: Callable[[float], None]) -> Store:

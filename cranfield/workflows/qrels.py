@@ -57,7 +57,7 @@ UNEVEN = (
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """Which judgments are meant by `now`: of which layers, merged by which rule, as of which event or moment.
+    """Which judgments are meant by `now`: of which layers, merged by which rule, as of which moment or event.
 
     Without a rule it is the collection's. With `unjudged` the documents that were pooled and not judged are there
     too, with the grade -1, and where a pool is a sample each row has its stratum.
@@ -66,14 +66,13 @@ class Selection:
     layers: tuple[str, ...] = (MAIN,)
     rule: Rule | None = None
     as_of: str = ""
-    up_to_event: int | None = None
     unjudged: bool = False
 
     def event(self, store: Store) -> int | None:
         """The number of the last event that counts; None where all of them do."""
-        if self.as_of:
-            return events.last_event(store, recorded_by=stored_moment(self.as_of, end_of_day=True))[0]
-        return self.up_to_event
+        if not self.as_of or self.as_of.isdecimal():
+            return int(self.as_of) if self.as_of else None
+        return events.last_event(store, recorded_by=stored_moment(self.as_of, end_of_day=True))[0]
 
 
 ALL = Selection()
@@ -247,11 +246,7 @@ class Export(Result):
 
     def write(self, stream: BinaryIO) -> None:
         """Write the file."""
-        known = reading.qrels_formats.get(self.format)
-        if not hasattr(known, "write"):
-            able = ", ".join(name for name, one in reading.qrels_formats.items() if hasattr(one, "write"))
-            raise UsageError(f"qrels cannot be written as {quoted(self.format)}, only as {able}")
-        known.write(self.qrels, stream)
+        reading.qrels_formats.get(self.format).write(self.qrels, stream)
 
 
 class Qrels:
@@ -266,33 +261,29 @@ class Qrels:
         *,
         format: str = "trec",
         binary: bool = False,
-        binary_from: int | None = None,
         selection: Selection = ALL,
     ) -> Export:
-        """Qrels to be written as a file; `binary` by the scale each grade was given on, or from a grade up."""
+        """Qrels to be written as a file; `binary` by the scale each grade was given on."""
         store = self.store
         if selection != ALL:
             if which not in (None, NOW):
                 raise UsageError(
-                    "--layer, --rule, --as-of, --up-to-event and --unjudged apply to 'now' only, not to"
-                    f" {quoted(which)}"
+                    f"--layer, --rule, --as-of and --unjudged apply to 'now' only, not to {quoted(which)}"
                 )
             # A time selects judgments, never the only release, which stands in where there are none.
             which = NOW
-        by_scale = binary and binary_from is None
-        qrels = (binary_qrels if by_scale else qrels_for)(store, which, selection)
+        qrels = (binary_qrels if binary else qrels_for)(store, which, selection)
         if not qrels.grades.size:
             raise InputError(f"nothing to export: no judgments in layer {' or '.join(selection.layers)}")
-        qrels = columns.binary(qrels, relevant_from=binary_from) if binary_from else qrels
         judged, junk = (int(np.count_nonzero(rows)) for rows in (qrels.grades >= 0, qrels.grades <= columns.JUNK))
         parts = [f"{counted(judged, 'judgment')} on {counted(len(qrels.topic_ids), 'topic')}"]
         parts += [f"{pooled:,} pooled but not judged"] if (pooled := len(qrels) - judged - junk) else []
         parts += [f"{junk:,} junk (grade {columns.JUNK} or below)"] if junk else []
         remarks = [f"{', '.join(parts)}; content hash {qrels.content_hash}"]
         if older := older_grades(store, which, selection):
-            how = "as relevant or not on its own scale" if by_scale else "as it was assigned"
+            how = "as relevant or not on its own scale" if binary else "as it was assigned"
             remarks.insert(0, f"warning: {older}; each is written {how}")
-        if not binary and binary_from is None and (lost := _scale_lost(store)):
+        if not binary and (lost := _scale_lost(store)):
             remarks.append(f"note: {lost}")
         if qrels.strata is not None and format == "trec":
             remarks.append("the pool is a sample: the column before the grade is the stratum, for xinfAP")
@@ -425,7 +416,7 @@ def diff(
     unjudged: bool = False,
     by: str = "document",
 ) -> columns.Difference:
-    """Compare two sets of qrels, each a release, a file or `now`; one row `by` document, topic or grade."""
+    """Compare two sets of qrels, each a release, a file or `now`; one row `by` document or grade."""
     selection = Selection(layers=tuple(layers), unjudged=unjudged)
     both = [qrels_for(store, word, selection) for word in (before, after)]
     found = columns.difference(*both)
@@ -453,29 +444,19 @@ def binary_qrels(store: Store, word: str | None, selection: Selection) -> column
     thresholds = live_pools.thresholds(store)
     if chosen == NOW:
         with store.snapshot():
-            opinions, merged = merged_now(store, selection)
-            qrels = merge.binary_by_scale(opinions, merged, thresholds)
+            qrels = merge.binary_by_scale(*merged_now(store, selection), thresholds)
             return with_pooled(store, qrels) if selection.unjudged else qrels
-    qrels = qrels_for(store, chosen)
     relevant_from = store.scale().relevant_from
     if chosen in releases.known(store):
         made = manifest_from(releases.fetch(store, chosen).manifest)
         if len(made.scales) > 1:
-            # The release is folded from the events again, to see by which scale each of its grades was given.
-            frozen = Selection(layers=made.layers, rule=made.rule, up_to_event=made.up_to_event)
-            opinions, merged = merged_now(store, frozen, primary=made.primary)
-            if merged.qrels.content_hash != columns.judged_only(qrels).content_hash:
-                raise InputError(
-                    f"release {quoted(chosen)} has grades of several scales, and the judgments no longer show"
-                    " which; set the lowest relevant grade with --binary-from"
-                )
-            grades = qrels.grades.copy()
-            # Both are sorted by topic and document, so that the judged rows of one are the rows of the other.
-            grades[grades >= 0] = merge.binary_by_scale(opinions, merged, thresholds).grades
-            return replace(qrels, grades=grades)
+            raise InputError(
+                f"release {quoted(chosen)} has grades of several scales; the judgments tell them apart:"
+                f" cranfield qrels export now --binary --as-of {made.up_to_event} --rule {','.join(made.rule)}"
+            )
         for version in made.scales:
             relevant_from = thresholds[int(version)]
-    return columns.binary(qrels, relevant_from=relevant_from)
+    return columns.binary(qrels_for(store, chosen), relevant_from=relevant_from)
 
 
 def _scale_lost(store: Store) -> str:

@@ -28,7 +28,7 @@ from cranfield.base.records import BINARY, GradeScale
 from cranfield.base.text import few
 from cranfield.evaluate import align, direct
 from cranfield.evaluate import measure as measuring
-from cranfield.evaluate.align import Alignment, AnyRun, Reference
+from cranfield.evaluate.align import Alignment, AnyRun
 from cranfield.evaluate.scores import ALL
 from cranfield.qrels import reading as qrels_reading
 from cranfield.qrels.qrels import Qrels
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
 Ties = Literal["trec", "best", "worst", "expected"]
 Duplicates = Literal["plain", "novelty"]
-LetterTest = Literal["tukey", "t"]
 
 TOPIC_SETS = ("qrels", "common", "run")
 WORKERS = 2
@@ -59,22 +58,19 @@ log = logging.getLogger(__name__)
 class Request:
     """What is to be evaluated: runs by stored names or files, against a file of qrels; either may be in memory.
 
-    `like` asks for the order of equal scores and the rounding of recall levels of a version of trec_eval; without it
-    scores are compared as doubles and recall levels are exact. `topics` is qrels, common, run, or a file of ids, or
+    `topics` is qrels, common, run, or a file of ids, or
     the ids themselves. With novelty, near-duplicates of a document above count as not relevant; `clusters` says
-    which those are, in a file or as document -> cluster. `letters` names the test behind significance letters, where
-    they are wanted. `notes` are what every result should say about its runs: those that were left out.
+    which those are, in a file or as document -> cluster. `notes` are what every result should say about its runs:
+    those that were left out.
     """
 
     qrels: Path | Qrels
     runs: tuple[str | AnyRun, ...]
     measures: tuple[str, ...] = ("AP", "nDCG@10", "P@10", "RR")
     topics: str | tuple[str, ...] = "qrels"
-    like: Reference | None = None
     ties: Ties = "trec"
     duplicates: Duplicates = "plain"
     clusters: Path | Mapping[str, Hashable] | None = None
-    letters: LetterTest | None = None
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -227,28 +223,13 @@ def read_short(
     request: Request, store: Store | None, progress: Progress = silent, *, keep_keys: bool = False
 ) -> tuple[Qrels, list[AnyRun]]:
     """Read qrels and runs; of an ordinary run only what the qrels say of its rows is kept, and keys if wanted."""
-    return _read(partial(read_qrels, request.qrels), request, store, progress, keep_keys=keep_keys)
+    return _read(request, store, progress, in_full=False, keep_keys=keep_keys)
 
 
 def read_in_full(request: Request, store: Store | None, progress: Progress = silent) -> tuple[Qrels, list[Run]]:
     """Read qrels, and runs with all their ids."""
-    qrels, runs = _read(partial(read_qrels, request.qrels), request, store, progress, in_full=True)
+    qrels, runs = _read(request, store, progress, in_full=True)
     return qrels, cast("list[Run]", runs)
-
-
-def read_with_subtopics(
-    request: Request, store: Store | None, progress: Progress
-) -> tuple[list[qrels_reading.SubtopicRow], Qrels, str, list[Run]]:
-    """Read everything with ids and subtopics; the qrels have a hash of their own then."""
-
-    def judged() -> tuple[list[qrels_reading.SubtopicRow], Qrels, str]:
-        if isinstance(request.qrels, Path):
-            return qrels_reading.read_subtopics(Source(request.qrels))
-        rows = [qrels_reading.SubtopicRow(topic, "0", document, grade) for topic, document, grade in request.qrels]
-        return rows, request.qrels, request.qrels.content_hash
-
-    found, runs = _read(judged, request, store, progress, in_full=True)
-    return *found, cast("list[Run]", runs)
 
 
 def without_pipes(request: Request) -> Request:
@@ -306,31 +287,25 @@ def _refused(problems: list[Problem], request: Request) -> ProblemsFound:
 
 
 def _read(
-    judged: Callable[[], Made],
-    request: Request,
-    store: Store | None,
-    progress: Progress = silent,
-    *,
-    in_full: bool = False,
-    keep_keys: bool = False,
-) -> tuple[Made, list[AnyRun]]:
-    """Read judgments and runs, or raise everything that is wrong with any of them.
+    request: Request, store: Store | None, progress: Progress, *, in_full: bool, keep_keys: bool = False
+) -> tuple[Qrels, list[AnyRun]]:
+    """Read qrels and runs, or raise everything that is wrong with any of them.
 
     A file of qrels is read in another thread, while runs are fetched; then its hash is made there, which every score
     needs. What comes through a pipe is read here: nobody could interrupt another thread that waits for it.
     """
     problems: list[Problem] = []
     qrels_problems: list[Problem] = []
+    read = partial(_collected, partial(read_qrels, request.qrels), qrels_problems)
     aside = ThreadPoolExecutor(1)
-    coming: Future[Made | None] = Future()
+    coming: Future[Qrels | None] = Future()
     if isinstance(request.qrels, Path) and request.qrels.is_file():
-        coming = aside.submit(_collected, judged, qrels_problems)
+        coming = aside.submit(read)
         aside.submit(lambda: getattr(coming.result(), "content_hash", None))
     else:
-        coming.set_result(_collected(judged, qrels_problems))
+        coming.set_result(read())
     aside.shutdown(wait=False)
-    qrels_come = None if in_full else cast("Callable[[], Qrels | None]", coming.result)
-    found = _read_runs(request, store, qrels_come, problems, progress, keep_keys=keep_keys)
+    found = _read_runs(request, store, None if in_full else coming.result, problems, progress, keep_keys=keep_keys)
     qrels = coming.result()
     if qrels is None or problems:
         raise _refused([*qrels_problems, *problems], request)
@@ -352,8 +327,7 @@ def _read_runs(
     ordinary file takes the short way. No file of another format is ordinary: the format is looked for only where the
     short way is closed. Without qrels, which then have been refused, all that is wanted is what is wrong with a run.
     """
-    reference = request.like or "10"
-    stored = StoredRuns(store, None if reference == "9" else qrels_come, keep_keys=keep_keys)
+    stored = StoredRuns(store, qrels_come, keep_keys=keep_keys)
     named = dict.fromkeys(word for word in request.runs if isinstance(word, str))
     absent = set()
     for word in named:
@@ -371,7 +345,7 @@ def _read_runs(
     pairs = None if qrels is None else direct.judged_pairs(qrels)
 
     def read(source: Source) -> AnyRun:
-        known = None if pairs is None else direct.read_direct(source, pairs, reference=reference, keep_keys=keep_keys)
+        known = None if pairs is None else direct.read_direct(source, pairs, keep_keys=keep_keys)
         log.info("reading %s, %s", source.name, "the long way" if known is None else "an ordinary file")
         if known is not None:
             return known
@@ -450,15 +424,14 @@ def align_runs(
     """
     topics = request.topic_set()
     log.info("aligning: runs %d, judgments %d", len(runs), len(qrels.grades))
-    make = partial(align.align, qrels, runs, reference=request.like or "10")
-    aligned = make(topics=topics, keep_rows=keep_rows)
+    aligned = align.align(qrels, runs, topics=topics, keep_rows=keep_rows)
     if ALL in aligned.topic_ids:
         message = "a topic is called 'all', the name of the summary over all topics; rename it"
         raise ProblemsFound(f"{qrels.name} cannot be evaluated", [Problem("topic-called-all", message, topic=ALL)])
     strange = align.strangers(aligned)
     if strange and topics != "qrels":
         # A run may well have nothing of some topics: whether it is one of another collection all of them tell.
-        strange = align.strangers(make())
+        strange = align.strangers(align.align(qrels, runs))
     if strange:
         whose = f"the qrels {qrels.name}" if qrels.name else "these qrels"
         problems = [Problem("nothing-in-common", f"{message} of {whose}") for message in strange]

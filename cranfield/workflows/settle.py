@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from cranfield.base.tables import Column, Result, Table, table_of
 from cranfield.base.text import counted, now
 from cranfield.evaluate.measure import Measure
 from cranfield.qrels.qrels import qrels_of
-from cranfield.reuse import assess, intervals, labels, pairs, verdict
+from cranfield.reuse import assess, labels, pairs
 from cranfield.reuse import settle as settling
 from cranfield.reuse.assess import Assessment
 from cranfield.reuse.pairs import Claim, OpenScore, QueuedDocument
@@ -28,7 +27,6 @@ from cranfield.workflows.reading import Request, without_pipes
 from cranfield.workflows.reuse.field import (
     Documents,
     Field,
-    Trusted,
     claim_of,
     open_score,
     trusted,
@@ -87,7 +85,6 @@ def settle(
     first: str,
     second: str | None,
     measures: str | Sequence[str],
-    closure: intervals.Closure,
     *,
     until: settling.Goal,
     everything: bool,
@@ -99,7 +96,7 @@ def settle(
     The documents are those that suffice if labels fall as expected, or for one run if none of them is relevant; with
     `everything` all that could matter.
     """
-    refuse_unknown({"closure": closure, "until": until})
+    refuse_unknown({"until": until})
     store = inputs.collection("a queue") if queue else inputs.store
     asked = inputs.request(measures, [first] if second is None else [first, second])
     asked = without_pipes(asked)  # the runs are looked at twice
@@ -114,7 +111,7 @@ def settle(
         found: list[tuple[str, settling.Settlement, Sequence[QueuedDocument]]] = []
         for measure in wanted if second else [one.measure for one in trust.trusts]:
             if second:
-                pair = open_score(field, read, measure, 0, 1, store=store, closure=closure)
+                pair = open_score(field, read, measure, 0, 1, store=store)
                 contest = _contest(field, request, read, trust.of(measure), pair, until, store)
                 judging = contest.after({})[1]
                 if queue and contest.needed({}):
@@ -179,9 +176,7 @@ def _contest(
     if chosen:
         others = [row for row in field.read.qrels if row[:2] not in chosen]
         read = with_documents(replace(request, qrels=qrels_of(others)), store, topics=aligned.topic_ids)
-        pair = pairs.open_score(
-            *read, pair.measure, 0, 1, depth=pair.depth, closure=pair.closure, highest=pair.highest
-        )
+        pair = pairs.open_score(*read, pair.measure, 0, 1, depth=pair.depth, highest=pair.highest)
     unjudged, expected, topic_ids = pair.unjudged, None, pair.alignment.topic_ids
     if known is not None and known.model is not None:
         everyone, provenance = field.read.aligned, field.knowledge.provenance
@@ -278,51 +273,3 @@ def _keep_queue(
             store, name, queued.values(), purpose="settle", layer=layer, contests=decides, now=now()
         )
     return len(queued)
-
-
-def accounts(found: Trusted, *, store: Store | None) -> Iterator[str]:
-    """Give every run under every measure in sentences: its score, which wins and defeats stand, and what settles it.
-
-    Documents are read when the first pair is looked at.
-    """
-    field = found.field
-
-    @cache
-    def read() -> Documents:
-        asked = Request(qrels=field.read.qrels, runs=field.words)
-        return with_documents(asked, store, topics=field.read.aligned.topic_ids)
-
-    def pair_of(one: Assessment, run: int, other: int) -> OpenScore:
-        limits = {"closure": found.bounds.closure, "further": found.bounds.further}
-        return open_score(field, read(), one.measure, run, other, store=store, **limits)
-
-    def standing(trust: Assessment, run: int) -> dict[str, Any]:
-        """Give the runs it beats for good, that beat it for good, that it may yet beat, and what settles one."""
-        names, score = trust.run_names, trust.score
-        others = [other for other in range(field.asked) if other != run]
-        above = sorted((other for other in others if score[other] > score[run]), key=lambda other: score[other])
-        below = sorted((other for other in others if score[other] <= score[run]), key=lambda other: -score[other])
-        wins, lost, open_defeats = list[int](), list[int](), list[int]()
-        for other in above[:NEIGHBOURS] + below[:NEIGHBOURS]:
-            claim = claim_of(pair_of(trust, run, other), trust, run, other, name_documents=False)
-            if claim.winner == names[other]:
-                (open_defeats if claim.level == "open" else lost).append(other)
-            elif claim.winner == names[run] and claim.level != "open":
-                wins.append(other)
-        needed = None
-        if open_defeats:
-            nearest = pair_of(trust, run, open_defeats[0])
-            needed = None if nearest.interval.missing else settling.settle(nearest).if_not_relevant
-        return {
-            "standing_wins": {str(trust.measure): [names[other] for other in wins]},
-            "standing_defeats": [names[other] for other in lost],
-            "open_defeats": [names[other] for other in open_defeats],
-            "settled_by": {} if needed is None else {names[open_defeats[0]]: needed},
-        }
-
-    for run in range(field.asked):
-        for trust in found.trusts:
-            told = found.account_of(trust, run)
-            if trust.evidence[run].unjudged:
-                told = replace(told, **standing(trust, run))
-            yield verdict.account(told)

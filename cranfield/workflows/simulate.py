@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from cranfield.base.errors import InputError, UsageError, quoted
+from cranfield.base.errors import InputError, UsageError
 from cranfield.base.files import Progress, Source, silent
 from cranfield.base.registry import deferred
-from cranfield.base.text import counted
+from cranfield.base.text import counted, shortened
 from cranfield.evaluate import measure as measuring
 from cranfield.pool import candidates
 from cranfield.pool import plan as plans
@@ -23,48 +22,32 @@ from cranfield.simulate import study, tables
 from cranfield.store import Store
 from cranfield.store import runs as stored_runs
 from cranfield.workflows.pool import inputs
-from cranfield.workflows.pool.show import Speed, judging_speed
+from cranfield.workflows.pool.show import judging_speed
 from cranfield.workflows.reading import Request, align_runs, parse_measures, read_in_full
 from cranfield.workflows.reuse import field as fields
 
 with deferred:
     from cranfield.report import figures
-    from cranfield.simulate import forecast as forecasts
 
 # What should be known about a simulation, in sentences.
 
 BEYOND = 0.1
 """The share of unjudged documents from which on a plan exceeds the known pool."""
 
-_PLANS_NAMED = 3
 Groups = Path | Sequence[run_reading.Member] | None
 
 
-@dataclass(frozen=True, eq=False)
-class Field:
-    """What is known, whether it is known whose the runs are, and which pooled runs of the groups are not here."""
-
-    known: study.Known
-    has_groups: bool
-    speed: Speed
-    absent: tuple[str, ...] = ()
-
-
-def about_known(field: Field) -> Iterator[str]:
+def about_known(known: study.Known, *, has_groups: bool) -> Iterator[str]:
     """Say what the simulation stands on."""
-    known = field.known
     judged, relevant = int(known.judged.sum()), int(known.relevant.sum())
     contributing, ranked = len(known.pooled.runs), len(known.runs) - len(known.pooled.runs)
-    groups = f" of {counted(len(known.pooled.teams), 'group')}" if field.has_groups else ""
+    groups = f" of {counted(len(known.pooled.teams), 'group')}" if has_groups else ""
     others = f", {counted(ranked, 'more run')} ranked only" if ranked else ""
     topics = counted(len(known.labels), "topic")
     yield (
         f"{counted(judged, 'judged document')} for {topics}, {relevant:,} of them relevant;"
         f" {counted(contributing, 'contributing run')}{groups}{others}"
     )
-    if field.absent:
-        some = f"{field.absent[0]} …" if len(field.absent) > 1 else field.absent[0]
-        yield f"{counted(len(field.absent), 'pooled run')} of the groups missing from these runs: {some}"
     if len(known.topics) < len(known.labels):
         missed = counted(len(known.labels) - len(known.topics), "judged topic")
         yield f"{missed} retrieved by no contributing run: not simulated"
@@ -74,33 +57,33 @@ def about_known(field: Field) -> Iterator[str]:
     if known.reachable < relevant:
         missing = counted(relevant - known.reachable, "known relevant document")
         yield f"{missing} retrieved by no contributing run: no plan can find them"
-    yield f"hours: at {field.speed.pace}"
 
 
 def about_plans(
-    field: Field, outcomes: Sequence[study.Outcome], played: Sequence[plans.Plan], budgets: Sequence[int]
+    known: study.Known,
+    outcomes: Sequence[study.Outcome],
+    played: Sequence[plans.Plan],
+    budgets: Sequence[int],
+    *,
+    has_groups: bool,
 ) -> Iterator[str]:
-    """Which plans select unjudged documents, which budgets are too small, and what is not reported."""
-    beyond = sorted((one for one in outcomes if one.cost.unknown), key=lambda one: -one.cost.unknown)
-    for one in beyond[:_PLANS_NAMED]:
-        many = counted(one.cost.unknown, "unjudged document")
-        yield f"'{one.plan}' selects {many}, counted as not relevant"
-    if len(beyond) > _PLANS_NAMED:
-        yield f"{counted(len(beyond) - _PLANS_NAMED, 'other plan')} with fewer unjudged documents"
-    if any(one.cost.unknown > BEYOND * one.cost.documents for one in beyond):
+    """Which plans exceed the known pool, which budgets are too small, and what is not reported."""
+    if any(one.cost.unknown > BEYOND * one.cost.documents for one in outcomes):
         yield (
             f"warning: a plan with more than {BEYOND:.0%} unjudged documents exceeds the known pool: it would"
             " find more than is reported, and its ranking and losses look better than they are"
         )
+    elif any(one.cost.unknown for one in outcomes):
+        yield "unjudged documents that a plan selects count as not relevant"
     for strategy in [str(plan) for plan in played if budgets]:
         tried = {one.budget for one in outcomes if one.strategy == strategy}
         missing = [f"{budget:,}" for budget in sorted(set(budgets) - tried)]
         if missing:
             yield f"'{strategy}' is not simulated at {', '.join(missing)}: its first steps need more documents"
-    groups = len(field.known.pooled.teams)
-    if field.has_groups and groups < study.FEWEST_GROUPS:
+    groups = len(known.pooled.teams)
+    if has_groups and groups < study.FEWEST_GROUPS:
         yield f"{counted(groups, 'contributing group')}: too few to estimate the loss of a non-contributing run"
-    elif field.has_groups and any(one.held_out is None for one in outcomes):
+    elif has_groups and any(one.held_out is None for one in outcomes):
         yield f"--outsiders also replays each plan without each group: {groups:,} more replays per plan"
 
 
@@ -118,9 +101,7 @@ def simulate_plans(
     budgets: Sequence[int] = (),
     groups: Groups = None,
     outsiders: bool = False,
-    difference: float | None = None,
     relevant_from: int | None = None,
-    seconds: float | None = None,
     seed: int = 0,
     store: Store | None = None,
     progress: Progress = silent,
@@ -128,33 +109,40 @@ def simulate_plans(
     """Replay plans against the known judgments: what each would have cost and found, and its effect on the ranking.
 
     `groups` name the group of each run and the contributing runs, in a file or as they are; without them a collection
-    knows both. With `outsiders` every plan is also replayed without each group. `seconds` per document are measured
-    or assumed where they are not given, and `relevant_from` is that of the collection's scale, else 1. With a
-    `difference`, each row has the number of topics needed to detect it.
+    knows both. With `outsiders` every plan is also replayed without each group. `relevant_from` is that of
+    the collection's scale, else 1.
     """
-    field = _field(request, groups, relevant_from, seconds, store)
-    known = field.known
-    if outsiders and not field.has_groups:
+    members = run_reading.read_groups(Source(groups)) if isinstance(groups, Path) else groups
+    known, has_groups = _known(request, members, relevant_from, store), members is not None or store is not None
+    if outsiders and not has_groups:
         raise UsageError("--outsiders needs the groups of the runs: name them with --groups FILE")
     if any(budget < 1 for budget in budgets):
         raise UsageError("a budget is a number of documents, from 1 up")
     if not words and not budgets:
         # The yield of a plan is unknown beyond the depth that was judged.
-        deepest = min(_pool_depth(known, store)[0] or known.pooled.depth, known.pooled.depth)
+        facts = {} if store is None else {one.name: one for one in stored_runs.facts(store)}
+        pool = None if store is None else fields.known_pool(store, facts)
+        depth = None if pool is None else pool.depth
+        depth = provenance.infer_pool(known.alignment).depth if depth is None else depth
+        deepest = min(depth or known.pooled.depth, known.pooled.depth)
         words = [f"depth {depth}" for depth in sorted({*DEPTHS, deepest}) if depth <= min(deepest, DEPTHS[-1])]
     parsed = [study.open_ended(plan) if budgets else plan for plan in map(plans.parse, words or STRATEGIES)]
     played = list({str(plan): plan for plan in parsed}.values())
     own = measuring.own_measures(parse_measures(request.measures, store, relevant_from=known.relevant_from))
-    without: study.Without = "replay" if outsiders else "deletion" if field.has_groups else "nothing"
+    without: study.Without = "replay" if outsiders else "deletion" if has_groups else "nothing"
     report = partial(progress, "replaying plans")
     outcomes = tuple(
         study.study(known, played, tuple(own), budgets=budgets, seed=seed, without=without, progress=report)
     )
     if not outcomes:
         raise InputError("every budget is below what the first steps of the plans need; raise the budgets")
-    rows = tables.outcome_rows(outcomes, seconds=field.speed.seconds, difference=difference)
-    notes = (*request.notes, *about_known(field), *about_plans(field, outcomes, played, budgets))
-    return tables.Simulation(known, outcomes, rows, notes)
+    speed = judging_speed(store)
+    notes = [*request.notes, *about_known(known, has_groups=has_groups), f"hours: at {speed.pace}"]
+    here = {run.tag for run in known.runs}
+    if absent := [one.run for one in members or () if one.pooled and one.run not in here]:
+        notes.append(f"pooled runs of the groups missing from these runs: {shortened(', '.join(absent), 80)}")
+    notes += about_plans(known, outcomes, played, budgets, has_groups=has_groups)
+    return tables.Simulation(known, outcomes, tables.outcome_rows(outcomes, seconds=speed.seconds), tuple(notes))
 
 
 def plot(result: tables.Simulation, path: Path) -> None:
@@ -174,42 +162,14 @@ def plot(result: tables.Simulation, path: Path) -> None:
     figures.save(figures.replayed(found, taus, measure=measure), path)
 
 
-def forecast_pools(
+def _known(
     request: Request,
-    *,
-    to_depth: int,
-    pool_depth: int | None = None,
-    groups: Groups = None,
-    relevant_from: int | None = None,
-    seconds: float | None = None,
-    store: Store | None = None,
-) -> forecasts.Forecast:
-    """Cost and yield of pools down to a depth: counted down to the known pool's depth, and extrapolated below it."""
-    field = _field(request, groups, relevant_from, seconds, store)
-    depth, notes = pool_depth, [*request.notes, *about_known(field)]
-    if depth is None:
-        depth, reason = _pool_depth(field.known, store)
-        if depth is None:
-            raise InputError(f"the pool depth is not known: {reason}; set it with --pool-depth")
-        notes.append(reason)
-    result = forecasts.forecast(field.known, pool_depth=depth, to_depth=to_depth)
-    if result.unjudged > BEYOND:
-        notes.append(
-            f"warning: {result.unjudged:.0%} of the documents to depth {depth} are unjudged; relevant documents are"
-            " undercounted"
-        )
-    if result.refusal:
-        notes.append(f"no forecast beyond depth {depth}: {result.refusal}")
-    return replace(result, seconds=field.speed.seconds, notes=tuple(notes))
-
-
-def _field(
-    request: Request, groups: Groups, relevant_from: int | None, seconds: float | None, store: Store | None
-) -> Field:
+    members: Sequence[run_reading.Member] | None,
+    relevant_from: int | None,
+    store: Store | None,
+) -> study.Known:
     qrels, runs = read_in_full(request, store)
-    members = run_reading.read_groups(Source(groups)) if isinstance(groups, Path) else groups
-    here = {run.tag for run in runs}
-    known = study.known_of(
+    return study.known_of(
         qrels,
         runs,
         _contributing(runs, members, store),
@@ -218,8 +178,6 @@ def _field(
         texts=None if store is None else partial(inputs.read_texts, store),
         queries=None if store is None else inputs.queries(store),
     )
-    absent = tuple(one.run for one in members or () if one.pooled and one.run not in here)
-    return Field(known, members is not None or store is not None, judging_speed(store, seconds), absent)
 
 
 def _contributing(
@@ -241,16 +199,3 @@ def _contributing(
     if not chosen:
         raise InputError("no contributing run: none of these runs was submitted as contributing")
     return inputs.pooled_runs(store, chosen)
-
-
-def _pool_depth(known: study.Known, store: Store | None) -> tuple[int | None, str]:
-    """The depth of the known pool: as the collection says, else guessed; None and why where neither is there."""
-    pool = None
-    if store is not None:
-        pool = fields.known_pool(store, {one.name: one for one in stored_runs.facts(store)})
-    if pool is not None and pool.depth is not None:
-        return pool.depth, f"pool depth {pool.depth}, that of the pool {quoted(pool.name)}"
-    guess = provenance.infer_pool(known.alignment)
-    if guess.refusal:
-        return None, guess.refusal
-    return guess.depth, f"pool depth {guess.depth}, inferred from the judgments; --pool-depth sets it"

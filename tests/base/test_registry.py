@@ -9,7 +9,6 @@ import pytest
 from kept import Kept
 
 from cranfield.base.errors import UnknownName
-from cranfield.base.files import Source
 from cranfield.base.registry import Registry
 
 
@@ -74,7 +73,7 @@ def test_a_strangers_part_comes_through_an_entry_point_and_does_not_replace_ours
     assert parts.get("far")("a", "b") == "a/b"
 
 
-def test_a_format_that_recognises_a_file_is_looked_for_among_ours_first(package, monkeypatch, tmp_path):
+def test_a_format_that_recognises_a_file_is_looked_for_among_ours_first(package, monkeypatch):
     entries = [EntryPoint("far", "os.path:join", "parts.for.test")]
     asked = []
     monkeypatch.setattr(metadata, "entry_points", lambda group: asked.append(group) or entries)
@@ -83,8 +82,7 @@ def test_a_format_that_recognises_a_file_is_looked_for_among_ours_first(package,
     monkeypatch.setattr(os.path.join, "sniff", lambda head, name: b"theirs" in head, raising=False)
 
     def recognised(text):
-        (tmp_path / "file").write_text(text)
-        return parts.recognised(Source(tmp_path / "file"), None)
+        return next((part for part in parts.in_turn() if part.sniff(text.encode(), "file")), None)
 
     assert recognised("ours")() == 1
     assert asked == []

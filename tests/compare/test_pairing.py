@@ -1,4 +1,4 @@
-"""Which systems meet, and how seeds become one entry."""
+"""Which systems meet."""
 
 import numpy as np
 import pytest
@@ -42,22 +42,10 @@ def test_what_cannot_be_paired_is_an_error(entries, baselines, kept: Kept):
         pairs(entries, baselines=baselines)
 
 
-def test_plain_runs_keep_their_rows_and_have_one_seed_each():
+def test_runs_keep_their_rows():
     scores = paired_scores(["a", "b"], [[0.1, 0.3], [0.5, 0.7]])
     assert scores.labels == ("a", "b")
     assert scores.values.tolist() == [[0.1, 0.3], [0.5, 0.7]]
-    assert scores.means == pytest.approx([0.2, 0.6])
-    assert scores.seeds.tolist() == [1, 1]
-    assert scores.seed_deviation.tolist() == [0, 0]
-
-
-def test_seeds_of_one_system_become_its_mean_and_their_variance_is_kept():
-    values = [[0.2, 0.4], [0.1, 0.1], [0.4, 0.4], [0.6, 0.7]]
-    scores = paired_scores(["neural", "bm25", "neural", "neural"], values)
-    assert scores.labels == ("neural", "bm25")
-    np.testing.assert_allclose(scores.values, [[0.4, 0.5], [0.1, 0.1]])
-    assert scores.seeds.tolist() == [3, 1]
-    np.testing.assert_allclose(scores.seed_deviation, [np.std([0.3, 0.4, 0.65], ddof=1), 0])
 
 
 def test_scores_must_be_numbers(kept: Kept):

@@ -141,23 +141,3 @@ def test_the_one_file_of_a_folder_in_another_encoding_can_be_had_by_itself(tmp_p
     problems = [record for record in read_documents(tmp_path) if isinstance(record, Problem)]
     kept([problem.remedy for problem in problems])
     assert list(read_documents(Source(tmp_path / "velo.txt", "latin-1"))) == [Document("velo.txt", "vélo", "vélo")]
-
-
-def test_utf_8_files_that_are_read_in_another_encoding_are_counted_and_the_first_is_named(tmp_path, kept: Kept):
-    (tmp_path / "a.txt").write_bytes("vélo".encode("latin-1"))
-    (tmp_path / "b.txt").write_text("naïve", encoding="utf-8")
-    (tmp_path / "c.txt").write_text("plain", encoding="utf-8")
-    (tmp_path / "d.txt").write_text("café", encoding="utf-8")
-    found = list(read_documents(Source(tmp_path, "latin-1")))
-    assert found[-1] == Problem(
-        "utf-8-after-all",
-        "this and 1 more are already UTF-8, but were read as latin-1: é became Ã©",
-        "warning",
-        file=str(tmp_path / "b.txt"),
-        count=2,
-        remedy="load the UTF-8 files again without --encoding and with --update (--keep-going skips the others)",
-    )
-    assert [record.text for record in found[:-1]] == ["vélo", "naÃ¯ve", "plain", "cafÃ©"]
-    alone = list(read_documents(Source(tmp_path / "d.txt", "latin-1")))[-1]
-    kept(alone.message)
-    assert not [record for record in read_documents(Source(tmp_path / "a.txt", "latin-1")) if record.id != "a.txt"]

@@ -45,7 +45,7 @@ def test_a_changed_word_gives_a_near_duplicate_with_its_true_similarity():
 def test_below_the_threshold_there_is_no_cluster():
     words = prose(1)
     pair = [("a", " ".join(words)), ("b", " ".join([*words[:80], *prose(2, 20)]))]
-    assert similarity(*(shingles_of(text, 5) for _, text in pair)) < 0.7
+    assert similarity(*(shingles_of(text) for _, text in pair)) < 0.7
     assert find_clusters(pair, threshold=0.7) == []
     assert len(find_clusters(pair, threshold=0.6)) == 1
 
@@ -54,7 +54,7 @@ def test_clusters_are_connected_components_and_members_keep_their_distance_from_
     words = prose(1, 200)
     versions = [[*[f"new{n}" for n in range(start)], *words[start:]] for start in (0, 15, 30)]
     found = find_clusters([(str(place), " ".join(version)) for place, version in enumerate(versions)], threshold=0.8)
-    sets = [shingles_of(" ".join(version), 5) for version in versions]
+    sets = [shingles_of(" ".join(version)) for version in versions]
     assert similarity(sets[0], sets[2]) < 0.8
     expected = (("0", 1.0), ("1", similarity(sets[0], sets[1])), ("2", similarity(sets[0], sets[2])))
     assert found == [Cluster("near", "0", expected)]
@@ -86,38 +86,40 @@ def test_hundreds_of_versions_of_one_text_make_one_cluster():
 
 
 def test_of_a_large_bucket_the_first_and_neighbours_are_compared():
-    bucket = list(range(0, 200, 2))
-    pairs = set(near_duplicates._pairs(bucket))
-    assert pairs == {(0, other) for other in bucket[1:]} | set(pairwise(bucket))
-    assert set(near_duplicates._pairs(bucket[:50])) == set(combinations(bucket[:50], 2))
+    def pairs(count: int) -> set[tuple[int, int]]:
+        alike = near_duplicates._Texts(signatures=bytearray(4 * near_duplicates.PERMUTATIONS * count))
+        return set(near_duplicates._candidates(alike, rows=6))
+
+    assert pairs(100) == {(0, other) for other in range(1, 100)} | set(pairwise(range(100)))
+    assert pairs(50) == set(combinations(range(50), 2))
 
 
 def test_nearly_all_pairs_at_the_threshold_become_candidates():
-    rows = rows_per_band(0.8, 128)
+    rows = rows_per_band(0.8)
     assert rows == 6
     assert 1 - (1 - 0.8**rows) ** (128 // rows) >= near_duplicates.RECALL
 
 
-@pytest.mark.parametrize("options", [{"threshold": 0}, {"threshold": 1.1}, {"shingle": 0}, {"permutations": 0}])
-def test_options_that_mean_nothing_are_refused(options, kept: Kept):
+@pytest.mark.parametrize("threshold", [0, 1.1])
+def test_thresholds_that_mean_nothing_are_refused(threshold, kept: Kept):
     with kept.raises(UsageError):
-        find_clusters([("a", "b")], **options)
+        find_clusters([("a", "b")], threshold=threshold)
 
 
+@patch.multiple(near_duplicates, SHINGLE=2, PERMUTATIONS=256, rows_per_band=lambda threshold: 1)
 @given(st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=8).map(" ".join), max_size=12))
 def test_with_every_pair_a_candidate_the_clusters_are_those_of_comparing_all(texts):
     documents = [(f"d{place}", text) for place, text in enumerate(texts)]
     linked = {id: {id} for id, _ in documents}
     for (one, first), (other, second) in combinations(documents, 2):
-        if similarity(shingles_of(first, 2), shingles_of(second, 2)) >= 0.5:
+        if similarity(shingles_of(first), shingles_of(second)) >= 0.5:
             merged = linked[one] | linked[other]
             linked |= dict.fromkeys(merged, merged)
     expected = {frozenset(group) for group in linked.values() if len(group) > 1}
-    with patch.object(near_duplicates, "rows_per_band", return_value=1):
-        found = find_clusters(documents, threshold=0.5, shingle=2, permutations=256)
+    found = find_clusters(documents, threshold=0.5)
     assert {frozenset(id for id, _ in cluster.members) for cluster in found} == expected
 
 
-@pytest.mark.parametrize("option", ["--permutations", "--seed"])
+@pytest.mark.parametrize("option", ["--shingle", "--permutations", "--seed"])
 def test_options_of_minhash_that_were_dropped_say_what_to_do_instead(option: str, kept: Kept):
     kept(call("corpus", "duplicates", option, 0, status=2).err)

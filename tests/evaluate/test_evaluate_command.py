@@ -34,7 +34,7 @@ def test_the_table_has_a_row_per_run_and_the_topics_are_counted(kept: Kept):
 
 
 def test_json_lines_are_long_and_carry_what_they_were_made_with():
-    ended = call("evaluate", "--qrels", "qrels", "first", "-m", "AP", "--by-topic", "-f", "jsonl", "--as", "9")
+    ended = call("evaluate", "--qrels", "qrels", "first", "-m", "AP", "--by-topic", "-f", "jsonl")
     rows = [json.loads(line) for line in ended.out.splitlines()]
     assert [(row["run"], row["topic"], row["measure"], row["value"]) for row in rows] == [
         ("first", "1", "AP", 1.0),
@@ -42,7 +42,7 @@ def test_json_lines_are_long_and_carry_what_they_were_made_with():
         ("first", "3", "AP", 0.0),
         ("first", "all", "AP", 0.5),
     ]
-    assert {row["reference"] for row in rows} == {"trec_eval 9"}
+    assert {row["reference"] for row in rows} == {"trec_eval 10"}
     assert {len(row["qrels"]) for row in rows} == {16}
 
 
@@ -133,7 +133,7 @@ def test_a_topic_called_all_is_refused_because_its_rows_could_not_be_told_from_t
 @pytest.mark.parametrize("more", [[], ["--no-verdict"], ["--by-topic"]])
 @pytest.mark.parametrize("format", ["markdown", "latex"])
 def test_a_table_that_is_pasted_elsewhere_carries_what_it_was_made_with_and_its_marks(format, more, kept: Kept):
-    ended = call("evaluate", "--qrels", "qrels", "first", "second", "-f", format, "--as", "9", *more)
+    ended = call("evaluate", "--qrels", "qrels", "first", "second", "-f", format, *more)
     shown = ended.out.replace("\\", "")
     kept(shown)
     if "--no-verdict" not in more:

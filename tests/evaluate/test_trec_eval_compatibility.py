@@ -225,15 +225,23 @@ RANKED = "".join(
 
 @pytest.mark.parametrize(
     "spelling",
-    ["utility.2,-1,0,0", "11pt_avg..25,.5,.75", "ndcg_cut.10,20,23.4", "set_F.2", "rbp.p=0.5", "rbp.p=0.5,1=3,3=20",
+    ["utility.2,-1,0,0", "ndcg_cut.10,20,23.4", "set_F.2", "rbp.p=0.5", "rbp.p=0.5,1=3,3=20",
      "P.5,7,3", "ndcg.1=3,2=9", "Rprec_mult.0.5", "success.2,3", "unj.3"],
 )  # fmt: skip
 def test_evaluate_takes_the_same_words_and_gives_the_same_numbers(tmp_path: Path, spelling: str):
+    assert_same(tmp_path, spelling, spelling)
+
+
+def test_recall_levels_are_rounded_as_a_version_does_it_where_the_measure_says_so(tmp_path: Path):
+    assert_same(tmp_path, "11pt_avg..25,.5,.75", "IPrecMean(levels='.25,.5,.75', rounding='10')")
+
+
+def assert_same(tmp_path: Path, spelling: str, ours: str) -> None:
     from cranfield.workflows.evaluate.evaluate import evaluate
     from cranfield.workflows.reading import Request
 
     printed = numbers(call(tmp_path, f"-q -m {spelling}", qrels=GRADED, run=RANKED))
-    asked = Request(qrels=tmp_path / "qrels", runs=(str(tmp_path / "run"),), measures=(spelling,), like="10")
+    asked = Request(qrels=tmp_path / "qrels", runs=(str(tmp_path / "run"),), measures=(ours,))
     rows = list(evaluate(asked).scores.rows(by_topic=True))
     assert sorted((topic, f"{value:.4f}") for _, topic, _, value in rows) == sorted(
         (topic, value) for (_, topic), value in printed.items()

@@ -46,8 +46,9 @@ def rows(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
-def test_the_way_from_documents_to_submitted_runs(kitchen: Shell):
-    kitchen("runs", "make", "fts5", "--tag", "mine", "--depth", "30")
+def test_the_way_from_documents_to_submitted_runs(kitchen: Shell, kept: Kept):
+    kept(kitchen("runs", "make", "fts5", "--tag", "mine", "--depth", "30").err)
+    kept(kitchen("runs", "make", "fts5", "--tag", "long", "--field", "title", "--field", "description").err)
     checked = kitchen("runs", "check", "mine.run", KITCHEN / "runs.toml", "--format", "jsonl")
     assert {json.loads(line)["severity"] for line in checked.out.splitlines()} <= {"warning"}
     kitchen("runs", "submit", "mine.run", "--group", "us", "--family", "lexical", "--new")
@@ -104,13 +105,6 @@ def test_the_same_content_under_another_name_is_kept_with_a_warning(kitchen: She
     kitchen("runs", "submit", run)
     kept(kitchen("runs", "submit", "copy.run").err)
     kept(kitchen("runs", "show", "copycat").err)
-
-
-def test_a_nearly_identical_run_is_kept_with_a_warning(kitchen: Shell, kept: Kept):
-    lines = (KITCHEN / "runs" / "trivet-lsa.run").read_text().replace("trivet-lsa", "tuned").splitlines(keepends=True)
-    (kitchen.folder / "near.run").write_text("".join(lines[:-1]))
-    kitchen("runs", "submit", KITCHEN / "runs" / "trivet-lsa.run")
-    kept(kitchen("runs", "submit", "near.run").err)
 
 
 def test_two_files_with_one_tag_are_told_apart_by_their_names(kitchen: Shell, kept: Kept):
@@ -257,20 +251,6 @@ def test_the_demonstration_runs_and_leaves_a_folder_in_use_as_it_is(
     assert {path: path.read_bytes() for path in (shell.folder / "here").iterdir()} == before
     assert (shell.folder / "here-2" / "report.html").is_file()
     kept(shell("demo", ".", status=2).err)
-
-
-def test_lsa_on_few_documents_warns_and_says_what_to_give(shell: Shell, kept: Kept):
-    shell("init", "small")
-    texts = [f'{{"id": "d{number}", "text": "wing flow {number}"}}' for number in range(12)]
-    (shell.folder / "few.jsonl").write_text("\n".join(texts))
-    (shell.folder / "topics.tsv").write_text("1\twing\n")
-    shell("corpus", "add", "few.jsonl")
-    shell("corpus", "topics", "topics.tsv")
-    warning = "warning: lsa with 100 dimensions for 12 documents retrieves little more than tfidf; "
-    told = shell("runs", "make", "lsa")
-    assert warning in told.err
-    kept(told.err)
-    kept(shell("runs", "make", "lsa", "-s", "dims=3", "-o", "other.run").err)
 
 
 def test_a_run_file_is_overwritten_only_where_that_is_asked_for(kitchen: Shell, kept: Kept):

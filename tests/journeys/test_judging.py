@@ -77,8 +77,6 @@ def test_topics_are_given_out_in_equal_shares_with_overlap(kitchen: Path, kept: 
         "ben",
         "--overlap",
         "20%",
-        "--seed",
-        4,
         "--probes",
         "3%",
         "-f",

@@ -175,6 +175,26 @@ def test_a_backup_of_another_collection_is_not_put_in_the_place_of_this_one(tmp_
     call("check", "-C", "two.db", folder=tmp_path)
 
 
+@pytest.mark.parametrize("harm", ["cut", "overwritten", "other", "missing"])
+def test_a_backup_that_cannot_be_read_is_not_replaced_by_itself(harm: str, pooled: Path, tmp_path: Path, kept: Kept):
+    path = Path(shutil.copy(pooled, tmp_path / "collection.db"))
+    call("backup", "backup.db", "-C", path, folder=tmp_path)
+    before, whole = path.read_bytes(), (tmp_path / "backup.db").read_bytes()
+    harmed = {"cut": whole[:30_000], "overwritten": whole[:5_000] + b"x" * len(whole[5_000:]), "other": b"x" * 999}
+    (tmp_path / "backup.db").unlink()
+    if harm in harmed:
+        (tmp_path / "backup.db").write_bytes(harmed[harm])
+    kept(call("restore", "backup.db", folder=tmp_path, status=1).err)
+    assert path.read_bytes() == before
+
+
+def test_a_log_alone_goes_aside_under_the_name_that_is_shown(pooled: Path, tmp_path: Path):
+    shutil.copy(pooled, tmp_path / "backup.db")
+    (tmp_path / "collection.db-wal").write_bytes(b"left")
+    shown = call("restore", "backup.db", folder=tmp_path).err.split()[-1]
+    assert (tmp_path / shown).read_bytes() == b"left"
+
+
 def test_a_link_to_a_collection_still_leads_to_it_after_a_restore(pooled: Path, tmp_path: Path):
     (tmp_path / "shared").mkdir()
     file, link = tmp_path / "shared" / "collection.db", tmp_path / "link.db"

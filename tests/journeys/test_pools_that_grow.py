@@ -3,7 +3,6 @@
 import contextlib
 import csv
 import io
-import re
 import sqlite3
 from collections.abc import Iterator
 from hashlib import sha256
@@ -203,7 +202,6 @@ def test_a_top_up_queues_what_is_unjudged_in_the_first_ranks_of_an_outsider(kitc
         (["nobody", "--depth", 5], 2),
         (["mortar-dense", "--depth", 5000], 1),
         (["mortar-dense", "--depth", 5, "--topic", "T99"], 1),
-        (["mortar-dense", "--depth", 5, "--seconds-per-document", "-3"], 2),
     ],
 )
 def test_a_top_up_that_makes_no_sense_is_refused(kitchen: Path, words: list[str], status: int, kept: Kept):
@@ -275,20 +273,9 @@ def test_a_pool_in_numbers(kitchen: Path, kept: Kept):
     sizes = dict(asked(kitchen, "SELECT pool, count(*) FROM pool_entries GROUP BY pool"))
     assert depths[5] == 0
     assert depths[10] == sizes[2] - sizes[1]
-    pairs = rows(kitchen, "pool", "show", "--name", "pool", "--by", "overlap")
-    assert len(pairs) == 9 * 8 // 2
-    first = pairs[0]
-    shared = asked(
-        kitchen,
-        """SELECT count(*) FROM pool_ranks AS one JOIN pool_ranks AS other USING (pool, topic, document)
-           WHERE pool = 1 AND one.run = ? AND other.run = ?""",
-        first["run"],
-        first["other_run"],
-    )
-    assert int(first["shared"]) == shared[0][0]
-    said = call("pool", "show", "--name", "pool", "--seconds-per-document", "36", folder=kitchen).err
-    kept(said)
+    kept(call("pool", "show", "--name", "pool", folder=kitchen).err)
     kept(call("pool", "show", "--by-depth", status=2, folder=kitchen).err)
+    kept(call("pool", "show", "--seconds-per-document", "36", status=2, folder=kitchen).err)
 
 
 def test_a_group_that_supplies_most_is_warned_about(kitchen: Path, kept: Kept):
@@ -328,15 +315,11 @@ def test_why_a_document_is_not_there_is_told_too(kitchen: Path, kept: Kept):
     kept(call("pool", "explain", "T02", "K001", status=1, folder=kitchen).err)
 
 
-def test_what_an_outsider_must_expect_to_lose_is_told_once_something_is_judged(kitchen: Path, kept: Kept):
+def test_where_the_loss_of_an_outsider_is_found_is_told_once_something_is_judged(kitchen: Path, kept: Kept):
     call("pool", "build", "depth 5", folder=kitchen)
     kept(call("pool", "show", folder=kitchen).err)
     with opened(kitchen) as store:
         for topic in ("T01", "T02", "T03"):
             for document in to_judge(store, topic):
                 judge(store, topic, document)
-    told = call("pool", "show", folder=kitchen).err
-    found = re.search(r"is expected to lose (-?[\d.]+)% of its AP\(rel=2\), at worst (-?[\d.]+)% \((\S+)\)", told)
-    assert found is not None
-    assert float(found[1]) <= float(found[2])
-    kept(told)
+    kept(call("pool", "show", folder=kitchen).err)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from kept import Kept
 
-from cranfield.base.errors import InputError
-from cranfield.judge.events import Event, Evidence, disagreements
+from cranfield.base.errors import InputError, UsageError
+from cranfield.judge.events import Event, Evidence
 from cranfield.judge.session import AdjudicationSession, Opinion
 from cranfield.store.events import append_events, events, projection_faults
 from cranfield.store.store import Store
@@ -56,7 +56,7 @@ def test_only_disagreements_come_up_and_across_only_those_about_relevance(disput
         ("t2", "d05"),
     ]
     assert [one[:2] for one in cases(StoredAdjudication(disputed, "eve", only=["t2"]))] == [("t2", "d05")]
-    assert [(one.topic, one.document) for one in open_cases(disputed, across=True)] == [("t1", "d01"), ("t2", "d05")]
+    assert open_cases(disputed, across=True) == [("t1", "d01"), ("t2", "d05")]
 
 
 def test_opinions_stand_by_grade_without_names(disputed: Store):
@@ -135,7 +135,7 @@ def test_all_done_is_none_and_a_grade_must_be_on_the_scale(disputed: Store, kept
     while case := bench.next_case():
         bench.decide(case, 0)
     assert (bench.next_case(), len(bench)) == (None, 0)
-    with kept.raises(InputError):
+    with kept.raises(UsageError):
         StoredAdjudication(disputed, " ")
 
 
@@ -150,18 +150,25 @@ def test_a_probe_answered_otherwise_is_no_dispute(judging: Store, sit: Callable[
     assert open_cases(judging) == []
 
 
-def test_a_propagated_grade_and_a_postponement_are_no_opinions():
-    def event(uuid: str, kind: str, grade: int | None) -> Event:
-        return Event(
+def test_a_propagated_grade_and_a_postponement_are_no_opinions(judging: Store):
+    def add(uuid: str, kind: str, grade: int | None) -> None:
+        event = Event(
             uuid=uuid,
-            kind=kind,
-            topic="1",
-            document="d",
+            kind=kind,  # type: ignore[arg-type]
+            topic="t1",
+            document="d01",
             assessor=uuid,
-            happened="",
-            grade=grade,  # type: ignore[arg-type]
+            happened="2026-01-01T00:00:00.000Z",
+            grade=grade,
         )
+        with judging.write():
+            append_events(judging, [event], now="2026-01-01T00:00:00.000Z")
 
-    assert disagreements([event("a", "judged", 1), event("b", "propagated", 0), event("c", "postponed", None)]) == []
-    assert len(disagreements([event("a", "judged", 1), event("b", "imported", 0)])) == 1
-    assert disagreements([event("a", "judged", 1), event("b", "imported", 0), event("c", "adjudicated", 0)]) == []
+    add("a", "judged", 1)
+    add("b", "propagated", 0)
+    add("c", "postponed", None)
+    assert open_cases(judging) == []
+    add("d", "imported", 0)
+    assert open_cases(judging) == [("t1", "d01")]
+    add("e", "adjudicated", 0)
+    assert open_cases(judging) == []

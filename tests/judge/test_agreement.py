@@ -20,9 +20,7 @@ from cranfield.judge.agreement import (
     agreement_of_two,
     by_pair,
     by_topic,
-    over_time,
     pooled_confusion,
-    share_relevant,
 )
 
 FOUR_OBSERVERS = [
@@ -59,9 +57,6 @@ def labels_of(
         assessors=assessors,
         places=places,
         topics=np.array([names.index((topics or ["1"] * (item + 1))[item]) for item in items], dtype=np.int64),
-        moments=np.array(
-            [f"2026-01-{item + 1:02}T00:00:0{assessor}" for item, assessor, _ in given_grades], dtype=str
-        ),
         assessor_names=tuple(f"assessor {number}" for number in range(len(rows))),
         topic_names=names,
     )
@@ -250,13 +245,3 @@ def test_confusion_counts_the_first_by_rows_and_the_pooled_one_the_lower_grade_b
 def test_topics_with_nothing_judged_by_two_are_left_out():
     labels = labels_of([[0, 1, 1, 0], [0, None, 1, None]], grades=(0, 1), topics=["a", "b", "c", "b"])
     assert [(topic, len(part)) for topic, part in by_topic(labels)] == [("a", 2), ("c", 2)]
-
-
-def test_blocks_of_time_have_equally_many_items_in_the_order_they_were_finished():
-    labels = labels_of([[0, 1, 1, 0, 1], [0, None, 1, 0, 1]], grades=(0, 1))
-    blocks = [(start, end, sorted(set(part.items.tolist()))) for start, end, part in over_time(labels, blocks=2)]
-    assert blocks == [
-        ("2026-01-01T00:00:01", "2026-01-03T00:00:01", [0, 2]),
-        ("2026-01-04T00:00:01", "2026-01-05T00:00:01", [3, 4]),
-    ]
-    assert share_relevant(labels) == pytest.approx(5 / 9)

@@ -50,16 +50,11 @@ def test_everything_is_counted_over_what_two_or_more_judged(compared: Store):
         ("bob", "cy", 1, -1.0),
     ]
     assert [one.first for one in report.topics] == ["t1", "t2"]
-    periods = [one.second.split("/") for one in agreement_report(compared, blocks=2).periods]
-    assert [(start[:10], end[:10]) for start, end in periods] == [
-        ("2026-01-02", "2026-01-03"),
-        ("2026-01-05", "2026-01-05"),
-    ]
 
 
-def test_the_same_seed_gives_the_same_report(compared: Store):
-    first, again = (agreement_report(compared, seed=1) for _ in range(2))
-    assert (first.overall, first.topics, first.periods) == (again.overall, again.topics, again.periods)
+def test_the_same_judgments_give_the_same_report(compared: Store):
+    first, again = (agreement_report(compared) for _ in range(2))
+    assert (first.overall, first.topics) == (again.overall, again.topics)
 
 
 def test_a_decision_is_no_opinion(compared: Store):

@@ -229,7 +229,7 @@ def test_a_lease_that_has_run_out_comes_back(sit: Sit, clock):
     other.judge(next_of(other), 1, seconds=1)
     other.judge(next_of(other), 1, seconds=1)
     assert other.next_item() is None
-    assert other.waiting() == Held(1, 60.0)
+    assert other.topics()[0].held == Held(1, 60.0)
     clock.seconds += 61
     assert named(other.next_item()) == ("t3", "d20")
 
@@ -420,27 +420,14 @@ def test_taking_back_an_answer_that_made_a_probe_due_makes_no_second_one_due(sit
     assert left == list(range(len(left), 0, -1))
 
 
-def test_the_order_is_chosen_and_recorded(sit: Sit, judging: Store, kept: Kept):
-    desk = sit(order="random", seed=3, topics=["t1"])
-    shown = judged_to_the_end(desk)
-    assert shown != ALL[:12]
-    assert sorted(shown) == ALL[:12]
-    assert [(event.order, event.position) for event in events(judging)] == [
-        ("random:3", place) for place in range(1, 13)
-    ]
-    with kept.raises(UnknownName):
-        sit(order="rank")
-
-
-@pytest.mark.parametrize(
-    ("chosen", "kept"), [("plan", "plan of random:4"), ("cluster", "cluster of random:4"), ("id", "id")]
-)
-def test_the_order_of_the_pool_is_recorded_where_it_shows(sit: Sit, judging: Store, chosen: str, kept: str):
+def test_the_order_of_the_pool_and_the_place_in_it_are_recorded(sit: Sit, judging: Store):
+    desk = sit(topics=["t1"])
+    desk.judge(next_of(desk), 1, seconds=1)
     with judging.write() as connection:
         connection.execute("UPDATE pools SET judging_order = 'random', seed = 4")
-    desk = sit(order=chosen)
-    desk.judge(next_of(desk), 1, seconds=1)
-    assert [event.order for event in events(judging)] == [kept]
+    other = sit("ben", topics=["t2"])
+    other.judge(next_of(other), 1, seconds=1)
+    assert [(event.order, event.position) for event in events(judging)] == [("plan", 1), ("plan of random:4", 1)]
 
 
 def test_history_has_the_latest_first_and_finds_words(sit: Sit):

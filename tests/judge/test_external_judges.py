@@ -7,6 +7,7 @@ import signal
 import sys
 import textwrap
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -138,20 +139,20 @@ def test_a_silent_judge_is_ended_with_all_it_has_started(judging: Store, tmp_pat
     child = tmp_path / "child"
     body = f"""
         import subprocess
-        started = subprocess.Popen(["sleep", "60"])
-        open({str(child)!r}, "w").write(str(started.pid))
+        started = [subprocess.Popen(["sleep", "60"], start_new_session=own) for own in (False, True)]
+        open({str(child)!r}, "w").write(" ".join(str(one.pid) for one in started))
         time.sleep(60)
     """
     request = JudgeRequest(command=program(tmp_path, body), judge="m@1", topics=("t3",), timeout=3)
     done = judge_with(judging, request)
     assert codes(done) == ["judge-stopped", "no-answer"]
     kept(done.problems[0].message)
-    stat = Path(f"/proc/{child.read_text()}/stat")
+    stats = [Path(f"/proc/{pid}/stat") for pid in child.read_text().split()]
     for _ in range(200):  # a killed process takes a moment to be gone
-        if not runs(stat):
+        if not any(map(runs, stats)):
             break
         time.sleep(0.05)
-    assert not runs(stat)
+    assert [runs(stat) for stat in stats] == [False, False]
 
 
 def test_what_ends_the_asking_ends_the_judges_that_are_still_thinking(judging: Store, tmp_path: Path):
@@ -186,7 +187,8 @@ def test_what_a_judge_leaves_behind_cannot_hold_us_up(judging: Store, tmp_path: 
         request = JudgeRequest(command=program(tmp_path, body), judge="m@1", topics=("t3",), timeout=1)
         done = judge_with(judging, request)
     finally:
-        os.kill(int(child.read_text()), signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.kill(int(child.read_text()), signal.SIGKILL)
     assert (done.labelled, codes(done)) == (1, ["judge-stopped", "no-answer"])
 
 
@@ -238,22 +240,6 @@ def test_complaints_without_end_are_not_kept(judging: Store, tmp_path: Path, kep
     loud = "for _ in range(10_000): sys.stderr.write('x' * 1_000 + '\\n')\nsys.stderr.write('the end')\nsys.exit(3)"
     (stopped, _) = asked(judging, program(tmp_path, loud), topics=("t3",)).problems
     kept(stopped.message)
-
-
-def test_the_pace_is_kept_and_waiting_for_it_is_no_silence(judging: Store, tmp_path: Path):
-    begun = time.monotonic()
-    request = JudgeRequest(
-        command=program(tmp_path, HONEST),
-        judge="m@1",
-        topics=("t3",),
-        per_minute=60,
-        timeout=0.9,
-        parallel=2,
-        batch=2,
-    )
-    done = judge_with(judging, request)
-    assert (done.labelled, done.problems) == (3, ())
-    assert time.monotonic() - begun >= 2
 
 
 def test_a_program_that_is_not_there_and_a_judge_without_version_are_refused(judging: Store, kept: Kept):

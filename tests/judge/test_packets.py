@@ -13,7 +13,7 @@ from cranfield.base.records import Document
 from cranfield.judge.queue import Assigned
 from cranfield.store import documents
 from cranfield.store.events import events, projection_faults
-from cranfield.store.judging import live_leases, packet_facts, put_assignments
+from cranfield.store.judging import live_leases, older_than, packet_facts, put_assignments
 from cranfield.store.store import Store, open_store
 from cranfield.workflows.check import check
 from cranfield.workflows.collection import NAMED, back_up
@@ -133,14 +133,14 @@ def test_conflicts_are_told_and_nothing_is_lost_by_them(judging: Store, tmp_path
     assert len(list(events(judging))) == 5
 
 
-def test_a_scale_and_guidelines_that_changed_meanwhile_are_told(judging: Store, tmp_path: Path):
+def test_a_scale_and_guidelines_that_changed_meanwhile_leave_grades_to_be_given_again(judging: Store, tmp_path: Path):
     path = packet_for(judging, tmp_path, topics=("t3",))
     judge_all(path, 1)
     with judging.write():
         judging.add_scale(NAMED["binary"], now=NOW)
         judging.add_guidelines("Judge well.", now=NOW)
     done = merge_packet(judging, path)
-    assert {one.what for one in done.conflicts} == {"other-scale", "other-guidelines"}
+    assert (done.new, done.conflicts, older_than(judging)) == (3, (), 3)
     assert [(event.scale, event.guidelines) for event in events(judging)] == [(1, 0)] * 3
 
 
@@ -234,6 +234,13 @@ def spoilt(path: Path, **changes: object) -> None:
         # What check would call wrong must not come in: events are never removed again.
         ({"position": 0}, "bad-position"),
         ({"seconds": 1e300}, "bad-seconds"),
+        ({"confidence": 7.0}, "bad-confidence"),
+        ({"confidence": -1e-9}, "bad-confidence"),
+        # An import or a propagated grade would be taken for known by such an id.
+        ({"uuid": "886313e1-3b8a-5372-9b90-0c9aee199e5d"}, "bad-id"),
+        ({"uuid": "first"}, "bad-id"),
+        ({"session": ""}, "bad-id"),
+        ({"session": "first"}, "bad-id"),
     ],
 )
 def test_what_cannot_be_and_what_is_not_the_packets_own_is_refused(
@@ -297,6 +304,28 @@ def test_an_undo_takes_back_nothing_of_another_document(judging: Store, tmp_path
     spoilt(path, kind="undone", grade=None, undoes=theirs)
     with kept.raises(ProblemsFound):
         merge_packet(judging, path)
+
+
+def test_a_packet_says_nothing_in_the_name_of_a_session_here_and_ends_none(
+    judging: Store, tmp_path: Path, sit: Sit, kept: Kept
+):
+    path = packet_for(judging, tmp_path, topics=("t3",))
+    desk = sit("ana", topics=["t2"])
+    desk.judge(desk.next_item(), 2, seconds=1.0)
+    desk.next_item()
+    (session,) = {event.session for event in events(judging)}
+    with sqlite3.connect(path) as plain:
+        value = "json_set(value, '$.session', ?)"
+        plain.execute(f"UPDATE settings SET value = {value} WHERE name = 'packet'", [session])
+    plain.close()
+    assert merge_packet(judging, path).new == 0
+    assert judging.column("SELECT assessor FROM leases WHERE session = ?", session) == ["ana"]
+    path.unlink()
+    other = packet_for(judging, tmp_path, topics=("t1",))
+    judge_all(other, 1)
+    spoilt(other, session=session)
+    with kept.raises(ProblemsFound):
+        merge_packet(judging, other)
 
 
 def test_an_event_that_says_something_else_than_the_one_here_is_told(judging: Store, tmp_path: Path, kept: Kept):

@@ -29,7 +29,7 @@ def test_in_a_packet_progress_looks_at_the_queue_of_the_packet(judging: Store, t
 
 def progress(*, missing: int, seconds: float | None) -> JudgingProgress:
     topic = TopicProgress("t1", "", 9, 9 - missing, missing, 0, 0, 0)
-    return JudgingProgress("pool", "main", (topic,), (), (), (), seconds)
+    return JudgingProgress("pool", "main", (topic,), (), (), seconds)
 
 
 @pytest.mark.parametrize(

@@ -53,11 +53,6 @@ def test_a_grade_passes_to_the_other_members_of_its_cluster(clustered: Store, tm
     assert projection_faults(clustered) == []
 
 
-def test_only_exact_duplicates_on_request(clustered: Store, tmp_path: Path):
-    judged(clustered, tmp_path, "t1,d02,3,ada", "t2,d05,1,bob")
-    assert propagate(clustered, exact_only=True).new == 1
-
-
 def test_a_cluster_whose_members_were_judged_differently_passes_nothing(clustered: Store, tmp_path: Path):
     judged(clustered, tmp_path, "t1,d01,3,ada", "t1,d02,0,ada")
     done = propagate(clustered)

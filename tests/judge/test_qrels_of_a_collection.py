@@ -107,7 +107,7 @@ def test_a_release_is_frozen_and_tells_how_it_came_about(judged: Store, sit: Sit
     assert len(qrels_for(judged, "now")) == 2
     assert qrels_for(judged, "v1") == frozen
     assert Qrels(judged).list(manifest.name).manifest == manifest
-    again = qrels_for(judged, "now", Selection(up_to_event=manifest.up_to_event, rule=manifest.rule))
+    again = qrels_for(judged, "now", Selection(as_of=str(manifest.up_to_event), rule=manifest.rule))
     assert again.content_hash == manifest.content_hash
 
 
@@ -186,7 +186,7 @@ def test_as_of_a_moment_the_judgments_are_as_they_were(judged: Store, sit: Sit, 
     before = last_event(judged)[0]
     desk = sit("ana", topics=["t3"])
     desk.judge(desk.next_item(), 3, seconds=1.0)
-    assert list(Qrels(judged).export(None, selection=Selection(up_to_event=before)).qrels) == [
+    assert list(Qrels(judged).export(None, selection=Selection(as_of=str(before))).qrels) == [
         ("t3", "d20", 0),
         ("t3", "d21", 1),
     ]
@@ -207,7 +207,6 @@ def test_an_export_is_graded_or_binary(judged: Store, kept: Kept):
     stream = io.BytesIO()
     Qrels(judged).export(None, binary=True).write(stream)
     assert stream.getvalue() == b"t3 0 d20 0\nt3 0 d21 0\n"
-    assert list(Qrels(judged).export(None, binary_from=1).qrels) == [("t3", "d20", 0), ("t3", "d21", 1)]
     with kept.raises(UnknownName):
         Qrels(judged).export(None, format="xml").write(stream)
 
@@ -271,6 +270,6 @@ def test_as_of_an_event_the_qrels_are_those_of_the_time(
         then = list(qrels_for(store, "now", Selection(layers=("main", "after"))))
         with store.write():
             append_events(store, made[until:], now=NOW)
-        assert list(qrels_for(store, "now", Selection(layers=("main", "after"), up_to_event=until))) == then
-        whole = list(qrels_for(store, "now", Selection(layers=("main", "after"), up_to_event=len(made))))
+        assert list(qrels_for(store, "now", Selection(layers=("main", "after"), as_of=str(until)))) == then
+        whole = list(qrels_for(store, "now", Selection(layers=("main", "after"), as_of=str(len(made)))))
         assert whole == list(qrels_for(store, "now", Selection(layers=("main", "after"))))

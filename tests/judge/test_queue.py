@@ -1,19 +1,13 @@
 """Which documents of a topic are an assessor's, which are open, and in which order."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from kept import Kept
 
-from cranfield.base.errors import UnknownName
 from cranfield.judge.queue import (
     NOTHING,
     Answers,
     Entry,
-    Order,
     draw,
     may_lease,
-    ordered,
     state_for_rejudging,
     state_of,
 )
@@ -77,39 +71,6 @@ def test_what_is_judged_again_is_what_was_judged_under_older_versions(answers, s
 )
 def test_those_who_have_judged_and_those_who_are_judging_count_once_each(entry, answers, holders, free):
     assert may_lease(entry, answers, holders) is free
-
-
-ENTRIES = [Entry(name, place) for place, name in enumerate(["b", "c", "a", "é", "d"], start=1)]
-
-
-def test_the_orders(kept: Kept):
-    clusters = {"c": 7, "d": 7, "é": 8}
-    shown = {
-        name: [entry.document for entry in ordered(ENTRIES, Order(name, seed=1), "t", clusters=clusters)]
-        for name in ("plan", "id", "cluster")
-    }
-    assert shown == {
-        "plan": ["b", "c", "a", "é", "d"],
-        "id": ["a", "b", "c", "d", "é"],
-        "cluster": ["b", "c", "d", "a", "é"],
-    }
-    assert [str(Order(name, seed=1)) for name in ("plan", "id", "random", "cluster")] == [
-        *("plan", "id", "random:1", "cluster"),
-    ]
-    with kept.raises(UnknownName):
-        Order("randm")
-
-
-@given(st.lists(st.text(min_size=1, max_size=5), unique=True, max_size=20), st.integers(0, 5), st.text(max_size=3))
-def test_a_random_order_depends_on_seed_topic_and_documents_alone(names, seed, topic):
-    entries = [Entry(name, place) for place, name in enumerate(names)]
-    other = [Entry(name, place) for place, name in enumerate(reversed(names))]
-    shown = [entry.document for entry in ordered(entries, Order("random", seed), topic)]
-    assert shown == [entry.document for entry in ordered(other, Order("random", seed), topic)]
-    fewer = [entry for entry in entries if entry.document != names[0]] if names else []
-    assert [entry.document for entry in ordered(fewer, Order("random", seed), topic)] == [
-        name for name in shown if not names or name != names[0]
-    ]
 
 
 def test_a_draw_is_that_of_pools():

@@ -35,7 +35,7 @@ def test_a_topic_tells_what_another_holds_and_until_when(sit: Sit, clock):
     clock.seconds += 20
     assert desk.next_item() is None
     assert desk.topics() == [TopicState(T3, 2, 3, 0, held=Held(1, 40.0))]
-    assert (desk.progress().left, desk.waiting()) == (1, Held(1, 40.0))
+    assert (desk.progress().left, desk.topics()[0].held) == (1, Held(1, 40.0))
     clock.seconds += 41
     assert desk.topics() == [TopicState(T3, 2, 3, 0)]
     assert judge_next(desk) == [("d20", 1, 1)]
@@ -103,9 +103,8 @@ def test_a_chosen_topic_says_what_is_left_of_it(sit: Sit):
 def test_what_another_sitting_of_the_same_assessor_has_is_not_called_others(sit: Sit, clock):
     cut_off = sit("ana", topics=["t3"], lease_seconds=60)
     cut_off.next_item()
-    held = sit("ana", topics=["t3"]).waiting()
+    held = sit("ana", topics=["t3"]).topics()[0].held
     assert held == Held(1, 60.0, own=1)
-    assert held.others == 0
 
 
 @pytest.mark.parametrize(

@@ -362,7 +362,7 @@ def test_the_state_is_a_function_of_the_judgments_in_their_order(worked, name):
     for candidate, label in history:
         other.learn(candidate, label)
     assert one.choose(nobody) == other.choose(nobody)
-    assert one.claim == other.claim
+    assert strategy.claim is None or strategy.claim(one) == strategy.claim(other)
     excluded = nobody.copy()
     excluded[one.choose(nobody)[0]] = True
     assert one.choose(excluded)[0] not in {candidate for candidate, _ in history} | {int(np.argmax(excluded))}

@@ -10,20 +10,12 @@ from cranfield.pool.plan import Amount, parse, parse_stored
 
 # topic 1: best ranks d1 d3 d5 1, d2 d6 2, d4 4, d7 5; topic 2: d1 d8 1, d9 2; the longest list has 5
 NO_EFFECT = {
-    "stratified strata=6-9:50": [
-        "'stratified strata=6-9:50' exceeds the runs: the longest ranking has 5 documents",
-    ],
-    "stratified strata=1-2:100,3-9:20": [
-        "'stratified strata=1-2:100,3-9:20' exceeds the runs: the longest ranking has 5 documents",
-    ],
+    "stratified strata=6-9:50": ["'stratified strata=6-9:50' would select nothing that is not there by then"],
     "stratified order=rrf strata=50-60:50": [
         "'stratified strata=50-60:50 order=rrf' would select nothing that is not there by then",
     ],
     "depth 1 by=topic": [
         "'depth 1 by=topic' would select nothing that is not there by then",
-    ],
-    "depth 3 topics=TX:2,1:4": [
-        "'depth topics=TX:2,1:4 3' sets a depth for the topic 'TX', which no selected run has"
     ],
     "depth 3; rrf until 3": ["'rrf until 3' would select nothing that is not there by then"],
     "depth 1; sample until 2": ["'sample until 2' would select nothing that is not there by then"],
@@ -34,9 +26,9 @@ NO_EFFECT = {
     "stratified 2 strata=1-1:100,2-5": [
         "the rates of 'stratified strata=1-1:100,2-5 2' need more than its amount in 1 topic (1)"
     ],
-    "depth 6; depth 3 topics=TX:2": [
+    "depth 6; depth 7 topics=1:2": [
         "'depth 6' exceeds the runs: the longest ranking has 5 documents",
-        "'depth topics=TX:2 3' sets a depth for the topic 'TX', which no selected run has",
+        "'depth topics=1:2 7' exceeds the runs: the longest ranking has 5 documents",
     ],
 }
 

@@ -9,7 +9,7 @@ import pytest
 from cranfield.base.files import Source
 from cranfield.pool.build import build
 from cranfield.pool.candidates import runs_of
-from cranfield.pool.extend import new_by_depth
+from cranfield.pool.extend import missing_by_depth
 from cranfield.pool.plan import parse
 from cranfield.pool.replay import replay
 from cranfield.runs.check import Expectations, check, repair
@@ -64,9 +64,10 @@ def test_shallower_pools_have_the_sizes_computed_elsewhere(runs, labels, depth, 
 
 
 def test_what_each_depth_adds_is_the_pool_in_the_end(runs):
-    added = new_by_depth(runs)
-    assert added[:100].sum() == len(build(parse("depth 100"), runs))
-    assert added[:10].sum() == len(build(parse("depth 10"), runs))
+    first = build(parse("depth 1"), runs)
+    added = missing_by_depth(first, runs)
+    assert len(first) + added[:100].sum() == len(build(parse("depth 100"), runs))
+    assert len(first) + added[:10].sum() == len(build(parse("depth 10"), runs))
 
 
 SOME = ["104", "113", "122", "131", "140"]

@@ -7,7 +7,7 @@ from cranfield.base.errors import CollectionError, InputError, ProblemsFound
 from cranfield.store.pools import stored_pool, versions_of_pool
 from cranfield.workflows.corpus import Corpus
 from cranfield.workflows.pool.pool import Pool
-from cranfield.workflows.pool.show import PoolView, Speed, judging_speed, new_run_loss
+from cranfield.workflows.pool.show import Speed, judging_speed
 
 PLANS = [
     "depth 2",
@@ -88,7 +88,7 @@ def test_a_document_that_no_run_has_is_told_when_the_pool_is_to_grow(hall, toolb
         hall.refill("1")
 
 
-def test_the_speed_is_given_or_measured_or_assumed(hall, toolbox, kept: Kept):
+def test_the_speed_is_measured_or_assumed(hall, toolbox, kept: Kept):
     assert judging_speed(hall.store) == Speed(30.0, 0)
     kept(Speed(30.0).cost(120))
     kept(Speed(30.0).cost(3))
@@ -98,26 +98,6 @@ def test_the_speed_is_given_or_measured_or_assumed(hall, toolbox, kept: Kept):
         hall.judge("1", f"d{seconds}", seconds=seconds)
     hall.judge("1", "by a machine", seconds=1000.0, source="machine", assessor="robot")
     assert judging_speed(hall.store) == Speed(20.0, 3)
-    assert judging_speed(hall.store, seconds_per_document=9) == Speed(9)
-
-
-def test_the_loss_of_an_outsider_is_that_of_a_run_without_its_own_group(hall):
-    spec = {
-        name: {"1": {f"{name}{number}" if number > 1 else f"x{number}": 9.0 - number for number in range(4)}}
-        for name in "ABC"
-    }
-    hall.submit(spec)
-    hall.build("depth 4")
-    assert new_run_loss(hall.store, "pool") is None
-    for document in hall.entries("1"):
-        hall.judge("1", document, int(document in ("x0", "A2")))
-    measure, losses, topics = new_run_loss(hall.store, "pool")
-    # A has x0 x1 A2 A3: AP = (1 + 2/3) / 2; without A2 it would have found all there was: AP = 1
-    assert (measure, topics, max(losses.values())) == ("AP", 1, 0.0)
-    assert losses == pytest.approx({"A": 1 - 1 / (5 / 6), "B": 0, "C": 0})
-    hall.build("rrf 3", "fused")
-    assert not any("is expected to lose" in remark for remark in PoolView(hall.store, "fused").remarks)
-    assert any("is expected to lose" in remark for remark in PoolView(hall.store, "pool").remarks)
 
 
 CHANGED = {
@@ -183,15 +163,13 @@ def test_a_pool_whose_plan_would_be_refused_today_can_still_be_read(hall, toolbo
     assert Pool(hall.store).extend().pool.version == 2
 
 
-def test_the_runs_that_have_only_a_copy_are_in_the_story_of_what_stands_for_it(hall, monkeypatch):
+def test_copies_are_named_in_the_story_of_what_stands_for_them(hall, monkeypatch, kept: Kept):
     hall.submit({"A": {"1": {"d1": 3, "d2": 2, "x2": 1}}, "B": {"1": {"x1": 3, "d2": 2}}})
-    monkeypatch.setattr("cranfield.workflows.pool.inputs.clusters_now", lambda store: {"x1": 1, "x2": 1})
+    monkeypatch.setattr("cranfield.workflows.corpus.known_clusters", lambda store: {"x1": 1, "x2": 1})
     hall.build("depth 3", one_per_cluster=True)
-    assert Pool(hall.store).explain("1", "x1").table().records() == [
-        {"run": "B", "rank": 1, "near_duplicate": ""},
-        {"run": "A", "rank": 3, "near_duplicate": "x2"},
-    ]
-    assert [column.name for column in Pool(hall.store).explain("1", "d2").table().columns] == ["run", "rank"]
+    story = Pool(hall.store).explain("1", "x1")
+    assert story.table().records() == [{"run": "B", "rank": 1}]
+    kept(story.notes[-1])
 
 
 def test_a_search_that_found_no_near_duplicates_is_told_as_such(hall, small, kept: Kept):

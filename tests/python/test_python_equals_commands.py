@@ -73,8 +73,8 @@ def test_scores_of_files_carry_the_verdicts_that_the_command_gives(pool: Path, b
 
 def test_scores_of_a_collection_carry_the_verdicts_that_the_command_gives(kitchen: Path):
     with of_collection(kitchen) as opened:
-        frame = opened.evaluate(["nDCG@5", "P@5"], letters="tukey")
-    words = ("evaluate", "-m", "nDCG@5", "-m", "P@5", "--letters", "tukey", "-f", "csv")
+        frame = opened.evaluate(["nDCG@5", "P@5"])
+    words = ("evaluate", "-m", "nDCG@5", "-m", "P@5", "-f", "csv")
     same(frame, call(*words, folder=kitchen.parent).out, without=("qrels", "reference", "topics"))
     assert "UNRELIABLE" in set(frame["verdict"])
     assert any("mortar-dense" in note and "UNRELIABLE" in note for note in frame.attrs["notes"])
@@ -99,25 +99,18 @@ def test_pairs_of_files_carry_the_claims_that_the_command_makes(pool: Path):
 
 def test_pairs_of_a_collection_carry_the_claims_that_the_command_makes(kitchen: Path):
     with of_collection(kitchen) as opened:
-        frame = opened.compare("mortar-dense", "stove-rocchio", "larder-bm25", measures="nDCG@5", like="9")
-    words = ("compare", "mortar-dense", "stove-rocchio", "larder-bm25", "-m", "nDCG@5", "--as", "9", "-f", "csv")
+        frame = opened.compare("mortar-dense", "stove-rocchio", "larder-bm25", measures="nDCG@5")
+    words = ("compare", "mortar-dense", "stove-rocchio", "larder-bm25", "-m", "nDCG@5", "-f", "csv")
     same(frame, call(*words, folder=kitchen.parent).out, without=ALIKE)
     assert "open" in set(frame["claim"])
-
-
-def test_pairs_by_topic_are_those_of_the_command(pool: Path):
-    frame = of_files(pool).compare(measures=["P@3", "AP(agg='geometric')"], by_topic=True)
-    words = ("compare", *FILES, *POOL, "-m", "P@3", "-m", "AP(agg='geometric')", "--by-topic", "-f", "csv")
-    same(frame, call(*words, folder=pool).out, without=("qrels", "reference"))
-    assert list(frame) == ["measure", "a", "b", "topic", "score_a", "score_b", "difference"]
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
         {"seed": -1}, {"seed": "x"}, {"seed": 1.5}, {"draws": 5}, {"draws": "many"}, {"alpha": "x"}, {"alpha": 1},
-        {"tolerance": -1}, {"test": 5}, {"correction": 5}, {"power": 2}, {"difference": -1.0},
-        {"difference": float("nan")}, {"test": "tukey", "correction": "holm"},
+        {"tolerance": -1}, {"test": 5}, {"correction": 5},
+        {"test": "tukey", "correction": "holm"},
     ],
 )  # fmt: skip
 def test_what_cannot_be_compared_by_is_an_error_of_ours(pool: Path, wrong: dict[str, object]):
@@ -125,9 +118,7 @@ def test_what_cannot_be_compared_by_is_an_error_of_ours(pool: Path, wrong: dict[
         of_files(pool).compare(measures="P@3", **wrong)
 
 
-def test_systems_and_measures_of_others_are_compared_without_claims(pool: Path):
-    frame = of_files(pool).compare(measures="P@3", systems={"seeds": ["r1", "r2"]})
-    assert "claim" not in frame
+def test_without_verdicts_runs_are_compared_without_claims(pool: Path):
     plain = of_files(pool).compare(measures="P@3", verdicts=False)
     assert "claim" not in plain
 
@@ -139,14 +130,14 @@ def test_reuse_of_files_is_what_the_command_says(pool: Path):
 
 def test_reuse_of_a_collection_is_what_the_command_says(kitchen: Path):
     with of_collection(kitchen) as opened:
-        found = opened.reuse("mortar-dense", "whisk-bm25", closure="list", thresholds={"caution-judged": 0.99})
-    options = ("--closure", "list", "--threshold", "caution_judged=0.99", "-f", "csv")
+        found = opened.reuse("mortar-dense", "whisk-bm25", thresholds={"caution-judged": 0.99})
+    options = ("--threshold", "caution_judged=0.99", "-f", "csv")
     same(found.runs, call("reuse", "mortar-dense", "whisk-bm25", *options, folder=kitchen.parent).out)
     shown = found.thresholds.set_index("threshold")["value"]
     assert shown["caution_judged"] == 0.99
 
 
-PARTS = ["collection", "hold-outs", "groups", "decisions", "pool", "runs", "topics"]
+PARTS = ["collection", "hold-outs", "groups", "runs", "topics"]
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -167,23 +158,23 @@ def test_the_worst_measure_says_how_fair_the_collection_is(kitchen: Path):
     assert found.fairness == "with care"
 
 
-def test_runs_are_described_as_the_command_does(kitchen: Path, pool: Path, kept: Kept):
+def test_runs_are_described_as_the_command_does(kitchen: Path):
     with of_collection(kitchen) as opened:
         found = opened.reuse("mortar-dense", "stove-rocchio", measures="nDCG@5")
-        described = found.describe()
-    words = ("reuse", "mortar-dense", "stove-rocchio", "-m", "nDCG@5", "--table", "runs", "--describe", "-f", "csv")
-    assert list(described[-2:]) == call(*words, folder=kitchen.parent).out.splitlines()[-2:]
-    with kept.raises(cf.CranfieldError):
-        found.describe()
-    described = of_files(pool).reuse(measures="P@3").describe()
-    words = ("reuse", *FILES, *POOL, "-m", "P@3", "--table", "runs", "--describe", "-f", "csv")
-    assert list(described[-6:]) == call(*words, folder=pool).out.splitlines()[-6:]
+    words = ("reuse", "mortar-dense", "stove-rocchio", "-m", "nDCG@5")
+    assert list(found.verdicts()) == call(*words, folder=kitchen.parent).out.splitlines()[:2]
+
+
+@pytest.mark.parametrize("name", ["decisions", "pool", "describe", "about_runs", "draw"])
+def test_what_was_removed_says_what_to_use_instead(pool: Path, name: str, kept: Kept):
+    with kept.raises(AttributeError):
+        getattr(of_files(pool).reuse(measures="P@3"), name)
 
 
 def test_a_list_is_laid_open_as_the_command_does(kitchen: Path):
     with of_collection(kitchen) as opened:
-        frame = opened.explain("T01", "mortar-dense", depth=7, like="9")
-    words = ("evaluate", "--explain", "mortar-dense", "T01", "--depth", "7", "--as", "9", "-f", "csv")
+        frame = opened.explain("T01", "mortar-dense", depth=7)
+    words = ("evaluate", "--explain", "mortar-dense", "T01", "--depth", "7", "-f", "csv")
     names = ["rank", "document", "grade", "P", "R", "DCG"]
     expected = [[row[name] for name in names] for row in table(call(*words, folder=kitchen.parent).out)]
     assert [list(row.values()) for row in cells(frame, names)] == expected
@@ -211,7 +202,7 @@ def test_what_settles_two_files_is_what_the_command_lists(pool: Path):
     same(frame, call("settle", "r9.run", "r1.run", *POOL, "-m", "P@3", "--all", "-f", "csv", folder=pool).out)
 
 
-@pytest.mark.parametrize("by", ["run", "group", "topic", "depth", "version", "overlap", "group-overlap", "document"])
+@pytest.mark.parametrize("by", ["run", "group", "topic", "depth", "version", "document"])
 def test_the_tables_of_a_pool_are_those_of_the_command(kitchen: Path, by: str):
     with of_collection(kitchen) as opened:
         same(opened.pool(by=by), call("pool", "show", "--by", by, "-f", "csv", folder=kitchen.parent).out)  # type: ignore[arg-type]

@@ -66,7 +66,6 @@ def test_pictures_of_pool_bias_have_the_numbers_of_the_result(files: cf.Opened):
     points = [(place, x) for line in axes.lines for x, place in zip(line.get_xdata(), line.get_ydata(), strict=True)]
     assert [x for _, x in sorted(points)] == runs.loc[labels(axes), "score"].tolist()
     assert found.plot.intervals().get_xlabel().startswith("P@3")
-    assert sorted(labels(found.plot.hold_out("P@3"))) == sorted({*found.groups.query("level == 'group'")["group"]})
     assert len(found.plot.coverage().images[0].get_array()) == 6
     assert sum(bar.get_height() for bar in found.plot.relevant_by_depth().patches) > 0
 
@@ -78,11 +77,10 @@ def test_pictures_of_pool_bias_have_the_numbers_of_the_result(files: cf.Opened):
         lambda files, ax: files.plot.precision_recall(ax=ax),
         lambda files, ax: files.plot.differences("r1", "r2", ax=ax),
         lambda files, ax: files.reuse(measures="P@3").plot.intervals(ax=ax),
-        lambda files, ax: files.reuse(measures="P@3").plot.hold_out(ax=ax),
         lambda files, ax: files.reuse(measures="P@3").plot.coverage(ax=ax),
         lambda files, ax: files.reuse(measures="P@3").plot.relevant_by_depth(ax=ax),
     ],
-    ids=["strips", "precision_recall", "differences", "intervals", "hold_out", "coverage", "relevant_by_depth"],
+    ids=["strips", "precision_recall", "differences", "intervals", "coverage", "relevant_by_depth"],
 )
 def test_a_figure_is_drawn_on_the_axes_it_is_given_and_leaves_their_figure_as_large_as_it_was(files: cf.Opened, draw):
     figure = Figure(figsize=(3, 2))
@@ -99,7 +97,7 @@ def test_without_axes_it_is_a_figure_of_pyplot_that_a_notebook_shows(files: cf.O
     assert axes.figure.get_size_inches()[0] == 6.5
 
 
-@pytest.mark.parametrize("name", ["intervals", "hold_out", "coverage", "relevant_by_depth", "precision_recall"])
+@pytest.mark.parametrize("name", ["intervals", "coverage", "relevant_by_depth", "precision_recall"])
 def test_nothing_of_a_figure_is_cut_when_it_is_saved_as_it_is(files: cf.Opened, name: str, tmp_path: Path):
     plots = files.plot if name == "precision_recall" else files.reuse(measures="P@3").plot
     figure = getattr(plots, name)().figure
@@ -132,7 +130,6 @@ def test_a_figure_of_python_and_of_the_command_are_the_same_drawing(files: cf.Op
     "call",
     [
         lambda found: found.plot.intervals("RR"),
-        lambda found: found.plot.hold_out("P@3"),
         lambda found: found.plot.relevant_by_depth(),
     ],
 )

@@ -35,7 +35,7 @@ def test_files_say_in_a_line_what_they_are_and_read_nothing_for_it(
     monkeypatch.setattr("cranfield.workflows.reading.read_short", None)
     kept(repr(opened))
     assert [line.split("  ", 1)[1].strip() for line in drawn(opened).splitlines()[3:]] == [
-        *("qrels", "2: r1.run, r9.run", "6, 5 of 6 runs pooled", "3")
+        *("qrels", "2: r1.run, r9.run")
     ]
     assert ">2: r1.run, r9.run</td>" in opened._repr_html_()
 

@@ -21,12 +21,11 @@ PUBLIC = {
         *("report", "reuse", "runs", "settle", "simulate"),
     ],
     cf.ReuseResult: [
-        *("about_collection", "about_runs", "collection", "decisions", "describe", "draw", "fairness", "groups"),
-        *("hold_outs", "narration", "notes", "plot", "pool", "runs", "table", "tables", "thresholds", "topics"),
-        *("verdicts", "write_card"),
+        *("about_collection", "collection", "fairness", "groups", "hold_outs", "narration", "notes", "plot", "runs"),
+        *("table", "tables", "thresholds", "topics", "verdicts", "write_card"),
     ],
     Plots: ["differences", "precision_recall", "strips"],
-    ReusePlots: ["coverage", "hold_out", "intervals", "relevant_by_depth"],
+    ReusePlots: ["coverage", "intervals", "relevant_by_depth"],
 }
 
 SCRIPT = """
@@ -42,10 +41,10 @@ files: cf.Opened = cf.open_files(
 )
 scores: pd.DataFrame = files.evaluate(["AP", "nDCG@10"], runs=["x"], ties="expected", verdicts=False)
 names: tuple[str, ...] = files.runs
-pairs: pd.DataFrame = files.compare("x", "y", measures="AP", systems={"one": ["x", "y"]})
-found: cf.ReuseResult = files.reuse("x", closure="list", thresholds={"tolerance": 0.02})
+pairs: pd.DataFrame = files.compare("x", "y", measures="AP", test="tukey")
+found: cf.ReuseResult = files.reuse("x", thresholds={"tolerance": 0.02})
 verdicts: pd.DataFrame = found.runs
-said: tuple[str, ...] = found.describe()
+said: tuple[str, ...] = tuple(found.verdicts())
 card: Path = found.write_card("card.json")
 axes: Axes = found.plot.intervals("AP")
 same: Axes = files.plot.strips("AP", ax=axes)
@@ -54,7 +53,7 @@ with cf.open_collection(Path("c.db"), qrels="v1", layers=["main"], progress=Fals
     page: Path = collection.report("report.html", public=True)
     pool: pd.DataFrame = collection.pool(by="run")
 files.evaluate("AP", ties="besst")  # wrong
-files.reuse(closure="all")  # wrong
+files.settle("x", until="surely")  # wrong
 cf.open_files(qrels="q", runs=3)  # wrong
 number: int = found.fairness  # wrong
 try:

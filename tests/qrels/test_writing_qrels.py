@@ -111,12 +111,6 @@ def test_a_difference_lists_what_was_added_removed_and_changed():
         Change("3", "a", None, 1),
     )
     assert [change.what for change in found.changes] == ["changed", "changed", "removed", "added"]
-    assert found.topics == {
-        "1": {"changed": 1, "same": 1},
-        "10": {"changed": 1},
-        "2": {"removed": 1},
-        "3": {"added": 1},
-    }
     assert found.moves == {(1, 2): 1, (0, 0): 1, (-1, 1): 1, (3, None): 1, (None, 1): 1}
 
 

@@ -16,19 +16,19 @@ from pathlib import Path
 import pytest
 from command import call
 from kept import Kept
+from pages import blocks_of, tables_of
 
 import cranfield as cf
 from cranfield.base.tables import Table
 from cranfield.report.page import (
     Callout,
+    Drawing,
     Fold,
     Literal,
     Page,
     Prose,
-    blocks_of,
     render_html,
     render_page_markdown,
-    tables_of,
 )
 from cranfield.report.renderers.markdown import render_markdown
 from cranfield.store.store import open_store
@@ -68,7 +68,7 @@ def options() -> list[str]:
 
 
 def test_the_leaderboard_is_what_evaluate_shows_with_the_best_run_first(made: Report, judged: Path):
-    told = call("evaluate", *options(), "--letters", "tukey", "-f", "markdown", "-C", judged).out
+    told = call("evaluate", *options(), "-f", "markdown", "-C", judged).out
     board = tables_of(made.page)["leaderboard"]
     lines = render_markdown(replace(board, caption="", notes=())).splitlines()
     assert lines == told.splitlines()[: len(lines)]
@@ -237,9 +237,10 @@ def test_agreement_is_told_and_nothing_of_speed_or_drift_where_judgments_were_im
 
 
 def test_every_figure_has_words(made: Report):
-    names = [picture.name for picture in made.drawings]
+    pictures = [block for block in blocks_of(made.page) if isinstance(block, Drawing)]
+    names = [picture.name for picture in pictures]
     assert names == ["precision-recall", "by-topic", "coverage", "relevant-by-depth"]
-    assert all(picture.alternative and picture.caption.endswith(".") for picture in made.drawings)
+    assert all(picture.alternative and picture.caption.endswith(".") for picture in pictures)
 
 
 def test_markdown_has_the_same_headings_and_numbers(made: Report):
@@ -284,14 +285,15 @@ def wide_scores(runs: int):
     return Scores(tuple(parse_measures(["AP"])), names, ("1",), values, np.ones((runs, 1), dtype=bool))
 
 
-def test_the_command_writes_page_tables_figures_and_card(judged: Path, tmp_path: Path):
-    words = ["-o", tmp_path / "page.md", "--tables", tmp_path / "tables", "--format", "latex", "-m", "P@5"]
-    words += ["--figures", tmp_path / "figures", "--figure-format", "png", "--card", tmp_path / "card.json"]
-    call("report", *words, "-C", judged)
+def test_the_command_writes_page_and_card(judged: Path, tmp_path: Path):
+    call("report", "-o", tmp_path / "page.md", "-m", "P@5", "--card", tmp_path / "card.json", "-C", judged)
     assert (tmp_path / "page.md").read_text(encoding="utf-8").startswith("# kitchen\n")
-    assert "tabular" in (tmp_path / "tables" / "leaderboard.tex").read_text(encoding="utf-8")
-    assert (tmp_path / "figures" / "coverage.png").read_bytes().startswith(b"\x89PNG")
     assert json.loads((tmp_path / "card.json").read_text(encoding="utf-8"))["kind"] == "cranfield-collection-card"
+
+
+@pytest.mark.parametrize("option", ["--tables", "--figures", "--figure-format", "-f"])
+def test_a_dropped_option_says_what_to_type_instead(option: str, judged: Path, kept: Kept):
+    kept(call("report", option, "csv", "-C", judged, status=2).err)
 
 
 def test_an_unknown_release_is_refused(judged: Path, tmp_path: Path):

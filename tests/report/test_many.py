@@ -57,24 +57,6 @@ def test_where_nobody_knows_who_fed_the_pool_nobody_is_called_an_outsider():
     assert legend == ["contributing runs not known"]
 
 
-def test_of_many_groups_those_are_drawn_that_lose_most(kept: Kept):
-    drops = [np.array([group / 100]) for group in range(80)]
-    axes = bias_figures.hold_out_loss("AP", [f"g{group}" for group in range(80)], drops)
-    assert names_on(axes) == [f"g{group}" for group in range(79, 19, -1)]
-    kept(axes.get_xlabel())
-
-
-def test_every_point_of_a_hold_out_has_a_stem_on_either_side_of_nothing():
-    drops = [np.array([0.2, -0.1]), np.array([-0.3]), np.array([])]
-    axes = bias_figures.hold_out_loss("AP", ["both", "gains", "none"], drops)
-    stems = {round(float(ends[0, 1])): ends[:, 0].tolist() for ends in axes.collections[0].get_segments()}
-    assert [stems[names_on(axes).index(name)] for name in ("both", "gains", "none")] == [
-        [-0.1, 0.2],
-        [-0.3, 0],
-        [0, 0],
-    ]
-
-
 @pytest.mark.parametrize(
     ("topics", "angle", "means"), [(["T1", "T2", "T3"], 0, 3), (["a very long id"] * 50, 90, 3), (["1"] * 61, 90, 0)]
 )

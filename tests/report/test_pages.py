@@ -4,6 +4,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from pages import tables_of
 
 from cranfield.base.tables import Column, table_of
 from cranfield.report.page import (
@@ -19,7 +20,6 @@ from cranfield.report.page import (
     TableBlock,
     render_html,
     render_page_markdown,
-    tables_of,
     themed,
 )
 

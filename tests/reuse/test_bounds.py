@@ -1,9 +1,9 @@
-"""Bounds equal what trying every completion gives, for every measure and closure."""
+"""Bounds equal what trying every completion gives, for every measure and depth."""
 
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, product
+from itertools import combinations_with_replacement, pairwise, product
 
 import numpy as np
 import pytest
@@ -15,10 +15,12 @@ from mappings import qrels_from, ranking_from
 from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import Alignment, align
 from cranfield.evaluate.measure import Measure, measures, parse_measure
-from cranfield.reuse.intervals import interval, interval_depth, intervals_of_runs
+from cranfield.reuse.completions import unjudged_within
+from cranfield.reuse.intervals import interval, interval_depth, intervals_of_runs, is_nonrelevant_unjudged
 
 ROUNDS = 40 if os.environ.get("CRANFIELD_SOAK") else 1
-CLOSURES = [("at-k", 1, 0), ("at-k", 3, 0), ("at-k", 10, 0), ("list", 2, 0), ("open", 2, 0), ("open", 2, 2)]
+DEPTHS = [(1, 0), (3, 0), (10, 0), (None, 0), (None, 1), (None, 2)]
+"""How far down documents are open (None: the whole list), and how many more beside the list are."""
 CUTOFFS = {"needed": (1, 3, 10), "optional": (None, 3), "level": (0.0, 0.3, 1.0), "none": (None,)}
 VARIANTS = [
     "P(rel=2)@3",
@@ -130,23 +132,24 @@ def aligned(cases: Sequence[Case]) -> Alignment:
     return align(qrels_from(judged), [ranking_from({"other": ["x"], **ranking})])
 
 
-def completions(case: Case, highest: int, depth: int | None, further: int) -> list[Case]:
-    """Give all ways to grade the holes down to a depth, with 0 to `further` more documents of the highest grade."""
+def completions(case: Case, highest: int, depth: int | None, beside: int) -> list[Case]:
+    """Give all ways to grade the holes down to a depth, and so many documents beside the list."""
     places = [place for place, grade in enumerate(case.ranked[:depth]) if is_hole(grade)]
     found = []
     for labels in product(range(highest + 1), repeat=len(places)):
         ranked = list(case.ranked)
         for place, label in zip(places, labels, strict=True):
             ranked[place] = label
-        found += [Case(tuple(ranked), (*case.missed, *[highest] * more)) for more in range(further + 1)]
+        others = combinations_with_replacement(range(highest + 1), beside)
+        found += [Case(tuple(ranked), (*case.missed, *more)) for more in others]
     return found
 
 
 def tried(
-    cases: Sequence[Case], wanted: Sequence[Measure], *, highest: int, depth: int | None, further: int
+    cases: Sequence[Case], wanted: Sequence[Measure], *, highest: int, depth: int | None, beside: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
     """Give the lowest and the highest value of each case, as measures by cases."""
-    made = [completions(case, highest, depth, further) for case in cases]
+    made = [completions(case, highest, depth, beside) for case in cases]
     starts = np.cumsum([0, *(len(one) for one in made)])[:-1]
     lists = replace(aligned([one for each in made for one in each]).lists, highest_grade=highest)
     values = np.array([measure.values(lists) for measure in wanted])
@@ -158,38 +161,37 @@ def mismatches(
     wanted: Sequence[Measure],
     *,
     highest: int,
-    closure: str,
     depth: int | None = None,
-    further: int = 0,
+    beside: int = 0,
 ) -> list[object]:
     """Give the cases in which bounds are not those of all completions."""
-    options = {"closure": closure, "further": further, "highest": highest}
-    got = intervals_of_runs(aligned(cases), wanted, depth=lambda _: depth, tail="none", **options)
-    reach = depth if closure == "at-k" else None
-    lower, upper = tried(cases, wanted, highest=highest, depth=reach, further=further)
-    assert (got.closure, got.further) == (closure, further)
-    wrong = (np.abs(got.lower[:, 0] - lower) > 1e-12) | (np.abs(got.upper[:, 0] - upper) > 1e-12)
+    lists = replace(aligned(cases).lists, highest_grade=highest)
+    others = np.full(len(lists), beside)
+    found = [interval(one, lists, unjudged_within(lists, depth), beside=others) for one in wanted]
+    got = np.array([[one.lower, one.upper] for one in found])
+    lower, upper = tried(cases, wanted, highest=highest, depth=depth, beside=beside)
+    wrong = (np.abs(got[:, 0] - lower) > 1e-12) | (np.abs(got[:, 1] - upper) > 1e-12)
     return [
-        (
-            str(wanted[m]),
-            cases[c],
-            options,
-            depth,
-            (got.lower[m, 0, c], lower[m, c]),
-            (got.upper[m, 0, c], upper[m, c]),
-        )
+        (str(wanted[m]), cases[c], highest, depth, beside, got[m, :, c].tolist(), (lower[m, c], upper[m, c]))
         for m, c in np.argwhere(wrong).tolist()
     ]
 
 
+def has_exact_ends(measure: Measure, highest: int) -> bool:
+    """Q goes by order with one relevant grade alone; without an engine there are general bounds."""
+    return measure.kind.interval != "bounds" and (measure.kind.interval != "q" or (measure.rel or 1) == highest)
+
+
 @pytest.mark.parametrize("highest", [1, 2, 3])
-@pytest.mark.parametrize(("closure", "depth", "further"), CLOSURES)
-def test_bounds_are_those_of_all_completions(highest: int, closure: str, depth: int | None, further: int):
-    rng = np.random.default_rng([highest, depth or 0, further])
-    wanted = [one for one in ALL if closure != "at-k" or str(one) not in WITHOUT_DEPTH]
+@pytest.mark.parametrize(("depth", "beside"), DEPTHS)
+def test_bounds_are_those_of_all_completions(highest: int, depth: int | None, beside: int):
+    rng = np.random.default_rng([highest, depth or 0, beside])
+    wanted = [one for one in ALL if has_exact_ends(one, highest)]
+    if beside:  # only pairs have documents beside a list, and other measures make no claims on pairs
+        wanted = [one for one in wanted if is_nonrelevant_unjudged(one, highest)]
     for _ in range(ROUNDS):
         cases = random_cases(rng, highest, 150)
-        assert mismatches(cases, wanted, highest=highest, closure=closure, depth=depth, further=further)[:3] == []
+        assert mismatches(cases, wanted, highest=highest, depth=depth, beside=beside)[:3] == []
 
 
 def measured(*texts: str) -> list[Measure]:
@@ -197,7 +199,7 @@ def measured(*texts: str) -> list[Measure]:
 
 
 def ends(case: Case, text: str, **options: object) -> tuple[float, float]:
-    chosen = {"closure": "list", "depth": lambda _: None, **options}
+    chosen = {"depth": lambda _: None, **options}
     found = intervals_of_runs(aligned([case]), measured(text), **chosen)
     return float(found.lower[0, 0, 0]), float(found.upper[0, 0, 0])
 
@@ -214,8 +216,9 @@ def test_lists_with_many_holes_have_the_bounds_of_all_completions_too():
     for highest, holes in ((1, 9), (2, 6), (3, 5)):
         cases = random_cases(rng, highest, 12, longest=12, holes=holes)
         wanted = [*always, *(measured("Q@6", "Q") if highest == 1 else ())]
-        assert mismatches(cases, wanted, highest=highest, closure="list")[:3] == []
-        assert mismatches(cases, wanted, highest=highest, closure="at-k", depth=8)[:3] == []
+        wanted = [one for one in wanted if has_exact_ends(one, highest)]
+        assert mismatches(cases, wanted, highest=highest)[:3] == []
+        assert mismatches(cases, wanted, highest=highest, depth=8)[:3] == []
 
 
 def test_small_blocks_give_the_same_bounds(monkeypatch: pytest.MonkeyPatch):
@@ -267,16 +270,16 @@ def test_all_holes_relevant_is_not_the_highest_average_precision():
     assert float(measured("AP")[0].values(aligned([one_more]).lists)[0]) == pytest.approx(0.5909, abs=5e-5)
 
 
-def test_holes_below_the_cutoff_move_the_ideal_in_the_closed_list_only():
+def test_holes_below_the_cutoff_move_the_ideal_only_where_the_whole_list_counts():
     case = drawn("$$" + "-" * 8 + "?" * 8)
     assert ends(case, "nDCG@10") == (pytest.approx(0.36, abs=0.005), 1.0)
-    assert ends(case, "nDCG@10", closure="at-k", depth=lambda _: 10) == (1.0, 1.0)
+    assert ends(case, "nDCG@10", depth=lambda _: 10) == (1.0, 1.0)
 
 
-def test_further_documents_lower_average_precision_towards_0():
-    case = drawn("$")
-    assert ends(case, "AP", closure="open", further=0) == (1.0, 1.0)
-    assert ends(case, "AP", closure="open", further=9) == (0.1, 1.0)
+def test_documents_beside_the_list_lower_average_precision_towards_0():
+    lists = aligned([drawn("$")]).lists
+    found = interval(*measured("AP"), lists, lists.unjudged, beside=np.array([9]))
+    assert (found.lower.tolist(), found.upper.tolist()) == ([0.1], [1.0])
 
 
 def test_a_middle_grade_can_be_the_best_for_ndcg():
@@ -294,15 +297,13 @@ def test_a_weak_document_below_a_strong_one_can_be_worth_more_for_q():
     assert lower < upper
 
 
-def test_bounds_that_are_not_worked_out_exactly_are_wider_and_true(monkeypatch: pytest.MonkeyPatch):
+def test_bounds_that_are_not_worked_out_exactly_are_wider_and_true():
     cases = random_cases(np.random.default_rng(7), 3, 150)
     wanted = measured("Q", "Q@3", "Q(beta=5, rel=2)", "G", "RnDCG", "nDCGRel")
-    monkeypatch.setattr("cranfield.reuse.completions.MOST_COMPLETIONS", 0.5)
-    for options in ({"closure": "list"}, {"closure": "open", "further": 2}):
-        got = intervals_of_runs(aligned(cases), wanted, depth=lambda _: None, highest=3, **options)
-        lower, upper = tried(cases, wanted, highest=3, depth=None, further=options.get("further", 0))
-        assert (got.lower[:, 0] <= lower + 1e-12).all()
-        assert (got.upper[:, 0] >= upper - 1e-12).all()
+    got = intervals_of_runs(aligned(cases), wanted, depth=lambda _: None, highest=3)
+    lower, upper = tried(cases, wanted, highest=3, depth=None)
+    assert (got.lower[:, 0] <= lower + 1e-12).all()
+    assert (got.upper[:, 0] >= upper - 1e-12).all()
 
 
 @pytest.mark.parametrize(
@@ -333,7 +334,7 @@ def test_measures_without_an_interval_say_why(text: str, kept: Kept):
 
 def test_a_list_without_holes_has_its_score_for_both_ends():
     cases = random_cases(np.random.default_rng(8), 3, 100, holes=0)
-    found = intervals_of_runs(aligned(cases), ALL, depth=lambda _: None, closure="list", tail="none")
+    found = intervals_of_runs(aligned(cases), ALL, depth=lambda _: None, tail="none")
     assert np.array_equal(found.lower, found.values)
     assert np.array_equal(found.upper, found.values)
 
@@ -403,12 +404,11 @@ def judged_later(case: Case, highest: int, depth: int, share: float, rng: np.ran
     return Case((*grades, *case.ranked[depth:]), case.missed)
 
 
-def test_a_wider_closure_has_wider_bounds():
+def test_looking_deeper_gives_wider_bounds():
     cases = random_cases(np.random.default_rng(9), 2, 300)
-    forms = [("at-k", 0), ("list", 0), ("open", 1), ("open", 3)]
     found = [
-        intervals_of_runs(aligned(cases), measured(*LAWFUL), depth=lambda _: 2, closure=form, further=more)
-        for form, more in forms
+        intervals_of_runs(aligned(cases), measured(*LAWFUL), depth=lambda _, depth=depth: depth)
+        for depth in (1, 2, 4, None)
     ]
     for narrow, wide in pairwise(found):
         assert (wide.lower <= narrow.lower + 1e-12).all()
@@ -447,21 +447,12 @@ def test_each_topic_may_have_a_depth_of_its_own():
 
 
 def test_all_holes_count_for_rbp_whatever_the_depth():
-    assert ends(drawn("-?"), "RBP(p=0.5)", closure="at-k", depth=lambda _: 1) == (0.0, 0.5)
+    assert ends(drawn("-?"), "RBP(p=0.5)", depth=lambda _: 1) == (0.0, 0.5)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"further": 2},
-        {"closure": "open", "further": -1},
-        {"highest": 0},
-        {"depth": lambda _: 0},
-    ],
-)
-def test_what_cannot_be_meant_is_refused(options: dict[str, object], kept: Kept):
+def test_a_scale_that_ends_below_the_grades_is_refused(kept: Kept):
     with kept.raises(UsageError):
-        intervals_of_runs(aligned([drawn("$?")]), measured("AP"), **{"depth": lambda _: 1, **options})
+        intervals_of_runs(aligned([drawn("$?")]), measured("AP"), depth=lambda _: 1, highest=0)
 
 
 def test_a_higher_grade_of_the_scale_widens_the_interval():

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from cranfield.base.files import Source
@@ -10,7 +11,7 @@ from cranfield.evaluate.measure import parse_measures
 from cranfield.evaluate.scores import score
 from cranfield.qrels.qrels import qrels_of
 from cranfield.qrels.reading import read_qrels
-from cranfield.reuse.intervals import identities, interval_depth, intervals_of_runs
+from cranfield.reuse.intervals import identities, interval, interval_depth, intervals_of_runs
 from cranfield.reuse.pairs import claim_of, open_score
 from cranfield.reuse.settle import settle
 from cranfield.runs.check import Expectations, check, repair
@@ -62,14 +63,16 @@ def test_later_judgments_leave_the_scores_of_measures_that_only_rise_inside(runs
     assert (before.upper - before.lower).max() > 0.5
 
 
-def test_the_open_form_holds_what_was_found_elsewhere(runs, both):
+def test_bounds_with_documents_beside_hold_what_was_found_elsewhere(runs, both):
     wanted = parse_measures(["AP", "nDCG@10", "R@100", "Rprec"])
     found = [align(qrels, runs) for qrels in both]
     more = found[1].lists.relevant_count(1) - found[0].lists.relevant_count(1)
-    before = intervals_of_runs(found[0], wanted, depth=lambda _: None, closure="open", further=int(more.max()))
-    later = score(found[1], wanted).values
-    assert (before.lower - 1e-12 <= later).all()
-    assert (later <= before.upper + 1e-12).all()
+    lists = found[0].lists
+    for measure in wanted:
+        before = interval(measure, lists, lists.unjudged, beside=np.full(len(lists), int(more.max())))
+        later = measure.values(found[1].lists)
+        assert (before.lower - 1e-12 <= later).all()
+        assert (later <= before.upper + 1e-12).all()
 
 
 def test_differences_stay_within_their_bounds_and_robust_leads_are_kept(runs, both):

@@ -18,7 +18,7 @@ from cranfield.reuse import card as cards
 from cranfield.reuse.assess import Knowledge, assess_runs, measure_depths
 from cranfield.reuse.card import Card, Fusion, card_of, card_text, entry_of, read_card
 from cranfield.reuse.expected_loss import ModelCache
-from cranfield.reuse.hold_out import hold_out_own
+from cranfield.reuse.hold_out import hold_out_all
 from cranfield.runs.columns import keys_of, keys_of_pairs
 
 PAIRS = [2323593366732204068, 5117411738604912841, 8370241321557323676]
@@ -33,7 +33,7 @@ def collection(made):
 @pytest.fixture(scope="module")
 def card(collection) -> Card:
     provenance = collection.prefixes.by("group")
-    own = hold_out_own(collection.alignment, provenance, MEASURES)
+    own = hold_out_all(collection.alignment, provenance, MEASURES).own()
     entries = []
     for measure in MEASURES:
         found = assess(collection.alignment, measure, Knowledge(provenance.depth, provenance))

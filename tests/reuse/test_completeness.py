@@ -16,7 +16,7 @@ from cranfield.qrels.qrels import qrels_of, sorted_qrels
 from cranfield.reuse.assess import Knowledge, assess_measures
 from cranfield.reuse.completeness import Completion, _Labelled
 from cranfield.reuse.provenance import Contributor, prefixes_of
-from cranfield.reuse.verdict import Account, Evidence, Thresholds, account, completed_score, verdict_of
+from cranfield.reuse.verdict import Evidence, Thresholds, account, completed_score, verdict_of
 from cranfield.runs.run import Run
 
 ROOT = Path(__file__).parents[2]
@@ -81,7 +81,8 @@ def test_topics_may_be_pooled_to_different_depths(collection):
     }
     qrels = qrels_of([row for row in collection.everything if row[:2] in pooled])
     alignment = align(qrels, collection.runs, keep_rows=True)
-    prefixes = prefixes_of(alignment, qrels, collection.runs, collection.prefixes.contributors, depth=depth)
+    depths = np.array([depth[topic] for topic in alignment.topic_ids])
+    prefixes = prefixes_of(alignment, qrels, collection.runs, collection.prefixes.contributors, depth=depths)
     completion, measure = Completion(alignment, prefixes.by("group")), parse_measure("AP")
     truth = scores(deeper(collection, 100), measure)
     (found,) = completion.of([measure], rng=np.random.default_rng(1))
@@ -147,8 +148,6 @@ def test_a_measure_that_looks_below_the_pool_never_passes_as_plainly_pooled(coll
         [parse_measure("AP"), parse_measure("P@5")],
         Knowledge(provenance.depth, provenance),
         thresholds=Thresholds().with_values({"caution_drift": 100}),
-        closure="at-k",
-        further=0,
         learn="where unjudged",
     )
     assert {one.title for one in deep.verdicts} == {"POOLED to rank 10"}
@@ -165,9 +164,9 @@ def test_runs_that_a_deeper_pool_would_change_unlike_the_others_are_not_called_p
     assert verdict_of(replace(deep, uneven=-0.01)).title == "POOLED to rank 10"
     uneven = verdict_of(deep)
     assert (uneven.level, uneven.rule, uneven.number) == ("CAUTION", "uneven-drift", -0.011)
-    kept(account(Account("r", "AP", 0.3, "judged@10", deep, uneven, contributed=True)))
+    kept(account("r", "AP", 0.3, "judged@10", deep, uneven, contributed=True))
     unknown = replace(deep, completed=None, uneven=0.0)
-    kept(account(Account("r", "AP", 0.3, "judged@10", unknown, verdict_of(unknown), contributed=True)))
+    kept(account("r", "AP", 0.3, "judged@10", unknown, verdict_of(unknown), contributed=True))
     wide = replace(deep, pooled=False, unjudged=3, high=0.305)
     assert verdict_of(wide).rule == "uneven-drift"
     assert verdict_of(replace(wide, high=0.4, loss=0.001, upper=0.002, groups=22)).rule == "uneven-drift"

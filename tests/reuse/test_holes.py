@@ -105,7 +105,7 @@ def test_a_pool_that_is_shallow_in_one_topic_does_not_pool_the_run_there(tmp_pat
     qrels = qrels_of([(topic, document, 0) for topic in ("t1", "t2") for document in "abc"])
     runs = [run_of(tmp_path, "old", {"t1": "abc", "t2": "cba"})]
     alignment = align(qrels, runs)
-    provenance = provenance_of(alignment, qrels, runs, [Contributor("old", "one")], depth={"t1": 3, "t2": 1})
+    provenance = provenance_of(alignment, qrels, runs, [Contributor("old", "one")], depth=np.array([3, 1]))
     coverage = coverage_of(alignment, parse_measure("P@3"), pool_depth=provenance.depth, provenance=provenance)
     assert coverage.contributed.tolist() == [[True, False]]
     assert not coverage.evidence(0, topic_judged=0.5).pooled

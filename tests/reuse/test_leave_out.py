@@ -5,16 +5,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kept import Kept
 from mappings import qrels_from, ranking_from, run_from
 
-from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import align
 from cranfield.evaluate.measure import parse_measures
 from cranfield.evaluate.scores import score
 from cranfield.qrels.qrels import qrels_of, sorted_qrels
 from cranfield.reuse.correlation import RankDrop
-from cranfield.reuse.hold_out import Reranking, hold_out_all, hold_out_own, uniques_of
+from cranfield.reuse.hold_out import Reranking, hold_out_all, uniques_of
 from cranfield.reuse.provenance import Contributor, prefixes_of, provenance_of
 
 MEASURES = parse_measures(
@@ -90,7 +88,7 @@ def test_holding_out_equals_evaluating_again_with_rebuilt_qrels(collection, dept
     aligned = align(known, list(runs.values()))
     provenance = provenance_of(aligned, known, list(runs.values()), contributors, depth=depth, level=level)
     everything = hold_out_all(aligned, provenance, MEASURES)
-    own = hold_out_own(aligned, provenance, MEASURES)
+    own = hold_out_all(aligned, provenance, MEASURES).own()
     members = sorted({one.member_of(level) for one in contributors if one.contributing})
     assert list(provenance.groups) == members
     for number, group in enumerate(members):
@@ -170,7 +168,7 @@ def test_samples_with_strata_are_held_out_too(collection, seed):
     aligned = align(known, list(runs.values()))
     provenance = provenance_of(aligned, known, list(runs.values()), contributors, depth=3)
     everything = hold_out_all(aligned, provenance, SAMPLED)
-    own = hold_out_own(aligned, provenance, SAMPLED)
+    own = hold_out_all(aligned, provenance, SAMPLED).own()
     np.testing.assert_array_equal(everything.own().scores.values, own.scores.values)
     for number, group in enumerate(provenance.groups):
         kept = {(t, d) for t, d, _ in rows_of(lists, qrels, contributors, depth=3, level="group", without=group)}
@@ -199,7 +197,7 @@ def worked():
 def test_a_worked_example_by_hand():
     aligned, provenance = worked()
     (ap,) = parse_measures(["AP"])
-    own = hold_out_own(aligned, provenance, [ap])
+    own = hold_out_all(aligned, provenance, [ap]).own()
     assert own.run_names == ("A", "B", "C")
     np.testing.assert_allclose(own.full, [[1, 5 / 6, 5 / 6]])
     np.testing.assert_allclose(own.held_out, [[1 / 2, 5 / 6, 5 / 6]])
@@ -225,7 +223,7 @@ def test_a_score_may_rise_and_the_sign_is_kept():
     qrels = qrels_from({"1": {"a": 1, "b": 1}})
     aligned = align(qrels, runs)
     provenance = provenance_of(aligned, qrels, runs, [Contributor("A", "x"), Contributor("B", "y")], depth=3)
-    own = hold_out_own(aligned, provenance, parse_measures(["AP"]))
+    own = hold_out_all(aligned, provenance, parse_measures(["AP"])).own()
     np.testing.assert_allclose(own.drop, [[5 / 6 - 1, 0]])
 
 
@@ -235,7 +233,7 @@ def test_a_topic_that_loses_all_that_is_relevant_stays_with_0_and_is_counted():
     aligned = align(qrels, runs)
     provenance = provenance_of(aligned, qrels, runs, [Contributor("A", "x"), Contributor("B", "y")], depth=3)
     (ap,) = parse_measures(["AP"])
-    assert hold_out_own(aligned, provenance, [ap]).held_out.tolist() == [[0.5, 0.5]]
+    assert hold_out_all(aligned, provenance, [ap]).own().held_out.tolist() == [[0.5, 0.5]]
 
 
 def test_scores_near_zero_have_no_relative_drop():
@@ -244,15 +242,8 @@ def test_scores_near_zero_have_no_relative_drop():
     qrels = qrels_from({"1": {"a": 1}, **{str(topic): {"b": 1} for topic in range(2, 202)}})
     aligned = align(qrels, [run, other])
     given_by = [Contributor("A", "x"), Contributor("B", "y")]
-    own = hold_out_own(
-        aligned, provenance_of(aligned, qrels, [run, other], given_by, depth=3), parse_measures(["AP"])
-    )
+    provenance = provenance_of(aligned, qrels, [run, other], given_by, depth=3)
+    own = hold_out_all(aligned, provenance, parse_measures(["AP"])).own()
     assert np.isnan(own.relative).all()
     spread = own.relative_spread(own.measures[0])
     assert (spread.runs, spread.worst, np.isnan(spread.mean)) == (0, "", True)
-
-
-def test_full_scores_of_other_measures_are_refused(kept: Kept):
-    aligned, provenance = worked()
-    with kept.raises(UsageError):
-        hold_out_own(aligned, provenance, parse_measures(["AP"]), full=score(aligned, parse_measures(["P@5"])))

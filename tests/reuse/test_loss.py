@@ -16,7 +16,7 @@ from cranfield.evaluate.measure import parse_measure
 from cranfield.qrels.qrels import qrels_of
 from cranfield.reuse.assess import measure_depths
 from cranfield.reuse.expected_loss import ModelCache, expected_loss, scale_model
-from cranfield.reuse.hold_out import hold_out_own, lists_without
+from cranfield.reuse.hold_out import hold_out_all, lists_without
 from cranfield.reuse.labels import Documents, Labels, Retrieved, count_labels, logit, octave_of
 from cranfield.reuse.provenance import Contributor, provenance_of
 from cranfield.reuse.unjudged_model import (
@@ -367,7 +367,7 @@ def test_expected_losses_are_scaled_to_what_held_out_contributors_lost(made, nam
     model = replace(model, growth=1.0)
     cache = ModelCache(collection.alignment, provenance)
     ratio = scale_model(measure, model, cache, depth=depth, rng=np.random.default_rng(1)).blind.scale
-    own = hold_out_own(collection.alignment, provenance, [measure])
+    own = hold_out_all(collection.alignment, provenance, [measure]).own()
     assert 0.5 <= ratio <= 2.0
     if name == "P@10":
         assert ratio == pytest.approx(1.0, abs=0.1)

@@ -42,7 +42,7 @@ def test_each_row_has_the_group_that_alone_brought_it():
 
 
 def test_the_depth_may_differ_by_topic():
-    provenance = provenance_of(ALIGNED, QRELS, RUNS, GIVEN, depth={"1": 1, "2": 2})
+    provenance = provenance_of(ALIGNED, QRELS, RUNS, GIVEN, depth=np.array([1, 2]))
     assert owners(provenance) == ["many", "nobody", "nobody", "nobody", "many", "two"]
     assert provenance.depth.tolist() == [1, 2]
 
@@ -102,8 +102,6 @@ def test_a_kept_pool_has_the_depth_to_which_all_lists_are_judged():
 @pytest.mark.parametrize(
     "given_by",
     [
-        [Contributor("A", "one"), Contributor("Z", "one")],
-        [Contributor("A", "one"), Contributor("A", "two")],
         [Contributor("A", "one", contributing=False)],
         [],
     ],
@@ -118,17 +116,6 @@ def test_a_family_must_be_known_of_all_contributors(kept: Kept):
         provenance_of(
             ALIGNED, QRELS, RUNS, [Contributor("A", "x", "dense"), Contributor("B", "y")], depth=2, level="family"
         )
-
-
-def test_a_topic_without_a_depth_is_told(kept: Kept):
-    with kept.raises(InputError):
-        provenance_of(ALIGNED, QRELS, RUNS, GIVEN, depth={"1": 3})
-
-
-@pytest.mark.parametrize("depth", [0, -1])
-def test_a_depth_is_at_least_one(depth, kept: Kept):
-    with kept.raises(UsageError):
-        provenance_of(ALIGNED, QRELS, RUNS, GIVEN, depth=depth)
 
 
 def test_other_qrels_than_the_aligned_ones_are_refused(kept: Kept):

@@ -8,7 +8,7 @@ from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import align
 from cranfield.evaluate.measure import parse_measures
 from cranfield.evaluate.scores import score
-from cranfield.reuse.hold_out import hold_out_all, hold_out_own, uniques_of
+from cranfield.reuse.hold_out import hold_out_all, uniques_of
 from cranfield.reuse.provenance import Contributor, provenance_of, replayed
 
 QRELS = qrels_from({"1": {"a": 1, "b": 0, "c": 1, "o": 1}, "2": {"a": 1, "d": 2}})
@@ -32,7 +32,7 @@ def test_what_the_plan_would_not_have_chosen_is_held_out_and_orphans_stay():
         np.testing.assert_allclose(
             found.values[number], score(align(qrels_from(judged), RUNS), MEASURES).values, atol=1e-12
         )
-    own = hold_out_own(ALIGNED, provenance, MEASURES)
+    own = hold_out_all(ALIGNED, provenance, MEASURES).own()
     np.testing.assert_array_equal(own.held_out, found.own().held_out)
     assert (provenance.method, PROVENANCE.method) == ("replay", "deletion")
     assert uniques_of(ALIGNED, provenance).judged.tolist() == [3, 2]  # what would not be judged without each group

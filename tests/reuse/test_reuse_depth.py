@@ -32,7 +32,7 @@ def test_each_depth_has_its_new_documents():
 def test_a_topic_that_yields_at_its_last_depth_is_not_exhausted():
     assert new_by_depth(ALIGNED, PROVENANCE).not_exhausted() == ["2"]
     shallower = provenance_of(
-        ALIGNED, QRELS, RUNS, [Contributor("A", "x"), Contributor("B", "y")], depth={"1": 2, "2": 0}
+        ALIGNED, QRELS, RUNS, [Contributor("A", "x"), Contributor("B", "y")], depth=np.array([2, 0])
     )
     assert new_by_depth(ALIGNED, shallower).not_exhausted() == ["1"]
 

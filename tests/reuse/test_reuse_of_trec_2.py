@@ -13,7 +13,7 @@ from cranfield.evaluate.align import align
 from cranfield.evaluate.measure import parse_measures
 from cranfield.qrels.qrels import qrels_of
 from cranfield.reuse.collection import check_testability, examine, extrapolated, new_by_depth
-from cranfield.reuse.hold_out import hold_out_own, uniques_of
+from cranfield.reuse.hold_out import CATEGORIES, hold_out_all, uniques_of
 from cranfield.reuse.provenance import NOBODY, Contributor, infer_pool, prefixes_of, provenance_of
 from cranfield.runs.check import Expectations, check, repair
 from cranfield.runs.reading import read_rows
@@ -85,7 +85,7 @@ def test_drops_and_rankings(report, level, measure, mean, largest, worst, lowest
     assert (round(found.relative.largest, 4), found.relative.worst) == (largest, worst)
     assert (round(found.lowest_tau_b, 4), round(found.tau_b, 4)) == (lowest_tau, mean_tau)
     assert (found.worst.drop.drop, found.worst.drop.systems) == (rank_drop, 38)
-    assert found.decisions.ad == 0
+    assert found.decisions[CATEGORIES.index("ad")] == 0
 
 
 def test_the_same_run_can_be_the_worst_by_a_digit_more(report):
@@ -140,7 +140,7 @@ def test_pools_of_other_depths(
     assert (len(made), int((made.grades > 0).sum())) == (judged, relevant)
     aligned = align(made, runs)
     provenance = provenance_of(aligned, made, runs, contributors, depth=depth)
-    own = hold_out_own(aligned, provenance, MEASURES)
+    own = hold_out_all(aligned, provenance, MEASURES).own()
     assert uniques_of(aligned, provenance).relevant.sum() == unique
     assert tuple(round(own.relative_spread(measure).mean, 4) for measure in (AP, P10)) == means
     assert tuple(round(own.relative_spread(measure).largest, 4) for measure in (AP, P10, NDCG)) == largest

@@ -46,16 +46,13 @@ def test_documents_outside_the_corpus_are_told_with_all_their_lines(tmp_path, ke
     kept(problems[0].message)
 
 
-def test_lists_that_are_too_long_or_too_short_are_told(tmp_path):
+def test_lists_that_are_too_long_are_told(tmp_path):
     text = "1 Q0 c 3 1 t\n" + CLEAN
-    assert brief(found(tmp_path, text, max_depth=2, min_depth=2)) == [
-        ("too-many-documents", "error", (3,), 1),
-        ("too-few-documents", "warning", (4,), 1),
-    ]
+    assert brief(found(tmp_path, text, max_depth=2)) == [("too-many-documents", "error", (3,), 1)]
 
 
 def test_lists_of_exactly_the_limit_are_fine(tmp_path):
-    assert found(tmp_path, CLEAN, max_depth=2, min_depth=1) == []
+    assert found(tmp_path, CLEAN, max_depth=2) == []
 
 
 def test_repeated_documents_count_the_rows_beyond_the_first(tmp_path, kept: Kept):

@@ -6,6 +6,7 @@ import io
 import lzma
 import math
 import sys
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -419,6 +420,15 @@ def test_parquet_is_read_with_text_or_numbers_as_ids(tmp_path):
     assert listed(parquet_of(tmp_path, coded)) == THREE
     small = {**texts, "score": pa.array([2.5, 1.5, 0.5], pa.float32())}
     assert listed(parquet_of(tmp_path, small)) == THREE
+
+
+def test_parquet_takes_ranks_and_scores_of_any_kind_of_number_and_refuses_other_ids(tmp_path, kept: Kept):
+    numbers = {"rank": [1.0, 2.0], "score": [Decimal("2.5"), Decimal("0.5")]}
+    frame = {"topic": ["1", "1"], "document": ["a", "b"], **numbers}
+    assert listed(parquet_of(tmp_path, frame)) == [("1", "a", 2.5, 1), ("1", "b", 0.5, 2)]
+    for ids in ([1.0, 2.5], [b"a", b"b"], [True, False]):
+        with kept.raises(ProblemsFound):
+            parquet_of(tmp_path, {**frame, "document": ids})
 
 
 def test_parquet_rows_with_nothing_in_a_field_are_listed(tmp_path):

@@ -16,7 +16,6 @@ from cranfield.runs.run import (
     Order,
     Rows,
     Run,
-    Ties,
     order_as_float32,
     ranked,
     tie_groups,
@@ -124,11 +123,9 @@ def test_ties_are_counted_as_a_person_would(listed):
                 exact.append((topic, 1))
             if len(set((scores[floats == single] + 0.0).tolist())) > 1:
                 rounded.append((topic, 1))
-    assert tie_groups(ties(run.scores, run.offsets), run.offsets) == Ties(
-        len(exact), len({topic for topic, _ in exact})
-    )
+    assert tie_groups(ties(run.scores, run.offsets), run.offsets) == (len(exact), len({topic for topic, _ in exact}))
     only_rounded = ties_only_in_float32(run.scores, run.offsets)
-    assert tie_groups(only_rounded, run.offsets) == Ties(len(rounded), len({topic for topic, _ in rounded}))
+    assert tie_groups(only_rounded, run.offsets) == (len(rounded), len({topic for topic, _ in rounded}))
 
 
 @given(runs())

@@ -42,7 +42,7 @@ def test_every_known_defect_is_found_with_the_right_count(expected):
         "max_depth": int(np.diff(rows.by_topic.offsets).max()),
         "topics_in_run": 50 - counts.get("missing-topic", 0),
         "dup_docs": counts.get("repeated-document", 0),
-        "topics_with_ties": tie_groups(ties(run.scores, run.offsets), run.offsets).topics,
+        "topics_with_ties": tie_groups(ties(run.scores, run.offsets), run.offsets)[1],
         "topics_score_vs_rank_order_differ": conflicts[0] + conflicts[1],
     } == {
         key: int(expected[key])
@@ -72,7 +72,6 @@ def test_all_38_are_there():
             [
                 "dropped 1 line with too few columns",
                 "dropped 1,015 rows that repeated a document; the best-ranked row is kept",
-                "renumbered the ranks from 1 in the order of the scores: 33,753 rows had another rank",
             ],
         ),
         (
@@ -82,8 +81,6 @@ def test_all_38_are_there():
                 "dropped the extra columns of 1,253 lines",
                 "dropped 32 rows that repeated a document; the best-ranked row is kept",
                 "dropped 1,221 rows beyond rank 1,000 of a topic",
-                "renumbered the ranks from 1 in the order of the scores: 48,743 rows had another rank",
-                "wrote Q0 on 48,362 lines",
             ],
         ),
     ],

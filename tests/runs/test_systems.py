@@ -16,7 +16,7 @@ from kept import Kept
 
 from cranfield.base.errors import MissingExtra, UsageError
 from cranfield.base.records import Document
-from cranfield.runs.baseline import Query, Ranking, best, search, systems, warning_of
+from cranfield.runs.baseline import Query, Ranking, best, search, systems
 
 EVERY = pytest.mark.parametrize("name", systems.names())
 LEXICAL = pytest.mark.parametrize("name", [name for name, system in systems.items() if system.family == "lexical"])
@@ -274,14 +274,3 @@ def test_fts5_sees_ties_of_32_bits_that_the_index_would_cut():
             return [(f"d{number}", 1 - number * 1e-12) for number in range(9)][:limit]
 
     assert list(search("fts5", Nearly(), [Query("1", "wing")], 2, {})) == [Ranking("1", ("d8", "d7"), (1.0, 1.0))]
-
-
-@pytest.mark.parametrize(("dims", "documents"), [(100, 41), (100, 199), (2, 3), (30, 41)])
-def test_lsa_says_where_it_keeps_too_many_dimensions_to_differ(dims, documents, kept: Kept):
-    doubt = warning_of("lsa", {"dims": str(dims)}, documents)
-    kept(doubt)
-
-
-@pytest.mark.parametrize(("dims", "documents"), [(100, 200), (10, 41), (1, 1), (1, 0)])
-def test_lsa_says_nothing_where_its_dimensions_are_few(dims, documents):
-    assert warning_of("lsa", {"dims": str(dims)}, documents) == ""

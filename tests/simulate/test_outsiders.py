@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cranfield.pool.plan import parse
 from cranfield.qrels.qrels import qrels_of
-from cranfield.reuse.hold_out import hold_out_own
+from cranfield.reuse.hold_out import hold_out_all
 from cranfield.reuse.provenance import provenance_of
 from cranfield.simulate.study import known_of, own_hold_out, play, study
 
@@ -69,7 +69,7 @@ def test_the_loss_is_that_of_reuse_where_the_qrels_are_the_pool(toolbox):
     measures = toolbox.measures("AP", "P@2")
     (found,) = study(again, [parse("depth 2")], measures)
     provenance = provenance_of(again.alignment, again.qrels, again.runs, again.contributors, depth=2)
-    theirs = hold_out_own(again.alignment, provenance, measures)
+    theirs = hold_out_all(again.alignment, provenance, measures).own()
     assert np.array_equal(found.held_out.relative, theirs.relative, equal_nan=True)
 
 

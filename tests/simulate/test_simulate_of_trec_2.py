@@ -12,7 +12,6 @@ from cranfield.pool.plan import parse
 from cranfield.qrels.reading import read_qrels
 from cranfield.runs.check import Expectations, check, repair
 from cranfield.runs.reading import read_rows
-from cranfield.simulate.forecast import forecast
 from cranfield.simulate.study import known_of, study
 
 TREC_2 = Path(__file__).parents[2].parent / "shared" / "data" / "trec-2-adhoc"
@@ -65,15 +64,6 @@ def test_shallower_pools_cost_find_and_wrong_outsiders_as_computed_elsewhere(kno
             [0.0401, 0.0201, 0.0191],
         )
     ]
-
-
-def test_the_curve_of_zobel_foretells_what_it_foretells_elsewhere(known):
-    shallow = forecast(known, pool_depth=50, to_depth=100)
-    deep = forecast(known, pool_depth=100, to_depth=200)
-    at_50 = next(one for one in shallow.at if one.depth == 50)
-    assert round(shallow.at[-1].relevant - at_50.relevant) == 3728
-    assert deep.at[-1].documents == 96_033
-    assert round(deep.at[-1].relevant) == 10_367 + 4912
 
 
 def test_what_finds_more_need_not_rank_better(known):

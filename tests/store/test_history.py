@@ -21,6 +21,7 @@ from cranfield.store.events import add_assessor, append_events
 from cranfield.store.events import events as all_events
 from cranfield.store.judging import add_packet
 from cranfield.store.store import open_store
+from cranfield.workflows.judge.session import open_session
 
 ARTEFACTS = Path(__file__).parent.parent / "fixtures" / "artefacts"
 
@@ -34,11 +35,11 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with open_store(file) as store:
         topic, document = store.row("SELECT topic, document FROM judgments WHERE grade IS NOT NULL LIMIT 1")
         with store.write():
-            store.put("found_documents", [(topic, document, "ann", "words", "2026-01-01T00:00:00.000Z")])
+            store.put("found_documents", [(topic, document, "amy", "words", "2026-01-01T00:00:00.000Z")])
             store.put("queues", [(1, "again", "queue", "main", "2026-01-01T00:00:00.000Z", "[]")])
             store.put("queue_entries", [(1, topic, document, 1, "to be sure")])
-    call("judge", "assign", "ann", "bob", "-C", file)
-    call("judge", "packet", "ann", "-o", folder / "packet.db", "-C", file)
+    call("judge", "assign", "amy", "bob", "-C", file)
+    call("judge", "packet", "amy", "-o", folder / "packet.db", "-C", file)
     call("corpus", "duplicates", "-C", file)
     call("qrels", "rule", "adjudicated,latest", "-C", file)
     call("qrels", "release", "first", "--bundle", folder / "bundle", "-C", file)
@@ -102,7 +103,7 @@ CHANGES = {
     "the runs of a pool": ("UPDATE pool_runs SET priority = 7",),
     "a choice of a live pool": ("UPDATE pool_choices SET reason = 'forged' WHERE number = 1",),
     "the end of a topic": ("INSERT OR REPLACE INTO pool_ends VALUES (1, 'x', 'forged', 1, 1, 1, '2020-01-01')",),
-    "an assignment": ("UPDATE assignments SET assessor = 'eve' WHERE assessor = 'ann'",),
+    "an assignment": ("UPDATE assignments SET assessor = 'eve' WHERE assessor = 'amy'",),
     "a packet that was not issued": ("INSERT INTO packets VALUES ('x', 'eve', 'main', '[]', '2020-01-01')",),
     "a queue": ("UPDATE queue_entries SET why = 'forged'",),
     "a find": ("UPDATE found_documents SET assessor = 'eve'",),
@@ -115,6 +116,11 @@ CHANGES = {
     "an entry of the history removed": ("DELETE FROM history WHERE number = 3",),
     "the last entry of the history removed": (
         "DELETE FROM history WHERE number = (SELECT max(number) FROM history)",
+    ),
+    "the latest entries of the history, together with their rows": (
+        "DELETE FROM release_rows",
+        "DELETE FROM releases",
+        "DELETE FROM history WHERE number >= (SELECT min(number) FROM history WHERE subject = 'releases')",
     ),
 }
 
@@ -163,9 +169,11 @@ def test_a_change_by_hand_is_noticed(change: str, sound: Path, tmp_path: Path):
     assert any(row["what"] == "history" and row["result"] == "WRONG" for row in found)
 
 
-@pytest.mark.parametrize("anchor", ["card.json", "reuse-card.json", "backup.db"])
+@pytest.mark.parametrize("anchor", ["card.json", "reuse-card.json", "", "bundle.zip", "backup.db"])
 def test_a_sound_file_stands_against_what_it_gave_away(anchor: str, sound: Path, tmp_path: Path):
     carrier = sound.parent / "bundle" / anchor
+    if anchor == "bundle.zip":
+        carrier = Path(shutil.make_archive(str(tmp_path / "bundle"), "zip", sound.parent / "bundle"))
     if anchor == "backup.db":
         carrier = tmp_path / anchor
         call("backup", carrier, "-C", sound)
@@ -292,9 +300,9 @@ def test_a_duration_without_end_is_a_sentence(seconds: str, sound: Path, tmp_pat
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("PRAGMA ignore_check_constraints = ON")
         connection.execute("DROP TRIGGER judgment_events_update")
-        change = "source = 'person', kind = 'judged', assessor = 'ann'"
+        change = "source = 'person', kind = 'judged', assessor = 'amy'"
         connection.execute(f"UPDATE judgment_events SET seconds = {seconds}, {change} WHERE grade IS NOT NULL")
-    for command in (["report", "-o", tmp_path / "r.html"], ["judge", "--plain", "-a", "ann"], ["judge", "progress"]):
+    for command in (["report", "-o", tmp_path / "r.html"], ["judge", "--plain", "-a", "amy"], ["judge", "progress"]):
         kept(call(*command, "-C", file, status=1).err)
     assert "invalid time or duration" in call("check", "-C", file, status=1).err
 
@@ -302,12 +310,26 @@ def test_a_duration_without_end_is_a_sentence(seconds: str, sound: Path, tmp_pat
 def test_a_row_that_sqlite_refuses_is_a_sentence(sound: Path, tmp_path: Path):
     file = tmp_path / "collection.db"
     shutil.copy(sound, file)
-    with closing(sqlite3.connect(file)) as connection, connection:
-        connection.execute("CREATE TABLE mine (name TEXT REFERENCES settings(name))")
-        connection.execute("INSERT INTO mine VALUES ('licence')")
-    call("qrels", "licence", "CC-BY-4.0", "-C", file)
-    with open_store(file) as store, pytest.raises(CollectionError), store.write() as connection:
-        connection.execute("DELETE FROM settings WHERE name = 'licence'")
+    with open_store(file) as store, pytest.raises(CollectionError, match="refuses"), store.write() as connection:
+        connection.execute("INSERT INTO settings VALUES ('name', NULL)")
+
+
+def test_a_table_of_the_users_own_that_refers_to_ours_keeps_nobody_from_judging(sound: Path, tmp_path: Path):
+    shutil.copy(sound, file := tmp_path / "collection.db")
+    with closing(sqlite3.connect(file)) as connection:
+        # One that refers to every lease there will be, and one that refers to what SQLite does not find unique.
+        connection.executescript(
+            """CREATE TABLE mine (layer, topic, document, assessor,
+                   FOREIGN KEY (layer, topic, document, assessor) REFERENCES leases);
+               INSERT INTO mine SELECT 'main', topics.id, documents.id, 'bob' FROM topics, documents;
+               CREATE TABLE yours (title REFERENCES documents(title), lease REFERENCES leases(expires))"""
+        )
+    with open_store(file) as store:
+        desk = open_session(store, assessor="bob")
+        for _ in range(2):
+            desk.judge(desk.next_item(), 1, seconds=1.0)  # type: ignore[arg-type]
+        desk.leave()
+    call("check", "-C", file)
 
 
 def test_ctrl_c_while_a_table_is_compared_is_ctrl_c(sound: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -354,9 +376,9 @@ def test_tables_and_views_that_people_add_are_named_and_left_alone(sound: Path, 
 def test_only_who_is_entitled_adjudicates(sound: Path, tmp_path: Path):
     file = tmp_path / "collection.db"
     shutil.copy(sound, file)
-    assert "nobody else may adjudicate" in call("judge", "assign", "--adjudicator", "ann", "-C", file).err
-    assert "ann" in call("judge", "adjudicate", "-a", "eve", "--plain", "-C", file, status=2, answers="").err
-    call("judge", "adjudicate", "-a", "ann", "--plain", "-C", file, answers="")
+    assert "nobody else may adjudicate" in call("judge", "assign", "--adjudicator", "amy", "-C", file).err
+    assert "amy" in call("judge", "adjudicate", "-a", "eve", "--plain", "-C", file, status=2, answers="").err
+    call("judge", "adjudicate", "-a", "amy", "--plain", "-C", file, answers="")
 
 
 def test_what_was_changed_by_hand_is_not_covered_up_by_the_next_command(sound: Path, tmp_path: Path):
@@ -385,7 +407,7 @@ def test_what_was_inserted_by_hand_is_not_covered_up_by_what_is_appended(
                 tamper(file, *CHANGES[change])
             with suppress(ZeroDivisionError), store.write():
                 append_events(store, [events[number]], now=moment)
-                add_packet(store, f"session {number}", "ann", "main", [], now=moment)
+                add_packet(store, f"session {number}", "amy", "main", [], now=moment)
                 store.add_guidelines(f"guidelines {number}", now=moment)
                 assert number != 1 or not rolled_back or 1 / 0
     assert f"{table}: rows were changed, removed or inserted by hand" in call("check", "-C", file, status=1).err
@@ -397,6 +419,19 @@ def test_an_appended_entry_does_not_hide_a_release_that_was_removed(sound: Path,
     tamper(file, "DELETE FROM release_rows", "DELETE FROM releases")
     call("qrels", "release", "second", "-C", file)
     assert "of releases: changed, removed or inserted" in call("check", "-C", file, status=1).err
+
+
+@pytest.mark.parametrize("witness", ["9223372036854775807", "'x'", "-1", "NULL", "zeroblob(9)"])
+def test_entries_that_were_removed_stay_missing_and_an_odd_count_of_them_stops_nothing(
+    witness: str, sound: Path, tmp_path: Path
+):
+    shutil.copy(sound, file := tmp_path / "collection.db")
+    tamper(file, *CHANGES["the latest entries of the history, together with their rows"])
+    call("qrels", "release", "second", "-C", file)
+    assert "of the history are missing" in call("check", "-C", file, status=1).err
+    tamper(file, f"UPDATE sqlite_sequence SET seq = {witness} WHERE name = 'history'")
+    call("qrels", "release", "third", "-C", file)
+    assert "of the history are missing" in call("check", "-C", file, status=1).err
 
 
 def test_an_event_with_a_negative_number_is_noticed(sound: Path, tmp_path: Path):
@@ -424,13 +459,13 @@ def test_no_new_file_is_made_beside_the_log_of_one_that_is_gone(sound: Path, tmp
     [
         ("UPDATE documents SET metadata = '[1, 2'", ["corpus show NAME"]),
         ("UPDATE documents SET metadata = '[1, 2]'", ["corpus show NAME"]),
-        ("UPDATE topics SET metadata = '7'", ["status", "judge --plain -a ann", "report -o r.html"]),
+        ("UPDATE topics SET metadata = '7'", ["status", "judge --plain -a amy", "report -o r.html"]),
         ("UPDATE releases SET manifest = '{}'", ["qrels list", "report -o r.html"]),
         (
             'UPDATE releases SET manifest = replace(manifest, \'"judged": \', \'"judged": "x", "y": \')',
             ["qrels list"],
         ),
-        ("UPDATE queues SET contests = '{'", ["judge --plain -a ann --queue again"]),
+        ("UPDATE queues SET contests = '{'", ["judge --plain -a amy --queue again"]),
     ],
 )
 def test_what_a_file_says_about_itself_is_input_like_any_other(

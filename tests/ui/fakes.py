@@ -53,7 +53,6 @@ class FakeJudging:
     """
 
     assessor: str = "ada"
-    like_named: tuple[str, ...] = ()
     older_answers: int = 0
     changed: str = ""
     scale: GradeScale = FOUR_GRADES

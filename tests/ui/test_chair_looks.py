@@ -82,11 +82,11 @@ def test_every_text_has_contrast_enough_to_be_read_all_day(theme):
     pairs = [(theme.foreground, theme.background), (colours["look"], colours["look-background"])]
     pairs += [
         (colours[name], background)
-        for name in ("quiet", "soft", "hit", "weak-hit", "own-hit", "saved", "trouble", "key")
+        for name in ("quiet", "soft", "hit", "weak-hit", "found", "saved", "trouble", "key")
         for background in (theme.background, colours["bar"])
     ]
     pairs += [(theme.foreground, colours[name]) for name in ("evidence-background", "mark-background", "bar")]
-    pairs += [(colours[name], colours["evidence-background"]) for name in ("hit", "weak-hit", "own-hit")]
+    pairs += [(colours[name], colours["evidence-background"]) for name in ("hit", "weak-hit", "found")]
     pairs.append((colours["block-cursor-foreground"], colours["block-cursor-background"]))
     ratios = {pair: contrast(*pair) for pair in pairs}
     assert {pair: round(ratio, 2) for pair, ratio in ratios.items() if ratio < 4.5} == {}

@@ -7,7 +7,6 @@ from kept import Kept
 from assessor_ui import messages
 from assessor_ui.session import Session
 from cranfield.base.errors import CollectionBusy, CollectionError
-from cranfield.base.records import Topic
 from cranfield.judge.events import Evidence
 from cranfield.judge.session import Held, SearchHit
 
@@ -54,16 +53,27 @@ def test_each_document_has_its_own_time(session: Session, judging: FakeJudging, 
     assert [call[4] for call in judging.log] == [7.0, 9.0]
 
 
-def test_time_in_the_search_is_the_time_of_what_was_found(session: Session, judging: FakeJudging, clock: HandClock):
+def test_time_in_the_search_belongs_to_no_document(session: Session, judging: FakeJudging, clock: HandClock):
     clock.now += 10
     (hit,) = session.search("vinegar")
     clock.now += 20
-    session.judge_found(hit, "vinegar", 3)
+    session.take(hit, "vinegar")
+    clock.now += 7
+    session.judge(3)
+    session.search("vinegar")
     clock.now += 4
     session.end_search()
     clock.now += 5
     session.judge(0)
-    assert [(call[2], call[4]) for call in judging.log if call[0] == "judge"] == [("d5", 20.0), ("d1", 15.0)]
+    assert [(call[2], call[4]) for call in judging.log if call[0] == "judge"] == [("d5", 7.0), ("d1", 15.0)]
+
+
+def test_a_found_document_that_the_desk_refuses_leaves_the_one_in_turn_open(session: Session, judging: FakeJudging):
+    (hit,) = session.search("vinegar")
+    judging.trouble = CollectionError("somebody else is judging it")
+    notice = session.take(hit, "vinegar")
+    assert (notice.kind, notice.text) == ("trouble", "somebody else is judging it")
+    assert (open_document(session), judging.log) == ("d1", [])
 
 
 def test_a_document_put_aside_keeps_its_note_marks_and_time(session: Session, judging: FakeJudging, clock: HandClock):
@@ -117,16 +127,6 @@ def test_undo_keeps_what_was_written_about_the_document_that_was_open(session: S
     session.undo()
     session.judge(1)
     assert (open_document(session), session.note) == ("d2", "half a thought")
-
-
-def test_a_found_document_that_the_desk_refuses_is_not_called_saved(
-    session: Session, judging: FakeJudging, kept: Kept
-):
-    (hit,) = session.search("vinegar")
-    judging.trouble = CollectionError("somebody else is judging it")
-    notice = session.judge_found(hit, "vinegar", 3)
-    kept((notice.kind, notice.text))
-    assert (open_document(session), judging.log) == ("d1", [])
 
 
 def test_an_answer_that_the_desk_refuses_is_never_called_saved_and_the_document_stays(
@@ -198,16 +198,6 @@ def test_a_note_without_an_answer_is_saved_when_the_document_is_put_off_or_left(
     ]
 
 
-def test_the_open_document_judged_from_the_search_list_keeps_its_note_and_moves_on(
-    session: Session, judging: FakeJudging
-):
-    session.set_note("mine")
-    hit = session.search("soda")[0]
-    session.judge_found(hit, "soda", 3)
-    assert [(call[0], call[2], call[3], call[5]) for call in judging.log] == [("judge", "d1", 3, "mine")]
-    assert open_document(session) == "d2"
-
-
 def test_a_judged_hit_is_opened_again_and_not_taken_into_the_pool(session: Session, judging: FakeJudging):
     session.judge(2)
     session.take(SearchHit("d1", "", "", "judged", 2), "pan")
@@ -221,14 +211,6 @@ def test_another_topic_is_gone_on_with_at_once(session: Session, kept: Kept):
     assert open_document(session) == "d3"
 
 
-def test_highlight_terms_belong_to_their_topic(session: Session):
-    session.highlight("salt")
-    assert [hit.term.source for hit in session.reading.hits if hit.term.source == "own"] == ["own"]
-    session.choose_topic("T2")
-    assert session.own_terms == {"T1": ("salt",)}
-    assert [hit for hit in session.reading.hits if hit.term.source == "own"] == []
-
-
 def test_the_lease_is_kept_while_somebody_reads_and_not_over_lunch(
     session: Session, judging: FakeJudging, clock: HandClock
 ):
@@ -237,35 +219,6 @@ def test_the_lease_is_kept_while_somebody_reads_and_not_over_lunch(
     clock.now += 3600
     session.tick()
     assert judging.log == [("keep", "d1")]
-
-
-def test_a_break_is_due_after_45_minutes_of_work_and_not_twice(judging: FakeJudging, clock: HandClock):
-    session = Session(judging, clock=clock)
-    session.start()
-    told = []
-    for _ in range(100):
-        wait(session, clock, 60)
-        told.append(session.tick() is not None)
-    assert [minute for minute, due in enumerate(told, 1) if due] == [45, 90]
-
-
-def test_a_pause_begins_the_count_anew_and_the_reminder_can_be_turned_off(judging: FakeJudging, clock: HandClock):
-    session = Session(judging, clock=clock, break_after_minutes=10)
-    for _ in range(9):
-        wait(session, clock, 60)
-    wait(session, clock, 400)
-    for _ in range(9):
-        wait(session, clock, 60)
-        assert session.tick() is None
-    wait(session, clock, 60)
-    notice = session.tick()
-    assert notice is not None
-    assert notice.kind == "break"
-    session.switch_reminder()
-    wait(session, clock, 250)
-    wait(session, clock, 250)
-    wait(session, clock, 250)
-    assert session.tick() is None
 
 
 def test_where_nothing_is_left_every_action_still_answers(session: Session):
@@ -280,9 +233,7 @@ def test_where_nothing_is_left_every_action_still_answers(session: Session):
         lambda: session.set_note("x"),
         lambda: session.jump(1),
         lambda: session.find("x"),
-        session.best,
         lambda: session.begin_mark(0),
-        lambda: session.highlight("x"),
         session.back,
     ):
         assert act().kind == "hint"
@@ -296,9 +247,9 @@ def left(session: Session) -> str:
 def test_what_is_left_of_a_topic_is_counted_anew_when_a_document_is_taken_up_again(session: Session, kept: Kept):
     kept(left(session))
     pooled = next(hit for hit in session.search("pan") if hit.document == "d2")
-    session.judge_found(pooled, "pan", 1)
+    session.take(pooled, "pan")
+    session.judge(1)
     kept(left(session))
-    session.end_search()
     session.undo()
     kept((open_document(session), left(session)))
     session.judge(0)
@@ -351,13 +302,6 @@ def test_notes_and_marks_are_not_called_saved_before_the_answer(session: Session
     kept(told)
 
 
-def test_somebody_new_whose_name_differs_in_capitals_alone_is_asked_who_he_is(kept: Kept):
-    session = Session(FakeJudging(assessor="ANA", like_named=("ana",)))
-    notice = session.start()
-    kept((notice.kind, notice.text, notice.words))
-    assert open_document(session) == "d1"
-
-
 def test_progress_is_read_after_each_answer(session: Session):
     session.judge(1)
     assert session.progress is not None
@@ -382,15 +326,6 @@ def test_the_note_of_an_answer_that_stands_is_not_saved_a_second_time(session: S
     session.reopen("T1", "d1")
     session.leave()
     assert [call for call in judging.log if call[0] == "note"] == []
-
-
-def test_a_grade_that_a_found_document_has_already_is_not_given_again(
-    session: Session, judging: FakeJudging, kept: Kept
-):
-    hit = SearchHit("d5", "Vinegar", "", "judged", 3)
-    kept(session.judge_found(hit, "vinegar", 3).text)
-    assert judging.log == []
-    assert session.judge_found(hit, "vinegar", 2).kind == "saved"
 
 
 @pytest.mark.parametrize(
@@ -419,42 +354,3 @@ def test_a_desk_that_holds_nothing_back_is_done_when_it_is_done(session: Session
         session.judge(0)
         session.read_on()
     kept(session.nothing[0])
-
-
-def test_the_narrative_folds_after_the_first_document_of_a_topic_where_room_is_scarce(session: Session, kept: Kept):
-    first = session.open
-    assert first is not None
-    session.fold_if_crowded(first, lines=9)
-    session.fold_if_crowded(first, lines=9)
-    assert session.fold == "full"
-    session.judge(1)
-    assert session.open is not None
-    session.fold_if_crowded(session.open, lines=9)
-    kept((session.fold, session.notice.text))
-    session.switch_fold()
-    assert session.fold == "full"
-    session.fold_if_crowded(session.open, lines=9)
-    assert session.fold == "full"
-
-
-def test_folding_is_told_once_and_each_topic_begins_in_full(session: Session):
-    folds, told = [], []
-    while session.open is not None:
-        session.fold_if_crowded(session.open, lines=11)
-        folds.append((session.open.document.id, session.fold))
-        told.append(session.notice.text == "narrative folded, f shows it")
-        session.judge(1)
-        session.read_on()
-    assert folds == [("d1", "full"), ("d2", "short"), ("d3", "full"), ("d4", "short")]
-    assert told == [False, True, False, False]
-
-
-def test_with_twelve_lines_or_without_a_narrative_nothing_folds():
-    for lines, narrative in ((12, "Long."), (3, "")):
-        session = Session(FakeJudging(topic_list=(Topic("T1", "pans", "", narrative),)))
-        session.start()
-        while session.open is not None:
-            session.fold_if_crowded(session.open, lines=lines)
-            assert session.fold == "full"
-            session.judge(1)
-            session.read_on()

@@ -15,7 +15,7 @@ def test_a_sitting_begins_with_what_waits_to_be_judged_again(kept: Kept):
 
 def test_a_change_during_the_sitting_is_told_and_told_again(kept: Kept):
     judging, clock = FakeJudging(), HandClock()
-    session = Session(judging, clock=clock, break_after_minutes=None)
+    session = Session(judging, clock=clock)
     session.start()
     assert session.tick() is None
     judging.changed = "the scale"
@@ -37,6 +37,6 @@ def test_a_busy_collection_only_means_that_it_is_told_later():
         def outdated(self) -> str:
             raise CollectionBusy("busy")
 
-    session = Session(Busy(), break_after_minutes=None)
+    session = Session(Busy())
     assert session.start().text == ""
     assert session.tick() is None

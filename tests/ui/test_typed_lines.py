@@ -1,11 +1,8 @@
 """What a typed line means."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from kept import Kept
 
-from assessor_ui.plain import ask_back, grade_of
+from assessor_ui.plain import grade_of
 
 
 @pytest.mark.parametrize(
@@ -20,24 +17,16 @@ from assessor_ui.plain import ask_back, grade_of
 )
 def test_a_grade_stands_alone_or_before_a_colon_or_the_word_note(line: str, meant: tuple[int, str]):
     assert grade_of(line) == meant
-    assert ask_back(line) == ""
 
 
 @pytest.mark.parametrize(
     "line",
     ["2 or 3: hard to say", "2:30 in the oven", "2 notes", "2 note", "2:", "2 3", "3 a full method", "2, I think"],
 )
-def test_a_remark_that_begins_with_a_digit_is_asked_back(line: str, kept: Kept):
+def test_a_remark_that_begins_with_a_digit_is_no_grade(line: str):
     assert grade_of(line) is None
-    line[0]
-    kept(ask_back(line))
 
 
 @pytest.mark.parametrize("line", ["", "yes", "-1", "²", "2x", "later", "1.5 l of water"])
-def test_other_lines_are_neither(line: str):
-    assert (grade_of(line), ask_back(line)) == (None, "")
-
-
-@given(st.text(alphabet=st.characters(exclude_characters="\n\r"), max_size=20))
-def test_no_line_is_both_a_grade_and_asked_back(line: str):
-    assert grade_of(line) is None or ask_back(line) == ""
+def test_other_lines_are_none_either(line: str):
+    assert grade_of(line) is None

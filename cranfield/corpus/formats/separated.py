@@ -53,7 +53,9 @@ class Separated:
                 continue
             if not names:
                 missing = _missing(cells, self.schema)
-                if missing and _looks_like_header(cells):
+                # A header: all cells could be names, and one is a name that documents or topics have.
+                is_known = reading.DOCUMENT.roles(cells) or reading.TOPIC.roles(cells)
+                if missing and is_known and all(_NAME.fullmatch(cell) for cell in cells):
                     seen = ", ".join(quoted(cell.strip(), limit=40) for cell in cells)
                     message = f"the header has no column for the {missing}; its columns are {seen}"
                     remedy = f"say which column it is with --columns {missing}=NAME"
@@ -79,42 +81,20 @@ class Separated:
                 yield Problem("columns", message, lines=(line,))
 
 
-reading.document_formats.register("tsv")(
-    Separated(
+for _registry, _schema, _forms, _tsv, _csv in (
+    (
+        *(reading.document_formats, reading.DOCUMENT, _FORMS),
         "tab separated, one document per line: id text | id title text | id url title body, or a header",
-        suffixes=(".tsv", ".tab"),
-        separator="\t",
-        schema=reading.DOCUMENT,
-        forms=_FORMS,
-    )
-)
-reading.document_formats.register("csv")(
-    Separated(
         "comma separated with quoting, one document per row: as tsv",
-        suffixes=(".csv",),
-        separator=",",
-        schema=reading.DOCUMENT,
-        forms=_FORMS,
-    )
-)
-reading.topic_formats.register("tsv")(
-    Separated(
+    ),
+    (
+        *(reading.topic_formats, reading.TOPIC, {2: _FORMS[2]}),
         "tab separated, one topic per line: id text, or a header",
-        suffixes=(".tsv", ".tab"),
-        separator="\t",
-        schema=reading.TOPIC,
-        forms={2: _FORMS[2]},
-    )
-)
-reading.topic_formats.register("csv")(
-    Separated(
         "comma separated with quoting, one topic per row: id,text, or a header",
-        suffixes=(".csv",),
-        separator=",",
-        schema=reading.TOPIC,
-        forms={2: _FORMS[2]},
-    )
-)
+    ),
+):
+    _registry.register("tsv")(Separated(_tsv, (".tsv", ".tab"), "\t", _schema, _forms))
+    _registry.register("csv")(Separated(_csv, (".csv",), ",", _schema, _forms))
 
 
 def _missing(cells: Sequence[str], schema: Schema) -> str:
@@ -123,12 +103,6 @@ def _missing(cells: Sequence[str], schema: Schema) -> str:
     if "id" not in roles:
         return "id"
     return "" if len(roles) > 1 else "text" if "text" in schema.columns else "title"
-
-
-def _looks_like_header(cells: Sequence[str]) -> bool:
-    """Whether the cells of a row could all be names, and one is a name that documents or topics have."""
-    is_known = reading.DOCUMENT.roles(cells) or reading.TOPIC.roles(cells)
-    return bool(is_known) and all(_NAME.fullmatch(cell) for cell in cells)
 
 
 def _rows(source: Source, separator: str) -> Iterator[tuple[int, list[str] | Problem]]:

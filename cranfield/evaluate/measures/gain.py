@@ -235,19 +235,19 @@ def discounts(rank: Counts, discount: Discount, base: float) -> Values:
 # User models: RBP and ERR.
 
 
-def _gains_of_grades(grades: Grades, *, gain: str, rel: int, **_: Any) -> Values | None:
-    if gain == "binary":
-        return (grades >= rel).astype(float)
-    return grades / float(grades[-1]) if gain == "scaled" else None
-
-
 @measure(
     "RBP",
     additive=True,
     interval="persistence",
     whole_list=True,
     weight=lambda rank, *, p, **_: (1.0 - p) * powers(p, rank),
-    gains=_gains_of_grades,
+    gains=lambda grades, *, gain, rel, **_: (
+        (grades >= rel).astype(float)
+        if gain == "binary"
+        else grades / float(grades[-1])
+        if gain == "scaled"
+        else None
+    ),
     tail=lambda rank, *, p, **_: p**rank,
 )
 def rank_biased_precision(

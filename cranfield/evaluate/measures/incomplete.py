@@ -38,7 +38,8 @@ def binary_preference(lists: Lists, *, rel: int = 1) -> Values:
     found = lists.relevant(rel)
     above = lists.judged_so_far.above(found) - (found.ordinal - 1)
     relevant = lists.relevant_count(rel)[found.cell]
-    most = np.minimum(lists.nonrelevant_count(rel)[found.cell], relevant)
+    nonrelevant = lists.level_counts[:, lists.levels < rel].sum(axis=1)[lists.topics]
+    most = np.minimum(nonrelevant[found.cell], relevant)
     terms = np.where(above > 0, 1.0 - ratio(np.minimum(above, relevant), most), 1.0)
     return ratio(found.total(terms), lists.relevant_count(rel))
 

@@ -37,7 +37,7 @@ def move_to_front(start: Start, *, known: Known = "skip") -> State:
     return Bandit(start, _in_front, known=known)
 
 
-@adaptive("mtf-global", summary="move-to-front with one queue over all topics", compares_topics=True)
+@adaptive("mtf-global", summary="move-to-front with one queue over all topics", claim=Bandit.claim)
 def global_move_to_front(start: Start, *, known: Known = "skip") -> State:
     """Move-to-front with one queue over all topics: `mtf-global budget 15000 across topics`.
 

@@ -41,11 +41,14 @@ class Trec:
         findings, readers = Findings(QRELS), {"grade": grades_of}
         first = next((line.split() for _, line in source.byte_lines() if line.strip() and line[:1] != b"#"), [])
         types = _FIVE if len(first) == len(_FIVE) else _FOUR
-
-        def sound(table: pa.Table) -> bool:
-            return bool((np.abs(table["grade"].to_numpy()) < GRADE_LIMIT).all())
-
-        parts = list(read_words(source, types, readers, findings, sound=sound, strict=True, comment=b"#"))
+        parts = list(
+            read_words(
+                *(source, types, readers, findings),
+                sound=lambda table: bool((np.abs(table["grade"].to_numpy()) < GRADE_LIMIT).all()),
+                strict=True,
+                comment=b"#",
+            )
+        )
         table = pa.concat_tables([pa.schema(types).empty_table(), *(part.table for part in parts)])
         strata, names = None, ()
         if "stratum" in types:

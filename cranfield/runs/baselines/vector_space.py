@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 from cranfield.base.errors import UsageError
 from cranfield.base.registry import Option, deferred
-from cranfield.base.text import counted
 from cranfield.runs import baseline as systems
 from cranfield.runs.baseline import Scorer, TermMatrix
 
@@ -139,22 +138,10 @@ _NOTHING = 1e-6
 """A cosine, or a share of the largest singular value, that is only the noise of the arithmetic."""
 
 
-def _warn(documents: int, *, dims: int = 100, **_: Any) -> str:
-    """A warning that so many dimensions hardly reduce so few documents; empty up to half as many."""
-    fewer = max(documents // 4, 1)
-    if dims * 2 <= documents or dims <= fewer:
-        return ""
-    return (
-        f"lsa with {counted(dims, 'dimension')} for {counted(documents, 'document')} retrieves little"
-        f" more than tfidf; use fewer dimensions: -s dims={fewer}"
-    )
-
-
 @_vector_system(
     "lsa",
     summary="latent semantic analysis: retrieves documents without the query's words",
     family="latent",
-    warn=_warn,
 )
 def lsa(
     matrix: TermMatrix,

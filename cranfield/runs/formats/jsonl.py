@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, BinaryIO
@@ -108,10 +109,23 @@ def _one_by_one(source: Source, usual: Mapping[str, str]) -> Rows:
             findings.add("bad-row", [number], example=line.decode("utf-8").strip())
         else:
             names = {**reading.RUN.roles(record), **{part: name for part, name in usual.items() if name in record}}
-            reading.add_values(table, number, {part: record[name] for part, name in names.items()})
+            cells = [_cell(part, record[names[part]]) if part in names else "" for part in table.values]
+            if broken := [cell for cell in cells if not cell.isascii() and re.search("[\ud800-\udfff]", cell)]:
+                findings.add("not-utf-8", [number], example=broken[0])
+            else:
+                table.add(number, cells)
     if "score" not in usual and not any(table.values["score"]):
         del table.values["score"]
     return reading.rows_in(table)
+
+
+def _cell(part: str, value: Any) -> str:
+    """A value as a table would have it; an id is a string or a whole number."""
+    if part == "rank" and isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if part not in ("score", "rank") and (isinstance(value, bool) or not isinstance(value, str | int | None)):
+        value = reading.NO_ID.format(value)
+    return "" if value is None else str(value)
 
 
 def _is_utf8(data: bytes) -> bool:

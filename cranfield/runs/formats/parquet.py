@@ -10,10 +10,12 @@ import pyarrow.parquet
 
 from cranfield.base.errors import SourceError
 from cranfield.base.files import Source, most_grown
-from cranfield.base.tables import Columns, Findings
+from cranfield.base.tables import Findings
 from cranfield.runs import reading
 from cranfield.runs.columns import LineNumbers
 from cranfield.runs.run import Rows, Run
+
+_TEXTS = ("string", "large_string", "string_view", "null")
 
 
 @reading.run_formats.register("parquet")
@@ -45,16 +47,10 @@ class Parquet:
                 raise SourceError(source.name, source.grown_beyond(most))
             table = file.read(columns=list(roles.values()))
             table.validate(full=True)
+            parts = {part: _plain(source, table[name], part) for part, name in roles.items()}
         except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
             raise SourceError(source.name, f"is not a sound Parquet file: {error}") from None
-        parts = {part: _plain(table[name], part) for part, name in roles.items()}
-        findings = Findings(reading.RUN)
-        if None not in parts.values():
-            return reading.rows_of(source, parts, LineNumbers(), findings)
-        rows = Columns.of(source, roles, findings)
-        for number, values in enumerate(table.to_pylist(), start=1):
-            reading.add_values(rows, number, {part: values[name] for part, name in roles.items()})
-        return reading.rows_in(rows)
+        return reading.rows_of(source, parts, LineNumbers(), Findings(reading.RUN))
 
     @staticmethod
     def write(run: Run, stream: BinaryIO) -> None:
@@ -66,10 +62,10 @@ class Parquet:
         pyarrow.parquet.write_table(pa.Table.from_batches(parts or [empty]), stream, compression="zstd")
 
 
-def _plain(column: pa.ChunkedArray, part: str) -> pa.ChunkedArray | None:
-    """A column of a plain type as text, scores as doubles; None where its values need a closer look."""
+def _plain(source: Source, column: pa.ChunkedArray, part: str) -> pa.ChunkedArray:
+    """A column as text, scores as doubles; ids are text or whole numbers, scores and ranks any numbers."""
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if part == "score" and pa.types.is_floating(kind):
-        return column.cast(pa.float64())
-    is_plain = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)
-    return column.cast(pa.large_string()) if is_plain else None
+    is_number = part in ("score", "rank") and (pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+    if not is_number and not pa.types.is_integer(kind) and str(kind) not in _TEXTS:
+        raise reading.not_a_run(source, "Parquet file of a run", f"the column for the {part} is of type {kind}")
+    return column.cast(pa.float64() if is_number and part == "score" else pa.large_string())

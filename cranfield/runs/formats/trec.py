@@ -52,11 +52,12 @@ class Trec:
         kept = ["topic", "document", *_NUMBERS]
         tables, skipped = [pa.schema(_TYPES).empty_table().select(kept)], [np.empty(0, np.int64)]
         tags: dict[str, int] = {}
-
-        def sound(table: pa.Table) -> bool:
-            return bool(np.isfinite(table["score"].to_numpy()).all())
-
-        for part in read_words(source, types, _READERS, findings, sound=sound, strict=False):
+        parts = read_words(
+            *(source, types, _READERS, findings),
+            sound=lambda table: bool(np.isfinite(table["score"].to_numpy()).all()),
+            strict=False,
+        )
+        for part in parts:
             first = 0
             for chunk in part.table["tag"].chunks if "tag" in types else ():
                 names = chunk.dictionary.to_pylist()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from cranfield.base.errors import InputError, UsageError, quoted
-from cranfield.base.files import Progress, silent
+from cranfield.base.files import Progress, Source, silent
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Number, Result, Shown, Surface, Table, Value, printed, table_of, with_best
 from cranfield.base.text import counted, few
@@ -18,26 +19,27 @@ from cranfield.evaluate import measure as measuring
 from cranfield.evaluate import scores as scoring
 from cranfield.evaluate import ties as tie_orders
 from cranfield.evaluate.align import AnyRun
+from cranfield.evaluate.lists import GradeGains
 from cranfield.evaluate.scores import ALL, RankChange, Scores
 from cranfield.store import Store
 from cranfield.workflows import reading
-from cranfield.workflows.reading import LetterTest, Read, Request
+from cranfield.workflows.reading import Read, Request
 
 with deferred:
-    from cranfield.compare import comparison, differences
     from cranfield.evaluate import foreign as foreign_measures
+    from cranfield.qrels import reading as qrels_reading
     from cranfield.reuse import verdict as reuse_verdict
     from cranfield.workflows import corpus
+    from cranfield.workflows.reuse import field as fields
 
 if TYPE_CHECKING:
     import pandas
 
-    from cranfield.workflows.reuse.field import Trusted
+    from cranfield.workflows.reuse.field import Field, Trusted
 
 SEED = 1
-"""Where random orders of ties, and draws behind letters, begin: so that they come out the same every time."""
+"""Where random orders of ties begin: so that they come out the same every time."""
 
-ALPHA = 0.05
 HASH_SHOWN = 16
 UNJUDGED = "°"
 """The mark behind the score of a topic with unjudged documents within the cutoff."""
@@ -47,7 +49,6 @@ COLUMNS = (
     *(Column("run"), Column("topic"), Column("measure"), Number("value")),
     *(Column("qrels"), Column("reference"), Number("topics")),
     *map(Number, ("plain", "rank", "plain_rank")),
-    *(Column("letters"), Column("letters_test"), Number("letters_alpha")),
     *map(Number, ("low", "high", "judged", "loss", "loss_upper")),
     *(Column("verdict", kind="verdict"), Column("reason"), Column("to_rank")),
     *map(Number, ("complete", "complete_low", "complete_high", "complete_to")),
@@ -63,8 +64,7 @@ class Evaluation(Result):
     """Scores, how far each of them can be trusted, and what should be known about them.
 
     `moved` are the summaries that hang on the order of tied documents. With novelty `plain` are the scores without
-    it, and `changes` the places of the runs in both. `letters` are those of the runs under each measure. `facts` are
-    sentences on what was read and how it was scored.
+    it, and `changes` the places of the runs in both. `facts` are sentences on what was read and how it was scored.
     """
 
     scores: Scores
@@ -72,7 +72,6 @@ class Evaluation(Result):
     moved: tuple[tie_orders.Moved, ...] = ()
     plain: Scores | None = None
     changes: tuple[RankChange, ...] = ()
-    letters: Letters | None = None
     facts: tuple[str, ...] = ()
     by_topic: bool = False
     wide = True
@@ -106,7 +105,8 @@ class Evaluation(Result):
         legend = [one for place, one in enumerate(self.remarks) if place == 0 or one == UNJUDGED_SAID]
         carried = [*self.notes, *legend] if surface == "document" else [made] if surface == "pipe" else []
         unchanged = ["novelty scoring changes the rank of no run"] if self.changes and not others else []
-        return Shown(notes, [wide.with_notes(carried), *others], [*unchanged, *self.remarks])
+        wide = replace(wide, notes=(*wide.notes, *carried))
+        return Shown(notes, [wide, *others], [*unchanged, *self.remarks])
 
     @cached_property
     def _topics(self) -> dict[str, int]:
@@ -136,13 +136,6 @@ class Evaluation(Result):
             places = {(one.run, ALL, one.measure): (one.rank, one.plain_rank) for one in self.changes}
             ranks = [places.get(row[:3], (None, None)) for row in rows]
             cells["rank"], cells["plain_rank"] = zip(*ranks, strict=True)
-        if self.letters is not None:
-            measures = map(str, self.scores.measures)
-            by_measure = dict(zip(measures, self.letters.by_measure, strict=True))
-            known = [by_measure[measure].get(run) if topic == ALL else None for run, topic, measure, _ in rows]
-            cells["letters"] = known
-            cells["letters_test"] = [None if one is None else self.letters.test for one in known]
-            cells["letters_alpha"] = [None if one is None else ALPHA for one in known]
         if self.trust is not None:
             cells |= self.trust.columns_beside(rows)
         columns = [column for column in COLUMNS if column.name in cells]
@@ -172,10 +165,6 @@ class Evaluation(Result):
 
     def _wide(self) -> Table:
         found, trust = self.scores, self.trust
-        letters, meaning = (
-            ([{}] * len(found.measures), "") if self.letters is None else self.letters.for_people(found)
-        )
-        widths = [max(map(len, given.values()), default=0) for given in letters]
         by_measure = [None if trust is None else trust.of(measure) for measure in found.measures]
         marks = [{} if trust is None or one is None else trust.marks(one) for one in by_measure]
         columns = [Number(str(measure), str(measure)) for measure in found.measures]
@@ -186,17 +175,14 @@ class Evaluation(Result):
         }
 
         def cell(value: Value, run: int, topic: int | None, place: int) -> Value:
-            """A value with its letters and its mark, padded so that numbers stay below each other."""
-            one, shown = by_measure[place], value
-            if widths[place]:
-                given = letters[place].get(found.run_names[run], "") if topic is None else "-"
-                shown = f"{printed(value, columns[place])} {given:>{widths[place]}}"
-            if one is not None and (self.by_topic or marks[place]):
-                mark = marks[place].get(run, "") if topic is None else ""
-                if topic is not None and one.coverage.count[run, topic]:
-                    mark = UNJUDGED
-                shown = f"{printed(shown, columns[place])} {mark or ' '}"
-            return shown
+            """A value with its mark, padded so that numbers stay below each other."""
+            one = by_measure[place]
+            if one is None or not (self.by_topic or marks[place]):
+                return value
+            mark = marks[place].get(run, "") if topic is None else ""
+            if topic is not None and one.coverage.count[run, topic]:
+                mark = UNJUDGED
+            return f"{printed(value, columns[place])} {mark or ' '}"
 
         plain: list[list[Value]] = []
         rows: list[list[Value]] = []
@@ -225,7 +211,7 @@ class Evaluation(Result):
         best = [place for place, one in enumerate(found.measures, start=1) if one.quality and not self.by_topic]
         bold = with_best(table_of([*heads, *columns], plain), best).bold
         last = [] if trust is None else [*completed, Column("verdict", kind="verdict")]
-        return replace(table_of([*heads, *columns, *last], rows, notes=[meaning] if meaning else []), bold=bold)
+        return replace(table_of([*heads, *columns, *last], rows), bold=bold)
 
 
 def topic_notes(found: Scores) -> list[str]:
@@ -254,7 +240,7 @@ def topic_notes(found: Scores) -> list[str]:
 
 def made_with(found: Scores) -> str:
     """Which qrels and which order of ties stand behind scores."""
-    order = f"{found.ties} (trec_eval {found.reference})" if found.ties != "trec" else f"as in {found.order}"
+    order = f"{found.ties} ({scoring.ORDER})" if found.ties != "trec" else f"as in {found.order}"
     return f"qrels {short_hash(found.qrels_hash)}, tie order {order}"
 
 
@@ -284,8 +270,32 @@ def evaluate(
         by_novelty = request.duplicates == "novelty"
         found = _score_by_novelty(request, measures, read, store) if by_novelty else _score(request, measures, read())
     facts = [*request.notes, *found.facts, *_grade_notes(measures, store)]
-    letters = None if request.letters is None else letters_of(found.scores, request.letters)
-    return replace(found, letters=letters, facts=tuple(facts))
+    return replace(found, facts=tuple(facts))
+
+
+def evaluate_with_verdicts(
+    request: Request,
+    field: Callable[[], Field],
+    *,
+    store: Store | None,
+    progress: Progress = silent,
+    read: Callable[[], Read] | None = None,
+) -> Evaluation:
+    """Score, and give a verdict on each score that is of a list as it stands; a note says why others have none."""
+    measures, why = reading.parse_measures(request.measures, store), ""
+    if not measures or any(isinstance(one, measuring.ForeignMeasure) for one in measures):
+        why = "the effect of unjudged documents on measures of ir_measures is not known"
+    elif request.duplicates == "novelty":
+        why = "unjudged documents could be copies, or have copies, which no interval reckons with"
+    elif request.ties != "trec":
+        why = f"they are about the order of ties as in {scoring.ORDER}, not about --ties {request.ties}"
+    if why:
+        found = evaluate(request, store=store, progress=progress, read=read)
+        return replace(found, facts=(*found.facts, f"no verdicts: {why}"))
+    known = field()
+    found = evaluate(request, store=store, read=lambda: known.read.first(known.asked))
+    trust = fields.trusted(known, measures=found.scores.measures, store=store, learn="where unjudged")
+    return replace(found, trust=trust, facts=(*found.facts, *trust.notes))
 
 
 def _score_by_novelty(
@@ -298,8 +308,7 @@ def _score_by_novelty(
         )
     clusters, known = corpus.clusters_for(request.clusters, store), read()
     novel = scoring.by_novelty(known.aligned, known.qrels, known.runs, clusters)
-    rounding = request.like or "exact"
-    found, plain = (scoring.score(one, measures, rounding=rounding) for one in (novel, known.aligned))
+    found, plain = (scoring.score(one, measures) for one in (novel, known.aligned))
     lost = counted(int(((known.aligned.lists.grades > 0) & (novel.lists.grades == 0)).sum()), "retrieved document")
     fact = f"novelty: {lost} with a grade above 0 counted as not relevant (near-duplicates)"
     changes = tuple(scoring.rank_changes(found, plain))
@@ -316,7 +325,7 @@ def _score(request: Request, measures: list[measuring.AnyMeasure], read: Read) -
         if empty := aligned.lists.sample.strata_without_draws():
             facts.append(f"{counted(empty, 'stratum', 'strata')} without a sampled document")
     moved: tuple[tie_orders.Moved, ...] = ()
-    found = scoring.score(aligned, measures, rounding=request.like or "exact")
+    found = scoring.score(aligned, measures)
     if request.ties == "trec":
         if aligned.tied.any():
             moved = tuple(tie_orders.moved_by_ties(aligned, found))
@@ -342,17 +351,22 @@ def _score_with_foreign(
     theirs = [measure for measure in measures if not isinstance(measure, measuring.Measure)]
     if request.ties != "trec" or request.duplicates != "plain":
         raise UsageError(f"{theirs[0]} is computed by ir_measures, which supports neither --ties nor --duplicates")
-    judged, qrels, qrels_hash, runs = reading.read_with_subtopics(request, store, progress)
+    if isinstance(request.qrels, Path):
+        judged, qrels, qrels_hash = qrels_reading.read_subtopics(Source(request.qrels))
+    else:
+        qrels, qrels_hash = request.qrels, request.qrels.content_hash
+        judged = [qrels_reading.SubtopicRow(topic, "0", document, grade) for topic, document, grade in qrels]
+    runs = reading.read_in_full(replace(request, qrels=qrels), store, progress)[1]
     if ours and qrels_hash != qrels.content_hash:
         raise InputError(
             f"{qrels.name}: documents are judged for several subtopics; {ours[0]} needs one grade per document"
         )
     aligned = replace(reading.align_runs(request, qrels, runs, store), qrels_hash=qrels_hash)
-    own = scoring.score(aligned, ours, rounding=request.like or "exact")
-    values, rounded = iter(own.values), iter(own.measures)
+    own = scoring.score(aligned, ours)
+    values = iter(own.values)
     foreign = iter(foreign_measures.foreign_values(theirs, judged, runs, aligned))
-    both = [(next(foreign), one) if one in theirs else (next(values), next(rounded)) for one in measures]
-    found = replace(own, measures=tuple(one for _, one in both), values=np.array([value for value, _ in both]))
+    both = np.array([next(foreign if one in theirs else values) for one in measures])
+    found = replace(own, measures=tuple(measures), values=both)
     return Evaluation(scores=found, facts=tuple(_tag_notes(runs)))
 
 
@@ -390,55 +404,96 @@ def _tag_notes(runs: Sequence[AnyRun]) -> list[str]:
     ]
 
 
-# Significance letters beside scores.
+# The ranked lists of runs for one topic, by the qrels, tie order and threshold that scores are made with.
 
-LEVEL = "="
-"""What marks runs that do not differ significantly from the best, where there are too many for letters."""
-
-MOST_LETTERS = 12
-"""Where a run has more letters than this, nobody sees from them whom it differs from."""
+_NAMED = 8
+_NUMBERS = ("P", "R", "DCG")
 
 
 @dataclass(frozen=True)
-class Letters:
-    """The letters of each run under each measure, the test behind them, and that in words.
+class Explanation(Result):
+    """The lists of runs for a topic, each with the name of its run; what they were made with; what is relevant.
 
-    A measure whose topics are not averaged has none.
+    `remarks` are sentences on the relevant documents that are not among those shown.
     """
 
-    by_measure: tuple[Mapping[str, str], ...]
-    test: LetterTest
-    tested: str
+    topic: str
+    lists: tuple[tuple[str, list[scoring.Step]], ...]
+    qrels_hash: str
+    rel: int
+    gains: GradeGains = ()
+    remarks: tuple[str, ...] = ()
 
-    @property
-    def said(self) -> str:
-        """What letters mean."""
-        return f"runs that share a letter do not differ significantly ({self.tested})"
+    def table(self) -> Table:
+        """One row for each run and rank, with what it was made with."""
+        made = (short_hash(self.qrels_hash), scoring.ORDER)
+        rows = [
+            (run, self.topic, step.rank, step.document, step.state, step.precision, step.recall, step.dcg, *made)
+            for run, steps in self.lists
+            for step in steps
+        ]
+        return table_of(["run", "topic", "rank", "document", "grade", *_NUMBERS, "qrels", "reference"], rows)
 
-    def for_people(self, found: Scores) -> tuple[Sequence[Mapping[str, str]], str]:
-        """What a table has room for, by measure, and what it means.
+    def frame(self) -> pandas.DataFrame:
+        """The rows as a frame; what is the same in all of them stands in its attributes."""
+        frame = self.table().frame().drop(columns=["topic", "qrels", "reference"])
+        frame.attrs.update(qrels=self.qrels_hash, reference=scoring.ORDER)
+        return frame
 
-        Where runs have very many letters, that is a mark at those level with the best.
-        """
-        if max((len(one) for given in self.by_measure for one in given.values()), default=0) <= MOST_LETTERS:
-            return self.by_measure, self.said
-        level = []
-        for place, given in enumerate(self.by_measure):
-            best = found.run_names[int(found.summary[place].argmax())]
-            shared = set(given.get(best, ""))
-            level.append({run: LEVEL if shared & set(letters) else "" for run, letters in given.items()})
-        return level, f"{LEVEL} not significantly different from the best; -f csv has the letters ({self.tested})"
+    def tables(self) -> list[Table]:
+        """The lists one below the other."""
+        columns = [Number("rank"), Column("document"), Column("grade"), *map(Number, _NUMBERS)]
+        return [
+            table_of(
+                columns,
+                [(one.rank, one.document, one.state, one.precision, one.recall, one.dcg) for one in steps],
+                caption=f"topic {self.topic}: {run}",
+            )
+            for run, steps in self.lists
+        ]
+
+    def on(self, surface: Surface) -> Shown:
+        """The lists; tables that go elsewhere carry what a terminal has beside them."""
+        if surface == "data":
+            return Shown([], [self.table()], [])
+        worth = ", ".join(f"{grade}: {gain:g}" for grade, gain in self.gains)
+        scale = f"relevant: grade {self.rel} or higher" + (f"; gains in DCG {worth}" if worth else "")
+        made = f"{scale}; qrels {short_hash(self.qrels_hash)}, tie order as in {scoring.ORDER}"
+        if surface == "terminal":
+            return Shown([], self.tables(), [*self.remarks, made])
+        *others, last = self.tables()
+        carried = [made, *self.remarks] if surface == "document" else [made]
+        last = replace(last, notes=(*last.notes, *carried))
+        return Shown([], [*others, last], self.remarks)
 
 
-def letters_of(found: Scores, test: LetterTest) -> Letters:
-    """Find the letters of scores that are on the same topics for all runs."""
-    if not found.scored.all():
-        raise UsageError("letters need the same topics for all runs; use --topics qrels or common")
-    by_measure = [
-        comparison.letters_of_scores(found.run_names, values, test=test, alpha=ALPHA, rng=differences.seeded(SEED))
-        if measure.aggregate == "mean" and measure.quality
-        else {}
-        for measure, values in zip(found.measures, found.values, strict=True)
-    ]
-    tested = f"{comparison.SAID[test]}, alpha {ALPHA:g}, {counted(len(found.topic_ids), 'topic')}"
-    return Letters(tuple(by_measure), test, tested)
+def explain_lists(request: Request, topic: str, *, depth: int = 30, store: Store | None = None) -> Explanation:
+    """The ranked list of each run for a topic; the measure says what is relevant, else the collection does."""
+    if not isinstance(topic, str):
+        raise UsageError(f"a topic id is a string: {str(topic)!r}, not {topic!r}")
+    if len(measures := reading.own_measures(request.measures, store)) > 1:
+        raise UsageError("--explain uses the relevance threshold and the gains of one measure")
+    (measure,), scale = measures, reading.scale_of(store)
+    settings = dict(measure.settings)
+    if settings.keys() - {"rel", "gains"}:
+        raise UsageError(f"--explain shows P, R and DCG; of {measure} only rel and gains apply")
+    rel = scale.relevant_from if measure.rel is None else measure.rel
+    own = settings.get("gains", ()) if "gains" in measure.kind.parameters else scale.own_gains
+    gains = cast("GradeGains", own)
+    qrels, runs = reading.read_in_full(request, store)
+    whole = [(run.tag, scoring.explain(qrels, run, topic, rel=rel, gains=gains)) for run in runs]
+    if not any(steps for _, steps in whole):
+        names = ", ".join(quoted(name) for name, _ in whole)
+        raise InputError(f"no document for topic {quoted(topic)} in {names}")
+    relevant = scoring.relevant_documents(qrels, topic, rel=rel)
+    remarks = [*request.notes]
+    for name, steps in whole:
+        lower = [f"{one.document} (grade {one.state}, rank {one.rank})" for one in steps[depth:] if one.relevant]
+        if lower:
+            remarks.append(f"{name}: relevant at lower ranks: {few(lower, _NAMED)}")
+        there = {step.document for step in steps}
+        missing = [f"{document} (grade {grade})" for document, grade in relevant.items() if document not in there]
+        if missing:
+            remarks.append(f"{name}: relevant, not retrieved: {few(missing, _NAMED)}")
+    lists = tuple((name, steps[:depth]) for name, steps in whole)
+    return Explanation(topic, lists, qrels.content_hash, rel, gains, tuple(remarks))

@@ -1,10 +1,9 @@
-"""How far the assessors of a collection agree: with each other, over time, with themselves; and what that changes."""
+"""How far the assessors of a collection agree: with each other, with themselves; and what that changes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -23,10 +22,10 @@ from cranfield.store.events import Graded
 from cranfield.workflows import qrels as qrels_workflow
 from cranfield.workflows import reading
 
-KINDS = ("overall", "pair", "topic", "time", "probes", "confusion")
+KINDS = ("overall", "pair", "topic", "probes", "confusion")
 """The tables there are: what `--by` takes."""
 
-SEED, DRAWS = 1, 1000
+SEED = 1
 MEASURES = ("nDCG@10", "AP")
 TAU_RULE = 0.9
 """From here on two rankings of systems are regarded as equivalent, by a common rule of thumb."""
@@ -34,18 +33,12 @@ TAU_RULE = 0.9
 _OF_TWO = ("raw", "positive", "kappa", "kappa-quadratic", "alpha-ordinal")
 _OF_SEVERAL = ("raw", "positive", "fleiss", "alpha-ordinal")
 _SHIFT = "shift: mean difference of the grades, second minus first"
-_DRIFT = "a share of relevant documents that rises or falls steadily suggests that the standard of judging drifted"
-_WIDE: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
-    "pair": (("first", "second"), "Agreement of each pair of assessors", (_SHIFT,)),
-    "topic": (("topic",), "Agreement by topic", ()),
-    "time": (("from", "to"), "Agreement over time", (_DRIFT,)),
-    "probes": (
-        ("assessor",),
-        "Self-agreement: the same document judged again by the same assessor",
-        (_SHIFT,),
-    ),
+_WIDE = {
+    "pair": (("first", "second"), "Agreement of each pair of assessors"),
+    "topic": (("topic",), "Agreement by topic"),
+    "probes": (("assessor",), "Self-agreement: the same document judged again by the same assessor"),
 }
-"""By what a table names its rows, its caption and its notes."""
+"""By what a table names its rows, and its caption."""
 _LONG: tuple[Column | str, ...] = (
     *("of", "and", "coefficient"),
     *(Number(name, digits=3) for name in ("value", "low", "high")),
@@ -55,10 +48,10 @@ _LONG: tuple[Column | str, ...] = (
 
 @dataclass(frozen=True)
 class Compared:
-    """Opinions with their coefficients: of two assessors or one with themselves; of all, a topic, a stretch of time.
+    """Opinions with their coefficients: of two assessors or one with themselves; of all assessors, or a topic.
 
     `table` are the grades of the two, `shift` is by how much the second gives higher grades than the first, in the
-    mean. All others have a `share_relevant`; of a stretch of time `second` is when it began and ended.
+    mean. All others have a `share_relevant`.
     """
 
     first: str
@@ -83,12 +76,11 @@ class AgreementReport(Result):
     confusion: coefficients.Codes
     pairs: tuple[Compared, ...]
     topics: tuple[Compared, ...]
-    periods: tuple[Compared, ...]
     probes: tuple[Compared, ...]
     opinions: int = 0
     older: int = 0
     by: str | None = None
-    find_effect: Callable[[], correlation.AssessorEffect | None] = lambda: None
+    effect: correlation.AssessorEffect | None = None
     wide = True
 
     @property
@@ -106,11 +98,6 @@ class AgreementReport(Result):
             return ()
         return ("thresholds such as .667 or .8 come from content analysis; relevance judgments rarely reach them",)
 
-    @cached_property
-    def effect(self) -> correlation.AssessorEffect | None:
-        """What the disagreement does to the order of the stored runs."""
-        return self.find_effect()
-
     def table(self) -> Table:
         """One row per coefficient, with its interval, or per pair of grades: for data formats."""
         if self.by == "confusion":
@@ -122,7 +109,7 @@ class AgreementReport(Result):
     @property
     def compared(self) -> dict[str | None, tuple[Compared, ...]]:
         """What each of the wide tables compares."""
-        return {"pair": self.pairs, "topic": self.topics, "time": self.periods, "probes": self.probes}
+        return {"pair": self.pairs, "topic": self.topics, "probes": self.probes}
 
     def tables(self) -> Iterable[Table]:
         """The tables for people."""
@@ -143,20 +130,18 @@ class AgreementReport(Result):
                 yield table_of(columns, rows, caption=caption)
             else:
                 yield self.wide_table(kind)
-        if self.by is None and self.effect is not None:
+        if self.effect is not None:
             yield effect_table(self.effect)
 
     def wide_table(self, kind: str, *, names: Mapping[str, str] | None = None) -> Table:
-        """One row per pair, topic or stretch of time, with a column per coefficient; `names` replace assessors'."""
-        head, caption, notes = _WIDE[kind]
+        """One row per pair, topic or assessor, with a column per coefficient; `names` replace assessors'."""
+        head, caption = _WIDE[kind]
         of_two = kind in ("pair", "probes")
         shown = _OF_TWO if of_two else _OF_SEVERAL
         rows = []
         for one in self.compared[kind]:
             labels = [one.first, one.second][: len(head)]
-            if kind == "time":
-                labels = [moment[:16] for moment in one.second.split("/")]
-            elif of_two and names is not None:
+            if of_two and names is not None:
                 labels = [names.get(name, "?") for name in labels]
             known = {each.coefficient: each.value for each in one.estimates}
             items = max((each.items for each in one.estimates), default=0)
@@ -165,7 +150,7 @@ class AgreementReport(Result):
         coefficients_shown = [Number(name, digits=3) for name in shown]
         last_column = Number("shift", digits=3) if of_two else Number("relevant", "share relevant", digits=3)
         columns = [*map(Column, head), Number("items"), *coefficients_shown, last_column]
-        return table_of(columns, rows, caption=caption, notes=notes)
+        return table_of(columns, rows, caption=caption, notes=[_SHIFT] if of_two else ())
 
 
 def estimates_table(comparisons: Iterable[Compared]) -> Table:
@@ -217,9 +202,7 @@ def agreement_report(
     *,
     by: str | None = None,
     layers: Sequence[str] = (MAIN,),
-    seed: int = SEED,
-    draws: int = DRAWS,
-    blocks: int = 5,
+    draws: int = coefficients.DRAWS,
 ) -> AgreementReport:
     """Compare everybody who judged the same documents, in the layers together; decisions are no opinions.
 
@@ -233,12 +216,11 @@ def agreement_report(
     steps = _steps(store, [row[3] for row in rows])
     labels, older = _labels(rows, steps), store.other_scales()
 
-    def group(name: str, part: coefficients.Labels, when: str = "") -> Compared:
-        estimates = tuple(coefficients.agreement(part, rng=np.random.default_rng(seed), draws=draws))
-        share = coefficients.share_relevant(part) if len(part) else np.nan
-        return Compared(name, when, estimates, share_relevant=share)
+    def group(name: str, part: coefficients.Labels) -> Compared:
+        estimates = tuple(coefficients.agreement(part, rng=np.random.default_rng(SEED), draws=draws))
+        share = float(np.mean(part.places >= steps.relevant_from)) if len(part) else np.nan
+        return Compared(name, "", estimates, share_relevant=share)
 
-    periods = enumerate(coefficients.over_time(labels, blocks=blocks), start=1)
     again: dict[str, list[tuple[Graded, Graded]]] = {}
     for name, first, second in sorted(seen_again, key=lambda row: row[0]):
         again.setdefault(name, []).append((first, second))
@@ -247,16 +229,13 @@ def agreement_report(
         overall=group("all", labels),
         confusion=coefficients.pooled_confusion(labels),
         pairs=tuple(
-            _of_table(first, second, table, steps, seed, draws)
-            for first, second, table in coefficients.by_pair(labels)
+            _of_table(first, second, table, steps, draws) for first, second, table in coefficients.by_pair(labels)
         ),
         topics=tuple(group(topic, part) for topic, part in coefficients.by_topic(labels)),
-        periods=tuple(group(str(number), part, f"{start}/{end}") for number, (start, end, part) in periods),
-        probes=tuple(_compared(store, name, name, grades, seed, draws) for name, grades in again.items()),
+        probes=tuple(_compared(store, name, name, grades, draws) for name, grades in again.items()),
         opinions=len(rows),
-        older=sum(row[5] in older for row in rows),
+        older=sum(row[4] in older for row in rows),
         by=by,
-        find_effect=lambda: effect_on_rankings(store, layers, seed),
     )
 
 
@@ -271,24 +250,26 @@ def agreement_with_people(store: Store, layer: str) -> Compared | None:
     both = sorted(people.keys() & machine.keys())
     if not both:
         return None
-    return _compared(store, "people", layer, [(people[pair], machine[pair]) for pair in both], SEED, DRAWS)
+    return _compared(store, "people", layer, [(people[pair], machine[pair]) for pair in both])
 
 
 def _compared(
-    store: Store, first: str, second: str, grades: Sequence[tuple[Graded, Graded]], seed: int, draws: int
+    store: Store,
+    first: str,
+    second: str,
+    grades: Sequence[tuple[Graded, Graded]],
+    draws: int = coefficients.DRAWS,
 ) -> Compared:
     steps = _steps(store, [grade for pair in grades for grade in pair])
     places = _places(steps)
     table = np.zeros((len(places), len(places)), dtype=np.int64)
     for one, other in grades:
         table[places[one], places[other]] += 1
-    return _of_table(first, second, table, steps, seed, draws)
+    return _of_table(first, second, table, steps, draws)
 
 
-def _of_table(
-    first: str, second: str, table: coefficients.Codes, steps: coefficients.Steps, seed: int, draws: int
-) -> Compared:
-    estimates = coefficients.agreement_of_two(table, steps, rng=np.random.default_rng(seed), draws=draws)
+def _of_table(first: str, second: str, table: coefficients.Codes, steps: coefficients.Steps, draws: int) -> Compared:
+    estimates = coefficients.agreement_of_two(table, steps, rng=np.random.default_rng(SEED), draws=draws)
     higher = np.subtract.outer(-steps.values, -steps.values)
     return Compared(first, second, tuple(estimates), table, float((higher * table).sum() / table.sum()))
 
@@ -307,10 +288,10 @@ def _places(steps: coefficients.Steps) -> dict[Graded, int]:
     return {(place >= steps.relevant_from, grade): place for place, grade in enumerate(steps.grades)}
 
 
-def _labels(rows: Sequence[tuple[str, str, str, Graded, str, int]], steps: coefficients.Steps) -> coefficients.Labels:
-    """Make columns of (topic, document, assessor, grade, when, scale)."""
-    columns = (np.array([row[place] for row in rows], dtype=np.str_) for place in (0, 1, 2, 4))
-    topic_names, document_names, assessor_names, moments = columns
+def _labels(rows: Sequence[tuple[str, str, str, Graded, int]], steps: coefficients.Steps) -> coefficients.Labels:
+    """Make columns of (topic, document, assessor, grade, scale)."""
+    columns = (np.array([row[place] for row in rows], dtype=np.str_) for place in (0, 1, 2))
+    topic_names, document_names, assessor_names = columns
     topic_names, topics = np.unique(topic_names, return_inverse=True)
     document_names, documents = np.unique(document_names, return_inverse=True)
     assessor_names, assessors = np.unique(assessor_names, return_inverse=True)
@@ -321,13 +302,12 @@ def _labels(rows: Sequence[tuple[str, str, str, Graded, str, int]], steps: coeff
         assessors=assessors,
         places=np.array([places[row[3]] for row in rows], dtype=np.int64),
         topics=topics,
-        moments=moments,
         assessor_names=tuple(assessor_names.tolist()),
         topic_names=tuple(topic_names.tolist()),
     )
 
 
-def effect_on_rankings(store: Store, layers: Sequence[str], seed: int) -> correlation.AssessorEffect | None:
+def effect_on_rankings(store: Store, layers: Sequence[str]) -> correlation.AssessorEffect | None:
     """Draw qrels from the assessors and rank the stored runs by each; None where there is nothing to exchange."""
     runs = tuple(facts.name for facts in stored_runs.facts(store))
     if len(runs) < 2:
@@ -343,6 +323,6 @@ def effect_on_rankings(store: Store, layers: Sequence[str], seed: int) -> correl
         return None
     read = reading.read_aligned(reading.Request(qrels=qrels, runs=runs), store, keep_rows=True)
     chosen = reading.parse_measures(MEASURES, store)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(SEED)
     found = correlation.assessor_effect(read.aligned, qrels, read.runs, list(grades.values()), chosen, rng=rng)
     return found if found.topics_with_choice else None

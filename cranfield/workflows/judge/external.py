@@ -12,6 +12,7 @@ from asyncio.subprocess import PIPE, Process
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 from uuid import uuid4
 
@@ -47,7 +48,7 @@ class JudgeRequest:
     """An external judge, and the documents it is to label.
 
     `judge` is NAME@VERSION. `only` limits the documents to those that people have judged, or have not. With `limit`
-    so many are drawn by the seed. `batch` documents go to one process; so many `parallel` processes run at once.
+    so many are drawn at random. `batch` documents go to one process; so many `parallel` processes run at once.
     """
 
     command: str
@@ -56,10 +57,8 @@ class JudgeRequest:
     topics: tuple[str, ...] = ()
     only: Literal["all", "judged", "unjudged"] = "all"
     limit: int | None = None
-    seed: int = 0
     batch: int = 20
     parallel: int = 1
-    per_minute: float = 0
     timeout: float = 120
 
 
@@ -154,7 +153,7 @@ def _wanted(store: Store, request: JudgeRequest) -> list[Pair]:
         raise InputError("nothing to label: no documents are pooled or judged for these topics")
     if request.limit is None or request.limit >= len(listed):
         return listed
-    drawn = set(sorted(listed, key=lambda pair: draw(request.seed, "external judge", *pair))[: request.limit])
+    drawn = set(sorted(listed, key=lambda pair: draw(0, "external judge", *pair))[: request.limit])
     return [pair for pair in listed if pair in drawn]
 
 
@@ -164,6 +163,16 @@ async def _keep_tail(process: Process, complaints: bytearray) -> None:
     while block := await process.stderr.read(LONGEST_ANSWER):
         complaints += block
         del complaints[:-_TAIL]
+
+
+def _kill(process: Process, mark: bytes) -> None:
+    """End a judge with all it has started: its group, and on Linux whatever has its mark in the environment."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    for environment in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if mark in environment.read_bytes():
+                os.kill(int(environment.parent.name), signal.SIGKILL)
 
 
 class _Labelling(Judging):
@@ -178,7 +187,7 @@ class _Labelling(Judging):
         self._batches = deque(pairs[start : start + size] for start in range(0, len(pairs), size))
         self.labelled = self.unable = self._done = self._in_vain = 0
         self.problems, self.untold = list[Problem](), Counter[str]()
-        self._unsaved, self._saved_at, self._next_turn = list[Label](), moment(), 0.0
+        self._unsaved, self._saved_at = list[Label](), moment()
 
     async def run(self, command: Sequence[str]) -> None:
         """Judge batch after batch, each by a process of its own, several at once, until all are done or in vain."""
@@ -198,11 +207,24 @@ class _Labelling(Judging):
 
     async def _judge_batch(self, command: Sequence[str], batch: Sequence[Pair]) -> None:
         """Let a process answer the questions of a batch, then end it with all it has started."""
-        questions, trouble = self._questions(batch), ""
-        missing, answered = set(questions), set[Pair]()
+        questions, trouble = dict[Pair, str](), ""
+        for topic, name in batch:
+            text = documents.fetch(self._store, name)
+            if text is None:
+                self._trouble("no-text", f"document {quoted(name)} is not in the collection; it was skipped")
+                continue
+            questions[topic, name] = question(self._topic(topic), text, self.scale, guidelines=self.guidelines)
+        missing, answered, mark = set(questions), set[Pair](), str(uuid4())
+        environment = os.environ | {"CRANFIELD_JUDGE": mark}
         try:
             process = await asyncio.create_subprocess_exec(
-                *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, limit=LONGEST_ANSWER, start_new_session=True
+                *command,
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=PIPE,
+                limit=LONGEST_ANSWER,
+                env=environment,
+                start_new_session=True,
             )
         except OSError as error:
             raise UsageError(f"{quoted(command[0])} cannot be started: {error.strerror or error}") from None
@@ -219,8 +241,7 @@ class _Labelling(Judging):
             trouble = f"wrote more than {LONGEST_OUTPUT >> 20} MB"
         finally:
             if process.returncode is None or trouble:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.killpg(process.pid, signal.SIGKILL)
+                _kill(process, mark.encode())
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(asyncio.gather(process.wait(), listening), 1)
             # What the judge has started and left behind may hold its streams open; asyncio has no other way.
@@ -242,12 +263,12 @@ class _Labelling(Judging):
         missing: set[Pair],
         answered: set[Pair],
     ) -> None:
-        """Write the questions, each in its turn, while answers are read; a TimeoutError after too long a silence.
+        """Write the questions while answers are read; a TimeoutError after too long a silence.
 
-        Silence is counted from the latest question or label: waiting for the turn of a question is none, and what is
-        no label does not end it. More output than any labels need is an `OverflowError`.
+        Silence is counted from the latest question or label: what is no label does not end it. More output than any
+        labels need is an `OverflowError`.
         """
-        stdin, stdout, request, loop = process.stdin, process.stdout, self._request, asyncio.get_running_loop()
+        stdin, stdout, limit = process.stdin, process.stdout, self._request.timeout
         assert stdin is not None  # the process was started with pipes
         assert stdout is not None
 
@@ -255,18 +276,12 @@ class _Labelling(Judging):
             # A judge that does not read to the end is found out by its missing answers.
             with contextlib.suppress(ConnectionError):
                 for question in questions:
-                    turn = max(self._next_turn, loop.time())
-                    self._next_turn = turn + (60 / request.per_minute if request.per_minute else 0)
-                    extend(silence, turn)
-                    await asyncio.sleep(turn - loop.time())
+                    silence.reschedule(asyncio.get_running_loop().time() + limit)
                     stdin.write(question.encode("utf-8", "replace") + b"\n")
                     await stdin.drain()
                 stdin.close()
 
-        def extend(silence: asyncio.Timeout, since: float) -> None:
-            silence.reschedule(max(silence.when() or 0.0, since + request.timeout))
-
-        async with asyncio.timeout(request.timeout) as silence:
+        async with asyncio.timeout(limit) as silence:
             writing = asyncio.create_task(write(silence))
             try:
                 printed = 0
@@ -277,20 +292,10 @@ class _Labelling(Judging):
                     labelled = len(answered)
                     self._take(line.decode("utf-8", "replace"), missing, answered)
                     if len(answered) > labelled:
-                        extend(silence, loop.time())
+                        silence.reschedule(asyncio.get_running_loop().time() + limit)
                 await process.wait()
             finally:
                 writing.cancel()
-
-    def _questions(self, batch: Sequence[Pair]) -> dict[Pair, str]:
-        lines = {}
-        for topic, name in batch:
-            text = documents.fetch(self._store, name)
-            if text is None:
-                self._trouble("no-text", f"document {quoted(name)} is not in the collection; it was skipped")
-                continue
-            lines[topic, name] = question(self._topic(topic), text, self.scale, guidelines=self.guidelines)
-        return lines
 
     def _take(self, line: str, missing: set[Pair], answered: set[Pair]) -> None:
         """Take one line of answer: a label is saved soon, anything else is a problem."""

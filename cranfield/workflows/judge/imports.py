@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
 from pathlib import Path
-from uuid import UUID, uuid5
+from uuid import UUID, uuid4, uuid5
 
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.files import Source
@@ -24,9 +23,6 @@ from cranfield.workflows import qrels as qrels_workflow
 
 NAMESPACE = UUID("6f7d3c1e-2f0b-5d0a-9b7e-5c1a4e0f6a11")
 """The space of the UUIDs of imported events: the same content always gets the same one."""
-
-PROPAGATED_NAMESPACE = UUID("b8f5a1c4-90d2-5b6e-8a43-7f2d0c9e1b52")
-"""The space of the UUIDs of propagated events: the same source and target always get the same one."""
 
 NOBODY = "imported"
 """The assessor of judgments whose file names none."""
@@ -160,17 +156,14 @@ class Propagated(Result):
         return table_of(["topic", "document", "grade"], self.differing, caption=caption)
 
 
-def propagate(store: Store, *, layer: str = MAIN, exact_only: bool = False) -> Propagated:
+def propagate(store: Store, *, layer: str = MAIN) -> Propagated:
     """Give every near-duplicate of a judged document its grade, in the same layer.
 
     The clusters are those of the latest search. A grade passes only where all judged members of a cluster agree.
     What passed earlier and no longer would (the source was judged again, or members now differ) is withdrawn.
     """
     corpus.stored_scan(store)
-    clusters = [
-        [one[0] for one in members if one[1] == "exact" or not exact_only]
-        for members in documents.clusters(store).values()
-    ]
+    clusters = [[one[0] for one in members] for members in documents.clusters(store).values()]
     with store.write():
         standing = events.standing(store, layers=[layer])
         # The events that decide the grade of each judged document, by the collection's merge rule.
@@ -183,34 +176,35 @@ def propagate(store: Store, *, layer: str = MAIN, exact_only: bool = False) -> P
         }
         sources, differing = external.propagated({pair: event.grade or 0 for pair, event in given.items()}, clusters)
         hashes = documents.content_hashes(store, {document for _, document in sources})
-        made = []
+        # What was passed on before, by where it went and from which judgment it came.
+        propagated = [event for event in standing if event.kind == "propagated"]
+        passed = {(event.topic, event.document, event.source_name): event for event in propagated}
+        wanted, made = set[tuple[str, str, str]](), list[Event]()
         for (topic, document), judged in sources.items():
             source = given[topic, judged]
-            content = f"{source.uuid}\x1f{document}"
-            # A grade that was propagated and withdrawn before gets the next UUID.
-            turns = (str(uuid5(PROPAGATED_NAMESPACE, f"{content}\x1f{turn}")) for turn in count())
-            event = Event(
-                uuid=next(uuid for uuid in turns if events.event_with_uuid(store, _undo_of(uuid)) is None),
-                kind="propagated",
-                topic=topic,
-                document=document,
-                assessor=source.assessor,
-                happened=now(),
-                layer=layer,
-                grade=source.grade,
-                reason=f"near-duplicate of {judged}",
-                source=source.source,
-                source_name=source.uuid,
-                scale=source.scale,
-                guidelines=source.guidelines,
-                document_hash=hashes.get(document, ""),
-            )
-            made.append(event)
-        wanted = {event.uuid for event in made}
+            wanted.add((topic, document, source.uuid))
+            if (topic, document, source.uuid) not in passed:
+                event = Event(
+                    uuid=str(uuid4()),
+                    kind="propagated",
+                    topic=topic,
+                    document=document,
+                    assessor=source.assessor,
+                    happened=now(),
+                    layer=layer,
+                    grade=source.grade,
+                    reason=f"near-duplicate of {judged}",
+                    source=source.source,
+                    source_name=source.uuid,
+                    scale=source.scale,
+                    guidelines=source.guidelines,
+                    document_hash=hashes.get(document, ""),
+                )
+                made.append(event)
         undone = [
             replace(
                 event,
-                uuid=_undo_of(event.uuid),
+                uuid=str(uuid4()),
                 kind="undone",
                 happened=now(),
                 undoes=event.uuid,
@@ -219,17 +213,12 @@ def propagate(store: Store, *, layer: str = MAIN, exact_only: bool = False) -> P
                 source_name="",
                 document_hash="",
             )
-            for event in standing
-            if event.kind == "propagated" and event.uuid not in wanted
+            for key, event in passed.items()
+            if key not in wanted
         ]
-        added = events.append_events(store, [*undone, *made], now=now())
-    new = sum(event.kind == "propagated" for event in added)
-    same, withdrawn = len(made) - new, len(added) - new
+        events.append_events(store, [*undone, *made], now=now())
+    new, same, withdrawn = len(made), len(wanted) - len(made), len(undone)
     parts = [f"{counted(new, 'grade')} propagated"]
     parts += [f"{same:,} already present"] if same else []
     parts += [f"{withdrawn:,} withdrawn"] if withdrawn else []
     return Propagated(new, same, withdrawn, tuple(differing), (", ".join(parts),))
-
-
-def _undo_of(uuid: str) -> str:
-    return str(uuid5(PROPAGATED_NAMESPACE, f"undone\x1f{uuid}"))

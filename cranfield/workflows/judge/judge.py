@@ -13,7 +13,7 @@ from cranfield.base.files import Progress, silent
 from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Changed, Listing, table_of
-from cranfield.base.text import counted, in_words
+from cranfield.base.text import counted
 from cranfield.store import Store, judging
 from cranfield.workflows import collection
 
@@ -56,13 +56,6 @@ class Judge:
             return [f"{name}: no documents assigned to you", *ended.beyond()]
         left = f"{counted(progress.left, 'document')} left for you" if progress.left else "nothing left for you"
         told = [f"{name}: {counted(progress.today, 'answer')} today; {left}"]
-        waiting = ended.waiting() if progress.left else None
-        if waiting is not None and waiting.others:
-            others = counted(waiting.others, "document")
-            told.append(f"{others} leased to other assessors; they return if left unanswered")
-        if waiting is not None and waiting.own:
-            own = f"{counted(waiting.own, 'document')} leased to a packet or another judging session of yours"
-            told.append(f"{own}; the first lease expires in {in_words(waiting.seconds)}")
         if not progress.left:
             told += ended.beyond() or [f"progress of all assessors: {self._hint('judge progress')}"]
         older = ended.older()
@@ -71,9 +64,9 @@ class Judge:
             told.append(f"{again}; judge again with: {self._hint('judge --rejudge')}")
         return told
 
-    def begin_trial(self, topic: str, author: str, *, seed: int = 0) -> sessions.StoredSession:
+    def begin_trial(self, topic: str, author: str) -> sessions.StoredSession:
         """Let the author judge a sample of the hits of a draft topic."""
-        return organise.begin_trial(self._store, topic, author=author, seed=seed)
+        return organise.begin_trial(self._store, topic, author=author)
 
     def adjudicate(
         self, adjudicator: str, *, layer: str = MAIN, across: bool = False, topics: Sequence[str] = ()
@@ -83,16 +76,16 @@ class Judge:
 
     def cases(self, *, layer: str = MAIN, across: bool = False, topics: Sequence[str] = ()) -> Listing:
         """List the open cases of adjudication: each document with its grades, without names."""
-        cases = organise.open_cases(self._store, layer=layer, across=across, only=topics)
-        rows = [(one.topic, one.document, tuple(event.grade or 0 for event in one.opinions)) for one in cases]
+        rows = [
+            (*pair, tuple(one.grade or 0 for one in organise.opinions_on(self._store, layer, pair)))
+            for pair in organise.open_cases(self._store, layer=layer, across=across, only=topics)
+        ]
         table = table_of(["topic", "document", "grades"], rows)
-        return Listing(table, remarks=(f"{counted(len(cases), 'case')} open",))
+        return Listing(table, remarks=(f"{counted(len(rows), 'case')} open",))
 
     # What the organiser does
 
-    def try_(
-        self, topic: str, *, accept: bool = False, refuse: str | None = None, few: int = 3, many: int = 100
-    ) -> organise.Trial:
+    def try_(self, topic: str, *, accept: bool = False, refuse: str | None = None) -> organise.Trial:
         """Accept or refuse a draft topic, or estimate its number of relevant documents."""
         if accept and refuse is not None:
             raise UsageError("a topic is either accepted or refused, not both")
@@ -101,7 +94,7 @@ class Judge:
         elif refuse is not None:
             trial = organise.decide_topic(self._store, topic, "refused", reason=refuse)
         else:
-            trial = organise.trial_of(self._store, topic, few=few, many=many)
+            trial = organise.trial_of(self._store, topic)
         return replace(trial, hint=self._hint)
 
     def assign(self, assessors: Sequence[str] = (), **options: Any) -> organise.Assignments:
@@ -114,7 +107,7 @@ class Judge:
     def progress(
         self, *, by: str = "topic", pool: str = "", queue: str = "", layer: str = ""
     ) -> organise.JudgingProgress:
-        """Progress by topic or assessor; documents that cannot be judged (cannot) or are leased (lease)."""
+        """Progress by topic or assessor, or the documents that cannot be judged (cannot)."""
         found = organise.judging_progress(self._store, by=by, pool=pool, queue=queue, layer=layer)
         return replace(found, hint=self._hint)
 
@@ -138,16 +131,11 @@ class Judge:
         return Changed(facts, (*told, *organise.rejudging(changed.older, self._hint)))
 
     def agreement(
-        self,
-        *,
-        by: str | None = None,
-        layers: Sequence[str] = (MAIN,),
-        seed: int = 1,
-        draws: int = 1000,
-        blocks: int = 5,
+        self, *, by: str | None = None, layers: Sequence[str] = (MAIN,), draws: int = 1000
     ) -> agreement.AgreementReport:
         """Inter- and intra-assessor agreement."""
-        return agreement.agreement_report(self._store, by=by, layers=layers, seed=seed, draws=draws, blocks=blocks)
+        found = agreement.agreement_report(self._store, by=by, layers=layers, draws=draws)
+        return found if by else replace(found, effect=agreement.effect_on_rankings(self._store, layers))
 
     # What goes in and out
 
@@ -155,9 +143,9 @@ class Judge:
         """Import judgments made elsewhere."""
         return imports.import_judgments(self._store, file, layer=layer, assessor=assessor, format=format)
 
-    def propagate(self, *, layer: str = MAIN, exact: bool = False) -> imports.Propagated:
+    def propagate(self, *, layer: str = MAIN) -> imports.Propagated:
         """Propagate grades to the near-duplicates of judged documents."""
-        return imports.propagate(self._store, layer=layer, exact_only=exact)
+        return imports.propagate(self._store, layer=layer)
 
     def packet(self, assessor: str, output: Path, **options: Any) -> Changed:
         """Write a judging packet; the options are those of `make_packet`."""

@@ -15,13 +15,12 @@ from cranfield.base.errors import InputError, UsageError, check_known, quoted
 from cranfield.base.records import MAIN, Pair, Topic
 from cranfield.base.tables import Column, Number, Result, Table, facts_table, table_of
 from cranfield.base.text import counted, few, moment, now
-from cranfield.judge import events as opinions
 from cranfield.judge import queue as rules
-from cranfield.judge.events import Disagreement, Event, Kind
+from cranfield.judge.events import Event, Kind
 from cranfield.judge.queue import Assigned, Overlap, Probes
 from cranfield.judge.session import Case, Opinion
-from cranfield.store import Store, documents, events, judging, live_pools, pools
-from cranfield.store.judging import Draft, DraftState, Lease, Refusal
+from cranfield.store import Store, documents, events, judging, pools
+from cranfield.store.judging import Draft, DraftState, Refusal
 from cranfield.workflows.judge.queue import TRY_LAYER, Source, choose_source, open_queues
 from cranfield.workflows.judge.session import Judging, StoredSession, checked_name, session_over
 
@@ -88,7 +87,7 @@ class Trial(Result):
         return [f"decide with: {self.hint(f'judge try {draft.topic} --accept')} (or --refuse REASON)"]
 
 
-def begin_trial(store: Store, topic: str, *, author: str, seed: int = 0) -> StoredSession:
+def begin_trial(store: Store, topic: str, *, author: str) -> StoredSession:
     """Let the author judge a sample of the hits of a draft topic; it is drawn once and kept."""
     name, title = checked_name(store, author), _topic(store, topic).title
     known = judging.draft_of(store, topic)
@@ -99,7 +98,7 @@ def begin_trial(store: Store, topic: str, *, author: str, seed: int = 0) -> Stor
         if not hits:
             raise InputError(f"no document matches the title of topic {quoted(topic)} ({quoted(title)})")
         with store.write():
-            tried = rules.sample_of_hits(topic, hits, seed=seed)
+            tried = rules.sample_of_hits(topic, hits)
             judging.put_draft(store, Draft(topic, name), tried=tried, now=now())
     return session_over(Source(store, "try", TRY_LAYER, assessor=name, only=(topic,)), assessor=name)
 
@@ -110,7 +109,7 @@ def _topic(store: Store, topic: str) -> Topic:
     return known[topic]
 
 
-def trial_of(store: Store, topic: str, *, few: int = FEW, many: int = MANY) -> Trial:
+def trial_of(store: Store, topic: str) -> Trial:
     """How a draft stands."""
     _topic(store, topic)
     draft = judging.draft_of(store, topic)
@@ -118,7 +117,7 @@ def trial_of(store: Store, topic: str, *, few: int = FEW, many: int = MANY) -> T
         raise InputError(f"topic {quoted(topic)} has not been tried; start with: cranfield judge try {topic}")
     tried = judging.tried_hits(store, topic)
     made = rules.estimate(tried, judging.own_relevance(store, TRY_LAYER, topic, draft.author))
-    return Trial(draft, made, rules.size_of(made, few=few, many=many), len(tried))
+    return Trial(draft, made, rules.size_of(made, few=FEW, many=MANY), len(tried))
 
 
 def decide_topic(store: Store, topic: str, state: DraftState, *, reason: str = "") -> Trial:
@@ -187,8 +186,6 @@ def assign(
     overlap: float | None = None,
     by: int = 2,
     probes: float | None = None,
-    probe_after: int = 10,
-    seed: int = 0,
     adjudicators: Sequence[str] = (),
 ) -> Assignments:
     """Give topics to assessors in equal shares, or all to all of them (`together`); then what is assigned.
@@ -197,8 +194,8 @@ def assign(
     stay, and who made them stays primary unless others are to `take_over`. What is planned for overlap and probes,
     and who may adjudicate, stays as it was where nothing else is said.
     """
-    plan = None if overlap is None else Overlap(overlap, by, seed)
-    probing = None if probes is None else Probes(probes, probe_after, seed)
+    plan = None if overlap is None else Overlap(overlap, by)
+    probing = None if probes is None else Probes(probes)
     names, chosen, made = [checked_name(store, name) for name in assessors], list[str](), list[Assigned]()
     kept: dict[str, str] = {}
     if names:
@@ -324,7 +321,6 @@ _PROGRESS_COLUMNS: dict[str, tuple[Column | str, ...]] = {
         "last",
     ),
     "cannot": ("topic", "document", "assessor", "reason", "happened"),
-    "lease": ("topic", "document", "assessor", "until"),
 }
 
 
@@ -340,7 +336,6 @@ class JudgingProgress(Result):
     topics: tuple[TopicProgress, ...]
     assessors: tuple[AssessorProgress, ...]
     refusals: tuple[Refusal, ...]
-    leases: tuple[Lease, ...]
     seconds: float | None
     older: int = 0
     by: str = "topic"
@@ -364,12 +359,11 @@ class JudgingProgress(Result):
         return sum(topic.judged for topic in self.topics)
 
     def table(self) -> Table:
-        """The rows by topic or assessor, what could not be judged, or what is out."""
+        """The rows by topic or assessor, or what could not be judged."""
         rows: dict[str, Sequence[tuple[Any, ...]]] = {
             "topic": self.topics,
             "assessor": self.assessors,
             "cannot": self.refusals,
-            "lease": [(one.topic, one.document, one.assessor, one.until) for one in self.leases],
         }
         return table_of(_PROGRESS_COLUMNS[self.by], rows[self.by])
 
@@ -391,8 +385,8 @@ class JudgingProgress(Result):
         else:
             done = "everything is judged, including second judgments" if self.documents else "nothing to judge"
             remarks.append(f"decided: {self.decided}" if self.decided else done)
-        if self.leases:
-            remarks.append(f"{counted(len(self.leases), 'document')} leased: see --by lease")
+        if leased := sum(topic.leased for topic in self.topics):
+            remarks.append(f"{counted(leased, 'document')} leased")
         if self.refusals:
             remarks.append(f"{counted(len(self.refusals), 'answer')} “cannot judge”: see --by cannot")
         for name, missing in self.queues.items():
@@ -446,7 +440,6 @@ def judging_progress(
             tuple(topics),
             tuple(assessors),
             tuple(judging.refusals(store, layer)),
-            tuple(leases),
             median(every) if every else None,
             judging.older_than(store, layer=layer),
             by,
@@ -461,13 +454,16 @@ ADJUDICATORS = "adjudicators"
 """The setting with the names of those who may adjudicate; without it everybody may."""
 
 
-def open_cases(
-    store: Store, *, layer: str = MAIN, across: bool = False, only: Sequence[str] = ()
-) -> list[Disagreement]:
-    """The disagreements that nobody has decided; `across`: only those between relevant and not relevant."""
-    wanted = [pair for pair in events.disputed_pairs(store, layer) if not only or pair[0] in only]
-    standing = [event for pair in wanted for event in events.standing(store, layers=[layer], pair=pair)]
-    return opinions.disagreements(standing, relevant_from=live_pools.thresholds(store), across=across)
+def open_cases(store: Store, *, layer: str = MAIN, across: bool = False, only: Sequence[str] = ()) -> list[Pair]:
+    """The (topic, document) of disagreements nobody has decided; `across`: only between relevant and not relevant."""
+    return [pair for pair in events.disputed_pairs(store, layer, across=across) if not only or pair[0] in only]
+
+
+def opinions_on(store: Store, layer: str, pair: Pair) -> list[Event]:
+    """The opinions on a document in an order that reveals neither assessor nor time: by grade, note and UUID."""
+    standing = events.standing(store, layers=[layer], pair=pair)
+    said = [one for one in standing if one.grade is not None and one.kind not in ("adjudicated", "propagated")]
+    return sorted(said, key=lambda event: (event.grade or 0, event.note, event.uuid))
 
 
 class StoredAdjudication(Judging):
@@ -480,13 +476,10 @@ class StoredAdjudication(Judging):
     def __init__(
         self, store: Store, adjudicator: str, *, layer: str = MAIN, across: bool = False, only: Sequence[str] = ()
     ) -> None:
-        if not adjudicator.strip():
-            raise InputError("an adjudicator needs a name")
-        check_known("adjudicator", [adjudicator.strip()], store.setting(ADJUDICATORS, ()) or [adjudicator.strip()])
-        super().__init__(store, adjudicator.strip(), layer, str(uuid4()))
-        self._relevant_from, self._across = live_pools.thresholds(store), across
-        cases = open_cases(store, layer=layer, across=across, only=only)
-        self._open: list[Pair] = [(case.topic, case.document) for case in cases]
+        name = checked_name(store, adjudicator)
+        check_known("adjudicator", [name], store.setting(ADJUDICATORS, ()) or [name])
+        super().__init__(store, name, layer, str(uuid4()))
+        self._across, self._open = across, open_cases(store, layer=layer, across=across, only=only)
         self._of, self._decisions = len(self._open), list[Event]()
 
     def __len__(self) -> int:
@@ -496,10 +489,8 @@ class StoredAdjudication(Judging):
     def next_case(self) -> Case | None:
         """The next disagreement that is neither decided nor put off; None: all done."""
         while self._open:
-            standing = events.standing(self._store, layers=[self._layer], pair=self._open[0])
-            disputed = opinions.disagreements(standing, relevant_from=self._relevant_from, across=self._across)
-            if disputed:
-                return self._case(self._open[0], disputed[0].opinions)
+            if events.disputed_pairs(self._store, self._layer, across=self._across, pair=self._open[0]):
+                return self._case(self._open[0])
             self._open.pop(0)
         return None
 
@@ -526,12 +517,12 @@ class StoredAdjudication(Judging):
         pair = decision.topic, decision.document
         self._append("undone", pair, undoes=decision.uuid)
         self._open.insert(0, pair)
-        said = opinions.opinions_among(events.standing(self._store, layers=[self._layer], pair=pair))
-        return self._case(pair, said, before=decision.grade)
+        return self._case(pair, before=decision.grade)
 
-    def _case(self, pair: Pair, said: Sequence[Event], *, before: int | None = None) -> Case:
+    def _case(self, pair: Pair, *, before: int | None = None) -> Case:
         told = tuple(
-            Opinion(one.grade or 0, one.note, one.evidence, self._other_scales.get(one.scale)) for one in said
+            Opinion(one.grade or 0, one.note, one.evidence, self._other_scales.get(one.scale))
+            for one in opinions_on(self._store, self._layer, pair)
         )
         position = self._of - len(self._open) + 1
         return Case(self._topic(pair[0]), self._document(pair[1]), told, position, self._of, before)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from uuid import uuid4
+from typing import NamedTuple
+from uuid import UUID, uuid4
 
 from cranfield._version import __version__
 from cranfield.base.errors import CranfieldError, InputError, Problem, ProblemsFound, UsageError, check_known, quoted
@@ -34,8 +35,6 @@ def make_packet(
     pool: str = "",
     queue: str = "",
     topics: Sequence[str] = (),
-    order: str = "plan",
-    seed: int = 0,
     days: float = DAYS,
 ) -> Changed:
     """Write a packet with what is open for the assessor in a pool (the latest) or in a queue.
@@ -47,7 +46,7 @@ def make_packet(
     check_known("topic", topics, documents.topic_ids(store))
     if pool and queue:
         raise UsageError("use either --pool or --queue, not both")
-    source = choose_source(store, pool=pool, queue=queue, order=order, seed=seed, only=topics)
+    source = choose_source(store, pool=pool, queue=queue, only=topics)
     session, layer = str(uuid4()), source.layer
     with store.write():
         # What the assessor would be given here, in order, but for what others have.
@@ -144,6 +143,7 @@ _FAULTS = {
     "bad-time": "a time is unreadable",
     "bad-seconds": "a number of seconds that cannot be",
     "bad-position": "a place in the queue that cannot be",
+    "bad-confidence": "a confidence is not between 0 and 1",
 }
 
 
@@ -190,13 +190,28 @@ def refusals(
     for one in sorted(decided - entitled) if entitled else ():
         yield Problem("not-entitled", f"{quoted(one)} may not adjudicate in this collection")
     if packet is not None:
-        yield from _not_issued(fresh, finds, packet, judging.issued_packet(store, packet.session))
+        sessions = "SELECT DISTINCT session, assessor FROM judgment_events WHERE session IN ({})"
+        known_sessions = dict(store.among(sessions, list({event.session for event in fresh})))
+        yield from _not_issued(fresh, finds, packet, judging.issued_packet(store, packet.session), known_sessions)
+
+
+def _is_random(name: str) -> bool:
+    """Whether an id is one that a session makes: those of imports and propagated grades follow from their content."""
+    try:
+        made = UUID(name)
+    except ValueError:
+        return False
+    return made.version == 4 and name in (str(made), made.hex)
 
 
 def _not_issued(
-    fresh: Sequence[Event], finds: Sequence[Found], facts: PacketFacts, issued: IssuedPacket | None
+    fresh: Sequence[Event],
+    finds: Sequence[Found],
+    facts: PacketFacts,
+    issued: IssuedPacket | None,
+    sessions: Mapping[str, str],
 ) -> Iterator[Problem]:
-    """What differs from what the assessor was given here."""
+    """What differs from what the assessor was given here; `sessions` are those known here, with their assessors."""
     if issued is None:
         if fresh:
             yield Problem("not-issued", "this collection has no record of issuing the packet; --trust merges it")
@@ -219,6 +234,12 @@ def _not_issued(
             for event in fresh
             if event.kind not in _IN_A_PACKET or event.source != "person"
         ],
+        ("bad-id", "the id of an event or session is none that judging makes"): [
+            quoted(name) for event in fresh for name in (event.uuid, event.session) if not _is_random(name)
+        ],
+        ("other-session", "a judging session of another assessor"): [
+            quoted(sessions[event.session]) for event in fresh if sessions.get(event.session, assessor) != assessor
+        ],
         ("not-in-the-packet", "a document that the assessor was not given"): [
             *(f"{event.topic} {event.document}" for event in fresh if (event.topic, event.document) not in pairs),
             *(f"{find.topic} {find.document}, found by search" for find in finds if find.document not in given),
@@ -240,13 +261,11 @@ def _several(code: str, meaning: str, places: Collection[str]) -> Problem:
 # Merging a packet, with a report of all conflicts.
 
 
-@dataclass(frozen=True)
-class Conflict:
+class Conflict(NamedTuple):
     """Something the organiser should look at. Nothing is lost by it: all events are kept.
 
     `what` is disagreement, judged-here-too, event-differs (it is here already and says something else; what is here
-    stays), clock-ahead (it says it happened in the future), text-changed, topic-changed, other-scale or
-    other-guidelines.
+    stays), clock-ahead (it says it happened in the future), text-changed or topic-changed.
     """
 
     what: str
@@ -266,8 +285,7 @@ class MergedPacket(Result):
     remarks: tuple[str, ...] = field(default=(), compare=False)
 
     def table(self) -> Table:
-        rows = [(one.what, one.topic, one.document, one.message) for one in self.conflicts]
-        return table_of(["conflict", "topic", "document", "what"], rows)
+        return table_of(["conflict", "topic", "document", "what"], self.conflicts)
 
 
 def merge_packet(store: Store, path: Path, *, trust: bool = False) -> MergedPacket:
@@ -307,7 +325,7 @@ def merge_packet(store: Store, path: Path, *, trust: bool = False) -> MergedPack
         events.append_events(store, fresh, now=now())
         pooled = set(events.pooled_documents(store)) if finds else set()
         events.add_found(store, *(find for find in finds if find[:2] not in pooled))
-        if facts is not None:
+        if facts is not None and (trust or judging.issued_packet(store, facts.session)):
             judging.release_leases(store, facts.session)
     names = tuple(sorted({event.assessor for event in fresh}))
     already = f", {len(known):,} already present" if known else ""
@@ -356,7 +374,6 @@ def _conflicts(
             message = f"topic {there.topic}: event {there.uuid} for {there.document} differs in the packet"
             yield Conflict("event-differs", there.topic, there.document, f"{message}; the stored event is kept")
     hashes = documents.content_hashes(store, {event.document for event in fresh})
-    scale, guidelines = store.versions()
     own_topics = {topic.id: known for topic, known in documents.topics_with_hash(store)}
     for topic, text in other_topics.items():
         if text != own_topics.get(topic, text):
@@ -374,8 +391,3 @@ def _conflicts(
             yield Conflict("clock-ahead", *pair, told)
         if event.document_hash and hashes.get(document, event.document_hash) != event.document_hash:
             yield Conflict("text-changed", *pair, f"topic {topic}: the text of {document} has changed")
-        if event.scale != scale:
-            told = f"topic {topic}: {document} was judged on scale version {event.scale}; the current one is {scale}"
-            yield Conflict("other-scale", *pair, told)
-        if event.guidelines != guidelines:
-            yield Conflict("other-guidelines", *pair, f"topic {topic}: {document} was judged under other guidelines")

@@ -13,7 +13,7 @@ from cranfield.base.records import MAIN, Pair
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted, few
 from cranfield.judge import queue as rules
-from cranfield.judge.queue import Answers, Count, Entry, Order, Overlap, Role, State
+from cranfield.judge.queue import Answers, Count, Entry, Overlap, Role, State
 from cranfield.judge.session import Held
 from cranfield.store import Store, documents, events, judging, pools
 from cranfield.store.judging import Lease, QueueFacts
@@ -36,7 +36,8 @@ _PROBED_AFTER = ("pool", "overlap", "search", "queue")
 class Source:
     """What is judged: a pool with what was found beside it, a stored queue, one's own judgments, a draft topic.
 
-    `layer` is where its judgments go, unless something else is said; `assessor` whose own judgments or draft it is.
+    `layer` is where its judgments go, unless something else is said; `assessor` whose own judgments or draft it is;
+    `order` how it is ordered, as events record it.
     `versions` are those of scale and guidelines under which all is judged again. A live pool chooses a `batch` of
     documents whenever a topic has run out; 0: it does not grow.
     """
@@ -48,8 +49,7 @@ class Source:
     queue: QueueFacts | None = None
     assessor: str = ""
     versions: tuple[int, int] | None = None
-    order: Order = field(default_factory=Order)
-    clusters: Mapping[str, int] = field(default_factory=dict)
+    order: str = "plan"
     only: tuple[str, ...] = ()
     overlap: Overlap = field(default_factory=Overlap)
     batch: int = 0
@@ -112,11 +112,7 @@ class Source:
 
     def entries(self, topic: str) -> list[Entry]:
         """The documents of a topic in their order; what was found by searching comes last, as it was found."""
-        every = self.find_entries(topic)
-        found = [entry for entry in every if entry.purpose == "search"]
-        others = [entry for entry in every if entry.purpose != "search"] if found else every
-        placed = rules.ordered(others, self.order, topic, clusters=self.clusters)
-        return [*placed, *rules.ordered(found, Order(), topic)]
+        return sorted(self.find_entries(topic), key=lambda entry: entry.place)
 
     def state(self, entry: Entry, answers: Answers, role: Role) -> State:
         """How a document stands for the assessor."""
@@ -141,11 +137,6 @@ class Source:
         """The queue as it adapts to what is judged; None where it stays as it was made."""
         contests = stored(list, self.queue.contests, f"queue {self.queue.number}") if self.queue else []
         return LiveQueue(self.store, self.queue.number, self.layer, contests) if self.queue and contests else None
-
-    def in_turn(self, roles: Mapping[str, Role]) -> Mapping[str, Role]:
-        """The topics of an assessor, of a live queue those first of which most is needed."""
-        needed = {} if self.live_queue is None else self.live_queue.needed
-        return dict(sorted(roles.items(), key=lambda one: -len(needed.get(one[0], ()))))
 
     @cached_property
     def is_live(self) -> bool:
@@ -223,8 +214,6 @@ def choose_source(
     queue: str = "",
     rejudged_by: str = "",
     layer: str = "",
-    order: str = "plan",
-    seed: int = 0,
     only: Sequence[str] = (),
     batch: int = 0,
 ) -> Source:
@@ -232,9 +221,6 @@ def choose_source(
 
     The layer is `main`, or that of the queue.
     """
-    chosen = Order(order, seed)
-    clusters = pools.clusters_by_document(store) if order == "cluster" else {}
-    overlap = judging.planned(store, rules.Overlap)
     if queue:
         facts = judging.queue_named(store, queue)
         source = Source(store, "queue", layer or facts.layer, queue=facts)
@@ -242,11 +228,12 @@ def choose_source(
         source = Source(store, "rejudge", layer or MAIN, assessor=rejudged_by, versions=store.versions())
     else:
         pooled = pools.facts_of_pool(store, pool)
-        before = f"random:{pooled.seed}" if pooled.judging_order == "random" else pooled.judging_order
-        chosen = replace(chosen, pooled="" if before == "plan" else before)
         # A live pool chooses by the judgments of the main layer alone.
         source = Source(store, "pool", layer or MAIN, pool=pooled, batch=batch if (layer or MAIN) == MAIN else 0)
-    return replace(source, order=chosen, clusters=clusters, overlap=overlap, only=tuple(only))
+        if pooled.judging_order != "plan":
+            seed = f":{pooled.seed}" if pooled.judging_order == "random" else ""
+            source = replace(source, order=f"plan of {pooled.judging_order}{seed}")
+    return replace(source, overlap=judging.planned(store, rules.Overlap), only=tuple(only))
 
 
 def parts_of(store: Store, left: Mapping[str, int]) -> str:
@@ -520,7 +507,10 @@ class Queue:
             if lease.assessor != self.assessor:
                 others.setdefault(lease.topic, set()).add(lease.assessor)
         busy = {topic: len(names) for topic, names in others.items()}
-        ordered = rules.topics_in_turn(self.source.in_turn(self.roles), busy)
+        # Of a live queue, topics first of which most is needed.
+        needed = {} if self.source.live_queue is None else self.source.live_queue.needed
+        roles = dict(sorted(self.roles.items(), key=lambda one: -len(needed.get(one[0], ()))))
+        ordered = rules.topics_in_turn(roles, busy)
         first = self.current.topic if self.current else self._begin_with
         return [topic for topic in dict.fromkeys([first, *ordered]) if topic in self.roles and topic not in skip]
 

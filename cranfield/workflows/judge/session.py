@@ -22,7 +22,6 @@ from cranfield.judge.queue import Answers, Count, Entry
 from cranfield.judge.session import (
     HISTORY_LIMIT,
     Answer,
-    Held,
     HistoryEntry,
     Item,
     Saved,
@@ -52,13 +51,17 @@ _RECENT = 100
 
 
 def checked_name(store: Store, assessor: str) -> str:
-    """An assessor's name without blanks around it; one that no person can have is refused."""
+    """An assessor's name as it is known here, whatever its capitals; one that no person can have is refused."""
     name = assessor.strip()
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
         raise UsageError(
             f"{quoted(assessor)} is not a valid assessor name; use one line of 1 to {_LONGEST_NAME} characters"
         )
-    if events.assessors(store).get(name, "person") != "person":
+    known = events.assessors(store)
+    if name not in known:
+        people = (other for other, kind in known.items() if kind == "person")
+        name = next((other for other in people if other.casefold() == name.casefold()), name)
+    if known.get(name, "person") != "person":
         raise InputError(f"{quoted(name)} is the name of a source of judgments, not of a person; choose another name")
     return name
 
@@ -70,8 +73,6 @@ def open_session(
     pool: str = "",
     queue: str = "",
     layer: str = "",
-    order: str = "plan",
-    seed: int = 0,
     topics: Sequence[str] = (),
     rejudge: bool = False,
     lease_seconds: float = LEASE_SECONDS,
@@ -85,7 +86,7 @@ def open_session(
     """
     if queue and (pool or rejudge):
         raise UsageError("--queue cannot be combined with --pool or --rejudge")
-    name, packet = assessor.strip(), judging.packet_facts(store)
+    name, packet = checked_name(store, assessor), judging.packet_facts(store)
     if packet is not None:
         # What could not be merged is refused: another name, or another layer.
         if name != packet.assessor:
@@ -97,13 +98,11 @@ def open_session(
             raise UsageError(f"this packet is for the layer {quoted(packet.layer)}: omit --layer")
         queue = queue if queue or pool or rejudge else judging.PACKET
     again = name if rejudge else ""
-    source = choose_source(
-        store, pool=pool, queue=queue, rejudged_by=again, layer=layer, order=order, seed=seed, batch=batch
-    )
+    source = choose_source(store, pool=pool, queue=queue, rejudged_by=again, layer=layer, batch=batch)
     if topics:
         check_known("topic of yours", topics, source.roles(name))
     source = replace(source, only=tuple(topics))
-    return session_over(source, assessor=assessor, lease_seconds=lease_seconds, clock=clock)
+    return session_over(source, assessor=name, lease_seconds=lease_seconds, clock=clock)
 
 
 def session_over(
@@ -111,14 +110,12 @@ def session_over(
 ) -> StoredSession:
     """Begin to judge what a source has; the assessor becomes known to the collection."""
     store = source.store
-    name, known = checked_name(store, assessor), events.assessors(store)
-    # Somebody new whose name differs in nothing but capitals may be one of those who are known.
-    alike = [other for other, kind in known.items() if kind == "person" and other.casefold() == name.casefold()]
+    name = checked_name(store, assessor)
     with store.write():
         events.add_assessor(store, name, now=now())
         judging.forget_expired(store, clock())
     queue = Queue(source, assessor=name, session=uuid4().hex, lease_seconds=lease_seconds, clock=clock)
-    return StoredSession(queue, like_named=[] if name in known else alike)
+    return StoredSession(queue)
 
 
 class Judging:
@@ -177,9 +174,9 @@ class StoredSession(Judging):
     kept in memory changes only after the commit, so that an answer that failed (a full disk) can be given again.
     """
 
-    def __init__(self, queue: Queue, *, like_named: Sequence[str] = ()) -> None:
+    def __init__(self, queue: Queue) -> None:
         super().__init__(queue.store, queue.assessor, queue.layer, queue.session)
-        self._queue, self.like_named = queue, like_named
+        self._queue = queue
         self._open: dict[Pair, LeasedEntry] = {}
         self._answered: list[tuple[Event, LeasedEntry]] = []
         today = start_of_today()
@@ -306,7 +303,7 @@ class StoredSession(Judging):
             purpose=self._leased(item).entry.purpose,
             seconds=seconds if seconds is not None and isfinite(seconds) and seconds >= 0 else None,
             document_hash=item.document.content_hash,
-            order=str(self._queue.source.order),
+            order=self._queue.source.order,
             position=item.position,
             **content,
         )
@@ -432,7 +429,6 @@ class StoredSession(Judging):
     def take(self, topic: str, document: str, words: str) -> Item:
         """Put a found document into the pool, as found by search, lease it and give it."""
         queue, source = self._queue, self._queue.source
-        check_known("topic of yours", [topic], queue.roles)
         if documents.fetch(self._store, document) is None:
             raise UnknownName("document", document, documents.ids_near(self._store, document))
         entry, answers = Entry(document, 0), queue.answers(topic, document)
@@ -529,12 +525,6 @@ class StoredSession(Judging):
                 judge = self.hint(f"judge --queue {quote(queue)}")
                 told.append(f"{counted(left, 'document')} left for you in the queue {queue}: {judge}")
         return told
-
-    def waiting(self) -> Held | None:
-        """The documents of all topics that are leased and may still come to the assessor."""
-        held = list(self._queue.held().values())
-        count, own = sum(one.documents for one in held), sum(one.own for one in held)
-        return Held(count, min(one.seconds for one in held), own) if held else None
 
 
 def answer_of(event: Event, older: Mapping[int, GradeScale]) -> Answer:

@@ -6,14 +6,10 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from cranfield.base.errors import CollectionError, InputError, UnknownName, UsageError, quoted
-from cranfield.base.registry import deferred
 from cranfield.pool import candidates
 from cranfield.store import Store, pools
 from cranfield.store import documents as stored_documents
 from cranfield.store import runs as stored_runs
-
-with deferred:
-    from cranfield.workflows import corpus
 
 _THREADS = 2
 
@@ -63,17 +59,6 @@ def pooled_runs(
         topic_ids=topic_ids,
         document_ids=document_ids,
     )
-
-
-def clusters_now(store: Store) -> dict[str, int]:
-    """The near-duplicates that are known; an error says how to find them, or that there are none."""
-    corpus.refuse_stale(store)
-    clusters = pools.clusters_by_document(store)
-    if not clusters and stored_documents.latest_scan(store) is None:
-        raise InputError("no near-duplicates are known: find them first with cranfield corpus duplicates")
-    if not clusters:
-        raise InputError("the search for near-duplicates found none: --one-per-cluster would change nothing")
-    return clusters
 
 
 def read_texts(store: Store, documents: Sequence[str]) -> list[str]:

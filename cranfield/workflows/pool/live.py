@@ -281,4 +281,4 @@ class Refiller:
             if documents:
                 live_pools.count_in_stratum(store, number, topic, *key, len(documents), 0)
         end = RecordedEnd(topic, rule, loaded.version, loaded.seen[0], bool(later), now())
-        live_pools.record_end(store, number, end)
+        store.put("pool_ends", [(number, *astuple(end))], existing="OR IGNORE")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from cranfield._version import __version__
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, quoted
@@ -27,6 +27,7 @@ from cranfield.workflows.pool.show import PoolView, explain_entry, judging_speed
 with deferred:
     from cranfield.pool import build, extend, live
     from cranfield.runs import check, reading
+    from cranfield.workflows import corpus
     from cranfield.workflows.judge import queue as queues
     from cranfield.workflows.pool import inputs
     from cranfield.workflows.pool import verify as verification
@@ -69,7 +70,7 @@ class Pool:
         """
         store, parsed = self._store, plans.parse(text)
         self._refuse_known_name(name)
-        clusters = inputs.clusters_now(store) if one_per_cluster else None
+        clusters = corpus.known_clusters(store) if one_per_cluster else None
         named = inputs.runs_named(store, runs) or [
             one for one in stored_runs.facts(store) if one.role == CONTRIBUTING
         ]
@@ -134,7 +135,7 @@ class Pool:
             new = self._new_runs(facts.name, runs)
             before = pools.stored_pool(store, facts.name)
             together = inputs.pooled_runs(store, new, pool=facts.name)
-            clusters = inputs.clusters_now(store) if facts.one_per_cluster else None
+            clusters = corpus.known_clusters(store) if facts.one_per_cluster else None
             grown = extend.extend(before, together, topics=topics, clusters=clusters)
             if grown.plan.adaptive:
                 self._check_live(grown, together, clusters)
@@ -157,20 +158,12 @@ class Pool:
         notes.append(f"content hash {grown.content_hash}")
         return ChangedPool(_facts_of(facts.name, grown), tuple(notes), grown, left_out)
 
-    def top_up(
-        self,
-        run: str,
-        *,
-        depth: int,
-        name: str = "",
-        topics: Sequence[str] = (),
-        seconds_per_document: float | None = None,
-    ) -> Changed:
+    def top_up(self, run: str, *, depth: int, name: str = "", topics: Sequence[str] = ()) -> Changed:
         """Queue what is unjudged in the first `depth` documents of a run, stored or in a file, to be judged by name.
 
         Documents that an assessor could not judge are not queued again.
         """
-        store, speed = self._store, judging_speed(self._store, seconds_per_document)
+        store = self._store
         tag, runs = self._one_run(run)
         problems = [
             Problem("topic-without-runs", f"run {quoted(tag)} does not have the topic {quoted(topic)}", topic=topic)
@@ -202,15 +195,16 @@ class Pool:
         notes = [f"nothing to judge: the top {depth} of {run} are all judged; no queue was created"]
         if pairs:
             where = f"{counted(len(pairs), 'document')} in {counted(len(missing), 'topic')}"
-            notes = [f"{queue}: {where} to judge, {speed.cost(len(pairs))}", *queues.split_notes(store, queue)]
+            cost = judging_speed(store).cost(len(pairs))
+            notes = [f"{queue}: {where} to judge, {cost}", *queues.split_notes(store, queue)]
         if pooled:
             notes.append(f"{pooled:,} of them also wait in a pool; judging them once is enough")
         facts: dict[str, Value] = {"queue": queue, "documents": len(pairs), "topics": len(missing), "pooled": pooled}
         return Changed(facts, tuple(notes))
 
-    def show(self, name: str = "", *, by: str = "run", seconds_per_document: float | None = None) -> PoolView:
+    def show(self, name: str = "", *, by: str = "run") -> PoolView:
         """A pool in numbers, as one of its tables."""
-        return PoolView(self._store, name, by=by, seconds_per_document=seconds_per_document)
+        return PoolView(self._store, name, by=by)
 
     def explain(self, topic: str, document: str, *, name: str = "") -> Listing:
         """Why a document is in a pool, or why it is not."""
@@ -231,9 +225,9 @@ class Pool:
 
     def _check_live(self, built: pooling.Pool, runs: candidates.PooledRuns, clusters: dict[str, int] | None) -> None:
         """Refuse a live pool that cannot begin: its budget, its floors, its texts, its library."""
-        store, words = self._store, inputs.queries(self._store)
-        texts = partial(inputs.read_texts, store)
-        started = live.LivePool(built.plan, runs, pool=built, clusters=clusters, texts=texts, queries=words)
+        store = self._store
+        options: Any = {"texts": partial(inputs.read_texts, store), "queries": inputs.queries(store)}
+        started = live.LivePool(built.plan, runs, pool=built, clusters=clusters, **options)
         started.at(started.topics[0])
         if not any(step.strategy.reads_text for _, step in built.plan.selections):
             return
@@ -241,12 +235,11 @@ class Pool:
         # with words has some, so that only the documents of the others are read.
         for topic in started.topics:
             documents = candidates.candidates_of(runs, topic).ids
-            unknown = set(documents) - stored_documents.known(store, documents)
-            if unknown:
+            if unknown := set(documents) - stored_documents.known(store, documents):
                 raise InputError(
                     f"the plan reads document texts, and {quoted(min(unknown))} is not in the collection"
                 )
-            if not baseline.words_of(words.get(topic, "")):
+            if not baseline.words_of(options["queries"].get(topic, "")):
                 started.at(topic)
                 started.drop(topic)
 

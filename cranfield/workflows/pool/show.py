@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from statistics import median
 
-import numpy as np
-
-from cranfield.base.errors import InputError, Problem, UnknownName, UsageError, quoted
-from cranfield.base.records import MAIN
+from cranfield.base.errors import InputError, Problem, UnknownName, quoted
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Listing, Number, Result, Table, Value, table_of
 from cranfield.base.text import counted
 from cranfield.pool import candidates
 from cranfield.pool import plan as plans
 from cranfield.pool import pool as pooling
-from cranfield.qrels.release import NOW
 from cranfield.store import Store, live_pools, pools
-from cranfield.store import runs as stored_runs
-from cranfield.store.events import has_grades
 
 with deferred:
-    from cranfield.evaluate import scores
     from cranfield.pool import extend
-    from cranfield.qrels import qrels as columns
-    from cranfield.workflows import qrels as qrels_workflow
     from cranfield.workflows.pool import inputs
 
 # How long judging takes: measured where something was judged, else assumed, and which of the two.
@@ -61,54 +52,10 @@ class Speed:
         return f"{'less than a minute' if hours * 60 < 1 else time} at {self.pace}"
 
 
-def judging_speed(store: Store | None, seconds_per_document: float | None = None) -> Speed:
-    """The speed of judging: the one that is given, else the measured median, else the assumption."""
-    if seconds_per_document is not None:
-        if not 0 < seconds_per_document < float("inf"):
-            raise UsageError(f"seconds per document must be a number above 0, not {seconds_per_document:g}")
-        return Speed(seconds_per_document)
+def judging_speed(store: Store | None) -> Speed:
+    """The speed of judging: the measured median, else the assumption."""
     measured = [] if store is None else live_pools.seconds_of_judging(store)
     return Speed(round(median(measured), 1), len(measured)) if measured else Speed(ASSUMED_SECONDS)
-
-
-# What a non-contributing run is expected to lose.
-
-MEASURE = "AP"
-FEWEST_GROUPS = 3
-"""With fewer groups, leaving one out tells little about a new run."""
-
-_SMALLEST = 0.01
-"""A run with a lower score has no relative loss: it would lose 100% of nothing."""
-
-
-def new_run_loss(store: Store, name: str) -> tuple[str, dict[str, float], int] | None:
-    """Score each run of a depth pool without what its group alone contributed (leave-out-uniques).
-
-    None before anything is judged, and where fewer than three groups contributed. Any other plan would have selected
-    other documents without the group, so that it has to be replayed (`cranfield reuse` does). Gives the measure, the
-    loss of each run as a share of its score, below 0 for a gain, and the number of topics.
-    """
-    facts, groups = {one.name: one for one in stored_runs.facts(store)}, dict[str, list[str]]()
-    for one in pools.pooled_runs(store, name):
-        if one.run in facts:
-            groups.setdefault(one.group_name, []).append(one.run)
-    if len(groups) < FEWEST_GROUPS or not has_grades(store, MAIN):
-        return None
-    qrels = qrels_workflow.qrels_for(store, NOW)
-    if not set(qrels.topics).intersection(pools.pool_topics(store, name)):
-        return None
-    owners = {(topic, document): group for topic, document, group in pools.unique_documents(store, name)}
-    owner = np.array([owners.get((topic, document)) for topic, document, _ in qrels])
-    ids, threshold, losses = stored_runs.ids(store), store.scale().relevant_from, dict[str, float]()
-    measure = MEASURE
-    for group, names in groups.items():
-        runs = [stored_runs.decoded(store, facts[run], ids) for run in names]
-        without = replace(qrels, grades=np.where(owner == group, columns.UNJUDGED, qrels.grades))
-        measure, full = scores.summaries_of(MEASURE, qrels, runs, threshold=threshold)
-        _, rest = scores.summaries_of(MEASURE, without, runs, threshold=threshold)
-        pairs = zip(names, full.tolist(), rest.tolist(), strict=True)
-        losses |= {run: (before - after) / before for run, before, after in pairs if before >= _SMALLEST}
-    return (measure, losses, len(qrels.topics)) if losses else None
 
 
 # Whether one group supplies most of a pool.
@@ -136,21 +83,16 @@ _DEPTHS = (*range(1, 11), 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 400, 5
 """At which depths it is shown what a deeper pool would add; beyond, every thousand."""
 
 
-PAIRS_SHOWN = 20
-
-
 class PoolView(Result):
     """A pool (the latest, unless it is named) in numbers, and one table of it.
 
     Each number is read when it is asked for: the store must be open.
     """
 
-    def __init__(
-        self, store: Store, name: str = "", *, by: str = "run", seconds_per_document: float | None = None
-    ) -> None:
+    def __init__(self, store: Store, name: str = "", *, by: str = "run") -> None:
         if by not in VIEWS:
             raise UnknownName("table of a pool", by, VIEWS)
-        self.facts, self.speed = pools.facts_of_pool(store, name), judging_speed(store, seconds_per_document)
+        self.facts, self.speed = pools.facts_of_pool(store, name), judging_speed(store)
         self.by, self.store = by, store
 
     @cached_property
@@ -198,14 +140,6 @@ class PoolView(Result):
         columns, rows = VIEWS[self.by]
         return table_of(columns, rows(self))
 
-    def tables(self) -> Iterator[Table]:
-        """The table; of many pairs the most similar."""
-        table, pairs = self.table(), self.by in ("overlap", "group-overlap")
-        if pairs and len(table.rows) > PAIRS_SHOWN:
-            note = f"the {PAIRS_SHOWN} most similar of {len(table.rows):,} pairs; -f csv lists all"
-            table = replace(table, rows=table.rows[:PAIRS_SHOWN], notes=(note,))
-        yield table
-
     @property
     def remarks(self) -> Sequence[str]:  # type: ignore[override]
         """How large the pool is, what is judged, what it costs, and what a new run must expect."""
@@ -224,20 +158,8 @@ class PoolView(Result):
         remarks += [f"ended: {counted(count, 'topic')}: {rule}" for rule, count in ended.most_common()]
         if (warning := self.dominance) is not None:
             remarks += [f"{warning.severity}: {warning} [{warning.code}]", f"    {warning.remedy}"]
-        is_depth_pool = all(getattr(step, "name", "") == "depth" for step in self.plan.steps)
-        if self.judged and not is_depth_pool:
-            remarks.append(
-                "expected loss of a non-contributing run: see cranfield reuse, which replays this plan without each"
-                " group"
-            )
-        elif self.judged and (found := new_run_loss(self.store, facts.name)) is not None:
-            measure, losses, topics = found
-            worst = max(losses, key=lambda run: losses[run])
-            remarks.append(
-                f"a non-contributing run is expected to lose {np.mean([*losses.values()]):.1%} of its {measure},"
-                f" at worst {losses[worst]:.1%} ({worst}); from the contributing runs, each without its own group, on"
-                f" {counted(topics, 'judged topic')}"
-            )
+        if self.judged:
+            remarks.append("expected loss of a non-contributing run: see cranfield reuse")
         return remarks
 
     def attributes(self) -> Mapping[str, object]:
@@ -279,11 +201,6 @@ VIEWS: Mapping[str, tuple[Sequence[Column | str], Callable[[PoolView], Sequence[
         ["version", "made", "made_by", "runs", "documents", "content_hash"],
         lambda view: pools.versions_in_numbers(view.store, view.facts.name),
     ),
-    "overlap": (["run", "other_run", "shared", "jaccard"], lambda view: pooling.overlaps(view.pool, "run")),
-    "group-overlap": (
-        ["group", "other_group", "shared", "jaccard"],
-        lambda view: pooling.overlaps(view.pool, "group"),
-    ),
 }
 """The tables of a pool: the columns of each, and its rows."""
 
@@ -306,14 +223,9 @@ def explain_entry(store: Store, topic: str, document: str, *, name: str = "") ->
             moment = choice.chosen[:19].replace("T", " ")
             made = f"choice {choice.number:,}, made {moment} UTC from the judgments up to event {choice.known:,}"
             notes.append(f"{made}: {choice.reason}")
-        rows: list[tuple[Value, ...]] = [(known.run, known.rank, "") for known in entry.contributions]
         if others := pools.represented_by(store, facts.name, topic, document):
-            known = candidates.candidates_of(inputs.pooled_runs(store, pool=facts.name).cut(plan.reach), topic)
-            copies = [other for other in others if other in known.numbers]
-            rows += [(run, rank, other) for other in copies for run, rank in known.ranks_of(other)]
-            notes += ["it represents near-duplicates; runs that retrieved one of those are listed too"] * bool(copies)
-        table = table_of(["run", "rank", "near_duplicate"], rows)
-        return Listing(table if any(row[2] for row in rows) else table.select([0, 1]), notes=notes)
+            notes.append(f"it represents its near-duplicates, which are not pooled: {', '.join(others)}")
+        return Listing(table_of(["run", "rank"], list(map(astuple, entry.contributions))), notes=notes)
     if topic not in pools.pool_topics(store, facts.name):
         raise InputError(f"topic {quoted(topic)} is not in the pool {quoted(facts.name)}")
     representative = pools.stands_for(store, facts.name, topic, document)

@@ -19,9 +19,8 @@ from cranfield.reuse.collection import CollectionReport
 from cranfield.store import Store, documents, events, history, pools
 from cranfield.workflows import qrels as qrels_workflow
 from cranfield.workflows.collection import licence_of
-from cranfield.workflows.evaluate.evaluate import Evaluation, evaluate, letters_of
+from cranfield.workflows.evaluate.evaluate import Evaluation, evaluate, evaluate_with_verdicts
 from cranfield.workflows.evaluate.figures import RECALL_LEVELS
-from cranfield.workflows.evaluate.verdicts import evaluate_with_verdicts
 from cranfield.workflows.inputs import PoolOptions
 from cranfield.workflows.judge.agreement import AgreementReport, agreement_report
 from cranfield.workflows.judge.organise import judging_progress, open_cases
@@ -30,9 +29,6 @@ from cranfield.workflows.reading import Request, stored_names
 from cranfield.workflows.reuse.field import field_of
 from cranfield.workflows.reuse.reuse import examine_collection
 from cranfield.workflows.status import status as collection_status
-
-LETTERED = 150
-"""Up to how many runs are tested for significance: the time grows with the pairs of runs."""
 
 MOST_FOUND = 25
 """How many relevant documents of a topic are listed: those retrieved by the fewest runs."""
@@ -117,7 +113,7 @@ class Material:
             self.layers, self.rule = self.release.layers, self.release.rule
 
     def _score(self, store: Store, progress: Progress) -> None:
-        """Score all runs, with verdicts, letters and the levels of recall, and hold out each group."""
+        """Score all runs, with verdicts and the levels of recall, and hold out each group."""
         runs = stored_names(store)
         if self.qrels is None or not runs:
             self.missing += [] if runs else ["scores: no run was submitted"]
@@ -125,11 +121,9 @@ class Material:
         scoring = Request(qrels=self.qrels, runs=runs, measures=self.request.measures)
         field = partial(field_of, scoring, PoolOptions(), store=store, progress=progress)
         self.evaluation = evaluate_with_verdicts(scoring, field, store=store)
-        scores, trust = self.evaluation.scores, self.evaluation.trust
+        trust = self.evaluation.trust
         read = None if trust is None else partial(trust.field.read.first, trust.field.asked)
         self.curve = evaluate(replace(scoring, measures=(RECALL_LEVELS,)), store=store, read=read).scores
-        if 2 <= len(runs) <= LETTERED and scores.scored.all():
-            self.evaluation = replace(self.evaluation, letters=letters_of(scores, "tukey"))
         if trust is None:
             return
         # Single runs and families are left to `cranfield reuse`: for many runs they take long.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from hashlib import sha256
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -22,15 +21,13 @@ from cranfield.corpus.formats import trec
 from cranfield.evaluate.scores import Scores
 from cranfield.qrels import reading as qrels_reading
 from cranfield.report import figures
-from cranfield.report.page import Drawing, Page, render_html, render_page_markdown, tables_of
-from cranfield.report.renderers.csv import csv_text, render_csv
-from cranfield.report.rendering import renderers
+from cranfield.report.page import Drawing, Page, render_html, render_page_markdown
+from cranfield.report.renderers.csv import render_csv
 from cranfield.reuse import card as reuse_cards
 from cranfield.reuse.collection import CollectionReport
 from cranfield.store import Store, documents, pools
 from cranfield.workflows import qrels as qrels_workflow
 from cranfield.workflows.evaluate.figures import draw_curves, draw_strips
-from cranfield.workflows.pool.show import PoolView
 from cranfield.workflows.report import sections
 from cranfield.workflows.report.material import Material, ReportRequest
 from cranfield.workflows.reuse.field import Trusted
@@ -42,10 +39,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """The page, its figures, the card where one was requested, and the material of all of them."""
+    """The page, the card where one was requested, and the material of both."""
 
     page: Page
-    drawings: tuple[Drawing, ...]
     material: Material
     card: dict[str, Any] | None = None
 
@@ -57,23 +53,6 @@ class Report:
     def write_card(self, path: Path) -> None:
         """Write the card."""
         _write(path, card_json(self.card or {}))
-
-    def write_tables(self, folder: Path, *, format: str, raw: bool = False) -> int:
-        """Write each table of the page into a folder, and return their number; `raw` is for CSV."""
-        render = partial(csv_text, raw=True) if raw and format == "csv" else renderers.get(format)
-        suffix = {"latex": "tex", "markdown": "md"}.get(format, format)
-        folder.mkdir(parents=True, exist_ok=True)
-        tables = tables_of(self.page)
-        for name, table in tables.items():
-            _write(folder / f"{name}.{suffix}", render(table))
-        return len(tables)
-
-    def write_figures(self, folder: Path, *, kind: str) -> int:
-        """Write each figure into a folder, as svg, png or pdf, and return their number."""
-        folder.mkdir(parents=True, exist_ok=True)
-        for drawing in self.drawings:
-            figures.save(drawing.figure, folder / f"{drawing.name}.{kind}")
-        return len(self.drawings)
 
 
 def _write(path: Path, text: str) -> None:
@@ -90,7 +69,7 @@ def report_on(
         drawings, no_drawings = draw_all(material)
         missing = [*material.missing, *([no_drawings] if no_drawings else [])]
         page = sections.collection_page(material, drawings, missing=missing)
-        return Report(page, tuple(drawings), material, collection_card(material) if with_card else None)
+        return Report(page, material, collection_card(material) if with_card else None)
 
 
 # The figures of a page, each with what it shows in words, and what to look for.
@@ -110,7 +89,13 @@ def draw_all(material: Material) -> tuple[list[Drawing], str]:
         drawings += _by_topic(evaluation.scores)
         if (trust := evaluation.trust) is not None and trust.trusts:
             drawings.append(_coverage(trust, bias))
-            drawings += [] if bias is None else [_relevant_by_depth(trust, bias)]
+            if bias is not None:
+                relevant = bias.new_by_depth.relevant.sum(axis=0).tolist()
+                counts = f"from 1 to {len(relevant)}: {', '.join(map(str, relevant))}"
+                what = f"New relevant documents at each pool depth {counts}"
+                high = "Bars that are still high at the right end: a deeper pool would have found more"
+                axes = ReusePlots(trust, bias, on=None).relevant_by_depth()
+                drawings.append(_drawn("relevant-by-depth", "pool", axes, what, f"{high} relevant documents."))
     except MissingExtra as error:
         return [], f"figures: {error}"
     return drawings, ""
@@ -156,18 +141,8 @@ def _coverage(trust: Trusted, bias: CollectionReport | None) -> Drawing:
     )
 
 
-def _relevant_by_depth(trust: Trusted, bias: CollectionReport) -> Drawing:
-    relevant = bias.new_by_depth.relevant.sum(axis=0).tolist()
-    return _drawn(
-        *("relevant-by-depth", "pool", ReusePlots(trust, bias, on=None).relevant_by_depth()),
-        f"New relevant documents at each pool depth from 1 to {len(relevant)}: {', '.join(map(str, relevant))}",
-        "Bars that are still high at the right end: a deeper pool would have found more relevant documents.",
-    )
-
-
 def _drawn(name: str, section: str, axes: Axes, alternative: str, caption: str) -> Drawing:
-    figure = figures.figure_of(axes)
-    return Drawing(name, figures.as_svg(figure), alternative, caption, section, figure)
+    return Drawing(name, figures.as_svg(figures.figure_of(axes)), alternative, caption, section)
 
 
 # The collection card: what goes with a published collection. The names in it are a format, declared here.
@@ -180,6 +155,12 @@ VERSION = 1
 def collection_card(material: Material) -> dict[str, Any]:
     """The card as what JSON can hold. It names no assessor; a licence is there where the collection has one."""
     status, reuse = material.status, reuse_card(material)
+    pools = []
+    if material.pool is not None:
+        of_plan = "name", "plan", "plan_in_full", "seed", "judging_order", "one_per_cluster"
+        facts = _picked(material.pool.facts, *of_plan, "content_hash", "made", "made_by")
+        facts["one_per_cluster"] = bool(facts["one_per_cluster"])
+        pools = [{**facts, "documents": material.pool.documents, "judged": material.pool.judged}]
     estimates = () if material.agreement is None else material.agreement.overall.estimates
     group_names = ("group", "runs", "documents", "only_this_group")
     groups = material.pool.groups if material.pool is not None else ()
@@ -196,7 +177,7 @@ def collection_card(material: Material) -> dict[str, Any]:
             "grades": [_picked(one, "grade", "label", "gain", "text") for one in status.scale.grades],
         },
         "guidelines": {"version": status.guidelines_version},
-        "pools": [] if material.pool is None else [_pool_in_card(material.pool)],
+        "pools": pools,
         "runs": [
             {"name": row["run"], **{key: row[key] for key in _RUNS if key not in ("run", "file_sha256")}}
             for row in (dict(zip(_RUNS, run, strict=True)) for run in _runs(material))
@@ -219,7 +200,7 @@ def reuse_card(material: Material) -> reuse_cards.Card | None:
     if trust is None or trust.field.prefixes is None or not trust.trusts:
         return None
     try:
-        return card_for(trust)
+        return card_for(trust, material.bias)
     except CranfieldError:
         return None
 
@@ -257,13 +238,6 @@ def _counts(material: Material) -> dict[str, int]:
 def _picked(thing: object, *names: str) -> dict[str, Any]:
     """Some of what a thing has, under names that a card has it by too."""
     return {name: getattr(thing, name) for name in names}
-
-
-def _pool_in_card(pool: PoolView) -> dict[str, Any]:
-    of_plan = "name", "plan", "plan_in_full", "seed", "judging_order", "one_per_cluster"
-    facts = _picked(pool.facts, *of_plan, "content_hash", "made", "made_by")
-    facts["one_per_cluster"] = bool(facts["one_per_cluster"])
-    return {**facts, "documents": pool.documents, "judged": pool.judged}
 
 
 def _runs(material: Material) -> list[tuple[Value, ...]]:

@@ -166,7 +166,8 @@ def _about_runs(material: Material, one: Assessment, runs: Sequence[int]) -> Ite
     runs = sorted(runs, key=lambda run: -_range(one, run)[2])
     for run in runs if len(runs) <= _TOLD else runs[:1]:
         evidence, verdict, name = one.evidence[run], one.verdicts[run], one.run_names[run]
-        score, likely = (_bare(float(one.score[run]) + more) for more in (0.0, evidence.loss or 0.0))
+        values = (float(one.score[run]) + more for more in (0.0, evidence.loss or 0.0))
+        score, likely = (f"{one:.2f}".removeprefix("0") if one < 1 else f"{one:,.2f}" for one in values)
         if verdict.level == "UNRELIABLE" and evidence.unjudged and score != likely:
             documents = counted(evidence.unjudged, "document")
             never = (
@@ -178,10 +179,6 @@ def _about_runs(material: Material, one: Assessment, runs: Sequence[int]) -> Ite
             yield f"{name}: {verdict.reason}"
     if len(runs) > _TOLD:
         yield f"also {few([one.run_names[run] for run in runs[1:]], _TOLD)}"
-
-
-def _bare(value: float) -> str:
-    return f"{value:.2f}".removeprefix("0") if value < 1 else f"{value:,.2f}"
 
 
 def next_steps(material: Material) -> Section:
@@ -389,8 +386,8 @@ def pool_section(material: Material, drawings: Sequence[Drawing]) -> Section:
         Prose(points=tuple(f"{sentence[:1].upper()}{sentence[1:]}." for sentence in about_collection(bias)))
     )
     blocks.append(TableBlock("fairness", verdicts_table(bias)))
-    if (alone := groups_table(bias)) is not None:
-        blocks.append(TableBlock("groups-alone", alone))
+    if "group" in bias.levels:
+        blocks.append(TableBlock("groups-alone", groups_table(bias)))
     return Section("Pool", (*blocks, *drawings), lead)
 
 
@@ -485,7 +482,7 @@ def _commands(material: Material) -> Iterator[str]:
     if material.pool is not None:
         yield "cranfield pool verify"
     if evaluation is not None:
-        yield f"cranfield evaluate{words}" + (" --letters tukey" if evaluation.letters else "")
+        yield f"cranfield evaluate{words}"
         if evaluation.trust is not None:
             yield f"cranfield reuse{words}"
     yield f"cranfield report{words}" + (" --public" if request.public else "")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from cranfield.pool import plan as plans
 from cranfield.pool import replay
 from cranfield.qrels.qrels import Qrels
 from cranfield.reuse import assess, card, intervals, pairs, provenance, tables, verdict
-from cranfield.reuse.intervals import Closure, Intervals
+from cranfield.reuse.intervals import Intervals
 from cranfield.runs import reading as runs_reading
 from cranfield.store import history, judging, live_pools, pools
 from cranfield.store import runs as stored_runs
@@ -93,7 +94,14 @@ def field_of(
     if options.groups is None and options.card is None:
         submitted = [name for name, one in facts.items() if one.role == "contributing"]
         names = submitted if stored is None else [one.run for one in stored.contributors]
-    read = _read(request, [StoredName(name) for name in names if name not in request.runs], store, progress)
+    # They are aligned over the topics that the requested runs are scored on.
+    more, topics = [StoredName(name) for name in names if name not in request.runs], request.topics
+    whole = request
+    if more and topics == "common":
+        whole = without_pipes(request)
+        topics = read_aligned(whole, store).aligned.topic_ids
+    whole = replace(whole, runs=(*whole.runs, *more), topics=topics)
+    read = read_aligned(whole, store, progress, keep_rows=True)
     aligned = read.aligned
     known_card = None
     if options.card is not None:
@@ -147,16 +155,6 @@ def field_of(
     return Field(
         read, tuple(request.runs), prefixes, levels, knowledge, scale.own_gains, tuple(notes), settled, anchor
     )
-
-
-def _read(request: Request, more: Sequence[str], store: Store | None, progress: Progress) -> Read:
-    """Align the requested runs and more, over the topics that the requested ones are scored on."""
-    topics = request.topics
-    if more and topics == "common":  # to the requested runs
-        request = without_pipes(request)
-        topics = read_aligned(request, store).aligned.topic_ids
-    whole = replace(request, runs=(*request.runs, *more), topics=topics)
-    return read_aligned(whole, store, progress, keep_rows=True)
 
 
 class _Pool(NamedTuple):
@@ -323,7 +321,12 @@ class Trusted:
 
     def worst(self, run: int) -> verdict.Verdict | None:
         """The worst verdict of a run under all measures."""
-        return verdict.worst_of([one.verdicts[run] for one in self.trusts])
+        # Of equal levels one that holds down to a rank alone, or of an inferred pool.
+        return min(
+            (one.verdicts[run] for one in self.trusts),
+            key=lambda one: (verdict.WORST_FIRST.index(one.level), not one.to_rank, not one.inferred),
+            default=None,
+        )
 
     def marks(self, one: assess.Assessment) -> dict[int, str]:
         """The marks behind the scores of requested runs, of those that have one."""
@@ -345,9 +348,7 @@ class Trusted:
             notes.append(
                 "no document is judged not relevant, so pooled documents cannot be distinguished from others"
             )
-        deepest = int(knowledge.pool_depth.max(initial=0))
-        cutoffs = {one.name: one.measure.cutoff for one in self.trusts}
-        deeper = [name for name, cutoff in cutoffs.items() if isinstance(cutoff, int) and cutoff > deepest]
+        deepest, deeper = self._below_the_pool()
         if deeper and self.field.prefixes is not None:
             notes.append(
                 f"the pool depth {deepest} is less than the cutoff of {', '.join(deeper)}: contributing runs have"
@@ -362,18 +363,6 @@ class Trusted:
                 below.setdefault(said, []).append(one.name)
         notes += [f"{', '.join(measures)}: {said}" for said, measures in below.items()]
         return tuple(notes)
-
-    def account_of(self, one: assess.Assessment, run: int) -> verdict.Account:
-        """What there is to tell of one run under one measure, other runs aside."""
-        return verdict.Account(
-            run=one.run_names[run],
-            measure=one.name,
-            score=float(one.score[run]),
-            judged=one.coverage.judged_name,
-            evidence=one.evidence[run],
-            verdict=one.verdicts[run],
-            contributed=self.field.contributed(run),
-        )
 
     def columns_beside(self, rows: list[tuple[str, str, str, float]]) -> dict[str, list[Value]]:
         """The columns about trust beside long rows: of a run as a whole, and of its topics as far as it goes."""
@@ -400,25 +389,53 @@ class Trusted:
         found = [cells.get(row[:3], (None,) * len(TRUST_COLUMNS)) for row in rows]
         return {name: [row[place] for row in found] for place, name in enumerate(TRUST_COLUMNS)}
 
-    def sentences(self) -> Iterator[str]:
-        """What the marks mean, and what is wrong with the scores of the marked runs, by the worst measure of each."""
+    def doubtful(self) -> dict[int, assess.Assessment]:
+        """The marked runs, worst first, each with the assessment by the measure under which it is worst."""
         marked = sorted(
             (verdict.WORST_FIRST.index(one.verdicts[run].level), run, place)
             for place, one in enumerate(self.trusts)
             for run in range(self.field.asked)
             if one.verdicts[run].mark
         )
-        worst: dict[int, tuple[verdict.Level, assess.Assessment]] = {}
-        for rank, run, place in marked:
-            worst.setdefault(run, (verdict.WORST_FIRST[rank], self.trusts[place]))
+        worst: dict[int, assess.Assessment] = {}
+        for _, run, place in marked:
+            worst.setdefault(run, self.trusts[place])
+        return worst
+
+    def _below_the_pool(self) -> tuple[int, dict[str, int]]:
+        """The depth of the pool, and the measures with a cutoff below it."""
+        deepest = int(self.field.knowledge.pool_depth.max(initial=0))
+        cutoffs = {one.name: one.measure.cutoff for one in self.trusts}
+        return deepest, {name: cut for name, cut in cutoffs.items() if isinstance(cut, int) and cut > deepest}
+
+    def next_step(self) -> tuple[str, str] | None:
+        """What helps the score that is most in doubt, and the command; None where judging the pool comes first."""
+        run, one = next(iter(self.doubtful().items()), (0, None))
+        if one is None or one.verdicts[run].level == "PROVISIONAL" or not one.evidence[run].unjudged:
+            return None
+        deepest, deeper = self._below_the_pool()
+        if deepest and deeper and self.field.contributed(run):
+            names = [
+                f"{one.name.removesuffix(str(deeper[one.name]))}{deepest}" if one.name in deeper else one.name
+                for one in self.trusts
+            ]
+            return "score to the depth of the pool", f"evaluate -m {' -m '.join(map(quote, names))}"
+        depth, unjudged = int(one.coverage.depth.max()), counted(one.evidence[run].unjudged, "unjudged document")
+        what = f"judge the {unjudged} in the top {depth} of {one.run_names[run]}"
+        return what, f"pool top-up {quote(str(self.field.words[run]))} --depth {depth}"
+
+    def sentences(self) -> Iterator[str]:
+        """What the marks mean, and what is wrong with the scores of the marked runs, by the worst measure of each."""
+        worst = self.doubtful()
         if not worst:
             return
-        levels = dict.fromkeys(level for level, _ in worst.values())
+        levels = dict.fromkeys(one.verdicts[run].level for run, one in worst.items())
         yield "; ".join(f"{verdict.MARKS[level]} {level}" for level in levels)
-        for run, (_, one) in list(worst.items())[:TOLD_AT_MOST]:
-            yield verdict.account(self.account_of(one, run))
+        for run, one in list(worst.items())[:TOLD_AT_MOST]:
+            known = float(one.score[run]), one.coverage.judged_name, one.evidence[run], one.verdicts[run]
+            yield verdict.account(one.run_names[run], one.name, *known, contributed=self.field.contributed(run))
         if len(worst) > TOLD_AT_MOST:
-            yield f"… and {counted(len(worst) - TOLD_AT_MOST, 'more run')}; cranfield reuse --describe lists all"
+            yield f"… and {counted(len(worst) - TOLD_AT_MOST, 'more run')}; cranfield reuse lists all"
 
 
 def trusted(
@@ -427,8 +444,6 @@ def trusted(
     *,
     store: Store | None = None,
     thresholds: Mapping[str, float] | None = None,
-    closure: Closure = "at-k",
-    further: int = 0,
     learn: assess.Learn = "always",
 ) -> Trusted:
     """Assess all runs of a field. `learn` says whether models are wanted where no run has an unjudged document."""
@@ -438,8 +453,6 @@ def trusted(
         measures,
         field.knowledge,
         thresholds=table,
-        closure=closure,
-        further=further,
         learn=learn,
     )
     return Trusted(field, assessments, table, bounds)
@@ -454,7 +467,7 @@ Documents = tuple["align.Alignment", "intervals.Identities"]
 def with_documents(asked: Request, store: Store | None, *, topics: align.TopicSet = "qrels") -> Documents:
     """Align runs with the ids of their documents: a document that two runs share has one label."""
     qrels, runs = read_in_full(asked, store)
-    aligned = align.align(qrels, runs, topics=topics, reference=asked.like or "10")
+    aligned = align.align(qrels, runs, topics=topics)
     return aligned, intervals.identities(aligned, runs)
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
@@ -24,9 +24,9 @@ with deferred:
     from cranfield.compare import comparison
     from cranfield.evaluate import measure as measuring
     from cranfield.report import figures as report_figures
-    from cranfield.reuse import assess, card, expected_loss, hold_out, intervals, provenance, tables
+    from cranfield.reuse import assess, card, expected_loss, provenance, tables
     from cranfield.reuse import collection as pool_bias
-    from cranfield.workflows import display, settle
+    from cranfield.workflows import display
     from cranfield.workflows import inputs as input_kinds
     from cranfield.workflows.reuse import field as fields
 
@@ -34,38 +34,45 @@ if TYPE_CHECKING:
     import os
 
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from rich.console import RenderableType
 
-Part = Literal["collection", "hold-outs", "groups", "decisions", "pool", "runs", "topics"]
+Part = Literal["collection", "hold-outs", "groups", "runs", "topics"]
 """The tables by name."""
 
-OF_COLLECTION: tuple[Part, ...] = ("collection", "hold-outs", "groups", "decisions")
+OF_COLLECTION: tuple[Part, ...] = ("collection", "hold-outs", "groups")
 """Those about the pool as a whole, which there are only where the contributing runs are known."""
 
-ALWAYS: tuple[Part, ...] = (*OF_COLLECTION, "pool", "runs")
+_LEVELS = ("group", "run", "family")
+ALWAYS: tuple[Part, ...] = (*OF_COLLECTION, "runs")
 """What people see without naming a table."""
 
 IN_SHORT = ("run", "score", "possible", "judged", "loss", "verdict", "reason")
 """The columns about each run that a notebook shows; the frame has all."""
+
+_REMOVED = {
+    "estimates": "the frame runs has the expected loss and its upper end",
+    "decisions": "the frame hold_outs counts significant differences in the columns aa to pd",
+    "pool": "the frame runs says which runs contributed",
+    "describe": "verdicts() has a sentence on each run",
+    "about_runs": "verdicts() has a sentence on each run",
+    "draw": "plot has the figures",
+}
+"""What to use instead of what was removed; it goes with the next version."""
 
 
 def reuse(
     inputs: input_kinds.Inputs,
     runs: Sequence[str],
     measures: str | Sequence[str],
-    closure: intervals.Closure,
     *,
-    further: int,
     thresholds: Mapping[str, float] | None,
 ) -> ReuseResult:
     """Say how far scores can be trusted, and whether the pool is fair to non-contributing runs."""
-    input_kinds.refuse_unknown({"closure": closure})
     request, wanted = inputs.request(measures, runs or None), inputs.own_measures(measures)
     values = {name.replace("-", "_"): value for name, value in (thresholds or {}).items()}
     with inputs.progress() as progress:
         field = inputs.field(request, progress)
-        trust = fields.trusted(field, wanted, store=inputs.store, thresholds=values, closure=closure, further=further)
+        trust = fields.trusted(field, wanted, store=inputs.store, thresholds=values)
         progress("holding out runs and groups", 0, None)
         report = examine_collection(trust)
     notes = [*trust.notes, *request.notes]
@@ -74,7 +81,7 @@ def reuse(
             sampled = measure.kind.unjudged == "sampled"
             why = "it is an estimate from a sample, which accounts for unjudged documents"
             notes.append(f"no verdict for {measure}: {why if sampled else 'unjudged documents cannot change it'}")
-    return ReuseResult(inputs, trust, report, tuple(notes))
+    return ReuseResult(trust, report, tuple(notes))
 
 
 def examine_collection(
@@ -96,7 +103,7 @@ def examine_collection(
     )
 
 
-def card_for(trust: fields.Trusted) -> card.Card:
+def card_for(trust: fields.Trusted, report: pool_bias.CollectionReport | None) -> card.Card:
     """Make the card that lets others judge their runs with these qrels and without these runs."""
     field = trust.field
     if field.prefixes is None:
@@ -104,14 +111,14 @@ def card_for(trust: fields.Trusted) -> card.Card:
     if field.knowledge.inferred:
         raise UsageError("a card cannot be made from an inferred pool; use --groups and --pool-depth")
     groups = field.levels["group"]
-    own = hold_out.hold_out_own(field.read.aligned, groups, [one.measure for one in trust.trusts])
+    held_out = None if report is None else report.levels.get("group")
     entries = [
         card.entry_of(
             one.measure,
             one.coverage.depth,
             model=one.model,
             untestable=one.untestable,
-            losses=own.spread(one.measure),
+            losses=None if held_out is None else held_out.own.spread(one.measure),
             families=one.family_models,
         )
         for one in trust.trusts
@@ -172,7 +179,6 @@ class ReuseResult(Result):
     `cranfield reuse --table` writes as CSV.
     """
 
-    _inputs: input_kinds.Inputs
     _found: fields.Trusted
     _report: pool_bias.CollectionReport | None
     notes: tuple[str, ...]
@@ -199,16 +205,6 @@ class ReuseResult(Result):
     def groups(self) -> pd.DataFrame:
         """Unique documents of each group, run and family, and what its runs lose when it is held out."""
         return self._frame("groups")
-
-    @cached_property
-    def decisions(self) -> pd.DataFrame:
-        """How often the qrels with and without a group agree on which differences are significant."""
-        return self._frame("decisions")
-
-    @cached_property
-    def pool(self) -> pd.DataFrame:
-        """What each run contributed to the pool: one row for each run."""
-        return self._frame("pool")
 
     @cached_property
     def topics(self) -> pd.DataFrame:
@@ -247,12 +243,6 @@ class ReuseResult(Result):
             if shown:
                 yield from self._part(one, data=False)
 
-    def describe(self) -> tuple[str, ...]:
-        """The collection, and every run under every measure, in sentences; a collection must still be open."""
-        if self._inputs.is_closed:
-            raise UsageError("describe reads pairs of runs: call it before the collection is closed")
-        return (*self.about_collection(), *self.about_runs())
-
     def narration(self) -> Iterator[str]:
         """The notes of the command line: also the tolerance and the confidence interval of differences."""
         known, aligned = len(self._found.notes), self._found.field.read.aligned
@@ -281,29 +271,15 @@ class ReuseResult(Result):
                 scored = f"{one.run_names[run]}: {one.measure} {one.score[run]:.3f}{likely}"
                 yield f"{scored}: {verdict.title}, {verdict.reason}"
 
-    def about_runs(self) -> Iterator[str]:
-        """Every run under every measure in sentences."""
-        field = self._found.field
-        in_full = replace(field, words=tuple(self._inputs.in_full(field.words)))
-        return settle.accounts(replace(self._found, field=in_full), store=self._inputs.store)
-
     def write_card(self, path: str | os.PathLike[str]) -> Path:
         """Write the card of the pool, which others use to assess their runs; returns its path."""
         with whole_file(Path(path), replace=True) as unfinished:
-            unfinished.write_text(card.card_text(card_for(self._found)), encoding="utf-8")
+            unfinished.write_text(card.card_text(card_for(self._found, self._report)), encoding="utf-8")
         return Path(path)
 
-    def draw(self, folder: Path) -> Iterator[Path]:
-        """Write all plots to a folder; yields the path of each."""
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, *_, figure in figures(self._found, self._report):
-            path = folder / f"{name}.svg"
-            report_figures.save(figure, path)
-            yield path
-
     def __getattr__(self, name: str) -> object:
-        if name == "estimates":
-            raise AttributeError("estimates was removed; the frame runs has the expected loss and its upper end")
+        if name in _REMOVED:
+            raise AttributeError(f"{name} was removed; {_REMOVED[name]}")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __repr__(self) -> str:
@@ -330,15 +306,23 @@ class ReuseResult(Result):
     def _part(self, part: Part, *, data: bool) -> list[Table]:
         """Give one kind of tables; as data it is one table, with measures and levels as columns."""
         if part in OF_COLLECTION:
-            return _of_collection(self._report, part, data=data)
+            report = self._report
+            if report is None:
+                raise InputError("nothing to hold out: the contributing runs are not known; name them with --groups")
+            if part == "collection":
+                return [tables.verdicts_table(report)]
+            if data:
+                every = [row for level in report.levels for row in tables.hold_out_rows(report, level)]
+                return [tables.group_data(report) if part == "groups" else table_of(tables.HOLD_OUTS, every)]
+            if part == "groups":
+                return [tables.groups_table(report)] if "group" in report.levels else []
+            return [tables.hold_out_table(report, level=level) for level in sorted(report.levels, key=_LEVELS.index)]
         field, trusts = self._found.field, self._found.trusts
         runs = range(field.asked)
-        if part == "pool":
-            return [_pool_table(field)]
         if part == "runs":
             inferred = field.knowledge.inferred
             return (
-                [tables.trust_data(trusts, runs)]
+                [table_of(tables.RUNS, [row for one in trusts for row in tables.trust_rows(one, runs)])]
                 if data
                 else [tables.trust_table(one, runs, inferred=inferred) for one in trusts]
             )
@@ -352,73 +336,11 @@ class ReuseResult(Result):
         return [table_of(columns, rows, caption="Topics with the lowest share of judged documents")]
 
 
-def _of_collection(report: pool_bias.CollectionReport | None, part: Part, *, data: bool) -> list[Table]:
-    if report is None:
-        raise InputError("nothing to hold out: the contributing runs are not known; name them with --groups")
-    if part == "collection":
-        return [tables.verdicts_table(report)]
-    if data:
-        make = {"hold-outs": tables.hold_out_data, "groups": tables.group_data, "decisions": tables.decisions_data}
-        return [make[part](report)]
-    if part == "hold-outs":
-        made = [tables.hold_out_table(report, level=level) for level in ("group", "run", "family")]
-    else:
-        made = [tables.groups_table(report) if part == "groups" else tables.decisions_table(report)]
-    return [table for table in made if table is not None]
-
-
-def _pool_table(field: fields.Field) -> Table:
-    """What each run contributed to the pool: down to which depth, for how many topics; and what it lacks."""
-    aligned, depth, known = field.read.aligned, field.knowledge.pool_depth, field.prefixes
-    groups = field.knowledge.provenance
-    rows: list[tuple[str | int | None, ...]] = []
-    for run in range(field.asked):
-        fed, group = None, ""
-        reached: tuple[int | None, int | None] = (None, None)
-        if known is not None:
-            topics = known.topic_of_row[known.rows[known.brought_by == run]]
-            fed = np.unique(topics[topics >= 0]).astype(np.int64)
-            reached = (int(depth[fed].min()), int(depth[fed].max())) if len(fed) else reached
-        if groups is not None and groups.group_of_run[run] >= 0:
-            group = groups.groups[groups.group_of_run[run]]
-        scored, present = aligned.scored[run], aligned.present[run]
-        short = aligned.lists.length.reshape(aligned.shape)[run] < depth
-        counts = (int(some.sum()) for some in (scored, scored & ~present, scored & present & short))
-        rows.append((aligned.run_names[run], group, None if fed is None else len(fed), *reached, *counts))
-    columns = [
-        Column("run"),
-        Column("group"),
-        Column("fed_topics", "topics pooled", "number"),
-        Column("fed_from", "min depth", "number"),
-        Column("fed_to", "max depth", "number"),
-        Column("topics", "topics scored", "number"),
-        Column("missing", "missing topics", "number"),
-        Column("short", "shorter than pool depth", "number"),
-    ]
-    return table_of(columns, rows, caption="Contribution of each run to the pool")
-
-
-# The pictures of pool bias, on axes or written to files.
-
-
-def figures(
-    trust: fields.Trusted, report: pool_bias.CollectionReport | None
-) -> Iterator[tuple[str, str, assess.Assessment | None, Figure]]:
-    """Each figure with its name, its kind, and what it is about: intervals and losses by measure, coverage, depth."""
-    plots, figure_of = ReusePlots(trust, report, on=None), report_figures.figure_of
-    for one in trust.trusts:
-        name = str(one.measure)
-        measure = "".join(letter if letter.isalnum() else "-" for letter in name).strip("-")
-        yield f"intervals-{measure}", "intervals", one, figure_of(plots.intervals(name))
-        if report is not None and "group" in report.levels:
-            yield f"hold-out-{measure}", "hold-out", one, figure_of(plots.hold_out(name))
-    yield "coverage", "coverage", None, figure_of(plots.coverage())
-    if report is not None:
-        yield "relevant-by-depth", "relevant-by-depth", None, figure_of(plots.relevant_by_depth())
+# The pictures of pool bias.
 
 
 class ReusePlots:
-    """Plots of pool bias, those of `cranfield reuse --plot`. Each returns its axes."""
+    """Plots of pool bias; the report has them too. Each returns its axes."""
 
     def __init__(
         self, found: fields.Trusted, report: pool_bias.CollectionReport | None, *, on: report_figures.On
@@ -446,16 +368,6 @@ class ReusePlots:
             on=ax or self._on,
         )
 
-    def hold_out(self, measure: str | None = None, *, ax: Axes | None = None) -> Axes:
-        """The loss of each group's runs when the group is held out: one point per run."""
-        level = self._known().levels.get("group")
-        if level is None:
-            raise UsageError("there is only one group, so that nothing can be held out")
-        one, own, groups = self._trust(measure), level.own, level.uniques.groups
-        drops = own.drop[own.measures.index(one.measure)]
-        by_group = [drops[np.flatnonzero(own.group_of_run == number)] for number in range(len(groups))]
-        return report_figures.hold_out_loss(str(one.measure), groups, by_group, on=ax or self._on)
-
     def coverage(self, *, ax: Axes | None = None) -> Axes:
         """The share of judged documents in the top k of each run, by topic; k is that of the first measure."""
         one, runs = self._trust(None), self._found.field.asked
@@ -465,7 +377,9 @@ class ReusePlots:
 
     def relevant_by_depth(self, *, ax: Axes | None = None) -> Axes:
         """New relevant documents at each depth of the pool, and the fitted trend below it."""
-        report = self._known()
+        report = self._report
+        if report is None:
+            raise UsageError("the contributing runs are not known: pass groups and pool_depth")
         gone = report.extrapolation
         reach = gone.to_depth if gone.decay is not None and not gone.refusal else 0
         fitted = gone.decay.new_at(np.arange(1, reach + 1)) if reach and gone.decay is not None else None
@@ -487,8 +401,3 @@ class ReusePlots:
                 raise UnknownName("measure of this result", measure, known)
             measure = names[0]
         return known[measure]
-
-    def _known(self) -> pool_bias.CollectionReport:
-        if self._report is None:
-            raise UsageError("the contributing runs are not known: pass groups and pool_depth")
-        return self._report

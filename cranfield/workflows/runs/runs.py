@@ -17,10 +17,11 @@ from cranfield.base.tables import Column, Listing, Table, Value, facts_table, ta
 from cranfield.base.text import counted, now, shortened
 from cranfield.runs import baseline, reading
 from cranfield.runs import check as run_check
+from cranfield.runs.run import Order
 from cranfield.store import Store, documents
 from cranfield.store import runs as stored
 from cranfield.workflows.collection import read_toml
-from cranfield.workflows.runs.submit import Names, Order, Request, check_runs, submit_runs
+from cranfield.workflows.runs.submit import Names, Request, check_runs, submit_runs
 from cranfield.workflows.status import unpooled_runs
 
 LOWEST_PRIORITY = 1000
@@ -109,7 +110,6 @@ class Runs:
         files: Sequence[Path],
         *,
         max_depth: int = 1000,
-        min_depth: int = 1,
         repair: Path | None = None,
         **reading_as: Any,
     ) -> RunReport:
@@ -117,7 +117,7 @@ class Runs:
 
         `reading_as` says how the files are read: format, order and names.
         """
-        options: Any = {"max_depth": max_depth, "min_depth": min_depth, "repair_into": repair}
+        options: Any = {"max_depth": max_depth, "repair_into": repair}
         checked = check_runs(self._given, requests_for(files, **reading_as), progress=self._progress, **options)
         problems = [problem for one in checked for problem in one.problems]
         columns = ("file", "severity", "code", "message", "count", "lines", "topic", "remedy", "repairable")
@@ -138,13 +138,7 @@ class Runs:
         return RunReport(table_of(columns, rows), remarks=remarks, **found)
 
     def submit(
-        self,
-        files: Sequence[Path],
-        *,
-        name: str | None = None,
-        max_depth: int = 1000,
-        min_depth: int = 1,
-        **about: Any,
+        self, files: Sequence[Path], *, name: str | None = None, max_depth: int = 1000, **about: Any
     ) -> RunReport:
         """Store runs, all or none; submitting the same content again does nothing.
 
@@ -154,8 +148,7 @@ class Runs:
         requests = requests_for(files, name=name, **about)
         if name is not None and len(requests) > 1:
             raise UsageError(f"--name names one run, and there are {len(requests)}")
-        limits = {"max_depth": max_depth, "min_depth": min_depth}
-        outcomes = submit_runs(self._store, requests, progress=self._progress, **limits)
+        outcomes = submit_runs(self._store, requests, progress=self._progress, max_depth=max_depth)
         notes = [
             f"note: {one.facts.name} already exists; {difference} (to change it, withdraw it and submit it again)"
             for one in outcomes
@@ -236,25 +229,23 @@ class Runs:
             raise UsageError(
                 f"{quoted(tag)} is not a valid run tag: use letters, digits and . _ + -, at most 100 characters"
             )
-        store, given = self._store, options or {}
+        store = self._store
         queries = [baseline.Query(topic.id, baseline.query_text(topic, fields)) for topic in documents.topics(store)]
-        corpus = StoredCorpus(store, self._progress)
-        rankings = baseline.search(system, corpus, queries, depth, given)
-        total = documents.count(store)
+        rankings = baseline.search(system, StoredCorpus(store, self._progress), queries, depth, options or {})
         if not queries:
             raise InputError("there are no topics yet; add some with: cranfield corpus topics FILE")
-        if not total:
+        if not documents.count(store):
             raise InputError("there are no documents yet; add some with: cranfield corpus add FILE…")
-        return MadeRun(tag, rankings, baseline.warning_of(system, given, total))
+        return MadeRun(tag, rankings, fields)
 
 
 @dataclass(frozen=True)
 class MadeRun:
-    """A run that is searched for while it is written, and what makes little sense about it."""
+    """A run that is searched for while it is written."""
 
     tag: str
     rankings: Iterator[baseline.Ranking]
-    warning: str = ""
+    fields: Sequence[baseline.TopicField] = ()
 
     def write(self, stream: BinaryIO) -> int:
         """Write the rankings as a TREC run and give the number of lines."""
@@ -268,13 +259,20 @@ class MadeRun:
 
     def notes(self, target: Path, lines: int, hint: Callable[[str], str]) -> list[str]:
         """Say what was written, and how it is submitted."""
-        notes = [f"warning: {self.warning}"] if self.warning else []
         if not lines:
-            notes.append(f"{target} is empty: no topic has a word that occurs in a document")
-        elif str(target) != "-":
-            again = hint(f"runs submit {shlex.quote(str(target))}")
-            notes.append(f"wrote {target} ({counted(lines, 'line')}); submit it with: {again}")
-        return notes
+            return [f"{target} is empty: no topic has a word that occurs in a document"]
+        if str(target) == "-":
+            return []
+        again = hint(f"runs submit {shlex.quote(str(target))}")
+        more = (
+            "; with the description too: --field title --field description"
+            if tuple(self.fields) == ("title",)
+            else ""
+        )
+        return [
+            f"searched with the {' and '.join(self.fields)} of each topic{more}",
+            f"wrote {target} ({counted(lines, 'line')}); submit it with: {again}",
+        ]
 
 
 # `runs.toml`: many run files and what their senders say about them, in one file.

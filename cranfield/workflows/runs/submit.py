@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +22,7 @@ from cranfield.base.text import counted, now, storable
 from cranfield.runs import check, encoding, reading
 from cranfield.runs import run as runs_run
 from cranfield.runs.encoding import CodedRun
-from cranfield.runs.run import Rows, Run
+from cranfield.runs.run import Order, Rows, Run
 from cranfield.store import Store, documents
 from cranfield.store import runs as stored
 
@@ -30,7 +30,6 @@ with deferred:
     from pyarrow import compute as pc
 
 
-Order = Literal["score", "rank", "file"]
 Names = Literal["tag", "file"]
 
 WORKERS = 2
@@ -141,7 +140,7 @@ def examine(
 
 
 def expectations_of(store: Store | None, **limits: Any) -> check.Expectations:
-    """What a collection expects of a run; without one, what every run must keep to. Limits: max_depth, min_depth."""
+    """What a collection expects of a run; without one, what every run must keep to. Limit: max_depth."""
     if store is None:
         return check.Expectations(**limits)
     known_documents = _known_documents(store) if documents.count(store) else None
@@ -170,38 +169,24 @@ def _known_documents(store: Store) -> Callable[[pa.Array], np.ndarray]:
 # What runs are beside the others of the collection: codes into its id tables, and copies of one another.
 
 
-def code_runs(store: Store | None, runs: Sequence[CheckedRun]) -> tuple[list[CodedRun], pa.Array, pa.Array]:
+def code_runs(store: Store, runs: Sequence[CheckedRun]) -> tuple[list[CodedRun], pa.Array, pa.Array]:
     """Runs in the codes of the collection's id tables, and the topics and documents that are new there."""
-    read, nothing = [one.run for one in runs if one.run is not None], encoding.as_ids([])
-    known_topics, known_documents = stored.ids(store) if store is not None else (nothing, nothing)
+    read = [one.run for one in runs if one.run is not None]
+    known_topics, known_documents = stored.ids(store)
     topics, new_topics = encoding.codes_of(known_topics, [run.topic_ids for run in read])
     documents, new_documents = encoding.codes_of(known_documents, [run.document_ids for run in read])
     return list(map(encoding.coded, read, topics, documents)), new_topics, new_documents
 
 
-def copy_warnings(
-    store: Store | None, runs: Sequence[CheckedRun], coded: Sequence[CodedRun]
-) -> dict[str, list[Problem]]:
-    """For each new run the runs, stored or new before it, with the same or nearly the same content."""
-    hashes, tops = dict[str, str](), dict[str, check.Top]()
-    if store is not None:
-        hashes = {facts.name: facts.content_hash for facts in stored.facts(store)}
-        tops = {name: check.top(stored.fetch(store, name).run()) for name in hashes}
-    warned: dict[str, list[Problem]] = {}
-    for one, codes in zip(runs, coded, strict=True):
-        top, found = check.top(codes), []
-        same = [name for name, known in hashes.items() if known == one.content_hash]
-        near = {name: check.likeness(top, known) for name, known in tops.items() if name not in same}
-        alike = [(name, share) for name, share in near.items() if share >= check.NEARLY_IDENTICAL]
-        if same:
+def copy_warnings(standing: Mapping[str, str], runs: Sequence[CheckedRun]) -> dict[str, list[Problem]]:
+    """For each new run a warning if others, stored or new before it, have the same content."""
+    hashes, warned = dict(standing), dict[str, list[Problem]]()
+    for one in runs:
+        if same := [name for name, known in hashes.items() if known == one.content_hash]:
             message = f"same content as {', '.join(quoted(name) for name in same)}"
-            found.append(reading.problem("identical-run", message, count=len(same)))
-        if alike:
-            names = ", ".join(f"{quoted(name)} ({share:.0%})" for name, share in alike)
-            message = f"nearly the same top 10 as {names}"
-            found.append(reading.problem("nearly-identical-run", message, count=len(alike)))
-        warned[one.name] = [problem.at(str(one.request.path)) for problem in found]
-        hashes[one.name], tops[one.name] = one.content_hash, top
+            found = reading.problem("identical-run", message, count=len(same))
+            warned[one.name] = [found.at(str(one.request.path))]
+        hashes[one.name] = one.content_hash
     return warned
 
 
@@ -221,13 +206,13 @@ def submit_runs(
         _refuse(checked, _name_problems(checked, standing))
         new = list({one.name: one for one in checked if standing.get(one.name) != one.content_hash}.values())
         coded, new_topics, new_documents = code_runs(store, new)
-        warned = copy_warnings(store, new, coded)
+        warned = copy_warnings(standing, new)
         with ThreadPoolExecutor(WORKERS) as threads:
             blocks = threads.map(
                 lambda one: encoding.encode(one.topics, one.offsets, one.documents, one.scores), coded
             )
             for one, block in zip(new, blocks, strict=True):
-                facts, warnings = _facts(one), [*one.warnings, *warned[one.name]]
+                facts, warnings = _facts(one), [*one.warnings, *warned.get(one.name, ())]
                 stored.add(store, facts, ranking=block, encoding=encoding.ENCODING, warnings=warnings)
                 outcomes[one.name] = Submitted(facts, "submitted", warnings=tuple(warnings))
                 progress("storing runs", len(outcomes), len(new))
@@ -336,7 +321,7 @@ def check_runs(
         for one in checked
         if one.run is not None and str(one.request.path) not in further and known.get(one.name) != one.content_hash
     ]
-    alike = copy_warnings(store, new, code_runs(store, new)[0])
+    alike = copy_warnings(known, new)
     outcomes = []
     for one, copy in zip(checked, copies, strict=True):
         problems = (*one.problems, *further.get(str(one.request.path), []), *alike.get(one.name, []))
