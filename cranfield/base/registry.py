@@ -313,3 +313,16 @@ def _parsed(name: str, word: str, kind: Any) -> Any:
     except ValueError:
         noun = "an integer" if kind is int else "a number"
         raise UsageError(f"option {quoted(name)} must be {noun}, not {quoted(word)}") from None
+
+
+class WithoutPandas:
+    """Finds no pandas: no command needs it, but pyarrow and sqlite-utils would load it for half a second.
+
+    None in `sys.modules` would do for sqlite-utils, but pyarrow takes it for the module; and a module that raises
+    is got hold of by a second thread while it does.
+    """
+
+    @staticmethod
+    def find_spec(name: str, path: object, target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError("pandas is not used here", name=name)

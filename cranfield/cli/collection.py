@@ -13,8 +13,8 @@ from typer import Argument, Option
 from cranfield.base.errors import UsageError
 from cranfield.base.registry import deferred
 from cranfield.cli import console
-from cranfield.cli.commands import Stage
 from cranfield.cli.console import COLLECTION, Collection, Format
+from cranfield.cli.main import Stage
 
 with deferred:
     from cranfield.cli import main

@@ -10,8 +10,8 @@ from cranfield.base.errors import CranfieldError, ProblemsFound, UsageError, quo
 from cranfield.base.registry import deferred
 from cranfield.base.text import HIT_END, HIT_START, begins_with, shortened, visible, visible_line
 from cranfield.cli import console
-from cranfield.cli.commands import Stage
 from cranfield.cli.console import COLLECTION, Collection, Format
+from cranfield.cli.main import Stage
 
 with deferred:
     from cranfield.workflows import corpus

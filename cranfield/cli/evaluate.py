@@ -12,8 +12,8 @@ from cranfield.base.records import MEASURES
 from cranfield.base.registry import deferred
 from cranfield.cli import chart as charts
 from cranfield.cli import completion, console
-from cranfield.cli.commands import Stage
 from cranfield.cli.console import COLLECTION
+from cranfield.cli.main import Stage
 
 with deferred:
     from cranfield.report import figures

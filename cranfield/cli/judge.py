@@ -14,8 +14,8 @@ from cranfield.base.errors import UsageError, quoted
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted
 from cranfield.cli import completion, console
-from cranfield.cli.commands import Stage
 from cranfield.cli.console import COLLECTION, Assessor, Collection, Format, name_of_assessor
+from cranfield.cli.main import Stage
 
 with deferred:
     from assessor_ui import adjudication

@@ -10,8 +10,8 @@ from typer import Argument
 from cranfield.base.errors import UnknownName
 from cranfield.base.registry import Registry, deferred, described_options
 from cranfield.cli import completion, console
-from cranfield.cli.commands import Stage
 from cranfield.cli.console import Format
+from cranfield.cli.main import Stage
 from cranfield.report.rendering import renderers
 
 with deferred:

@@ -11,8 +11,8 @@ from cranfield.base.errors import UsageError
 from cranfield.base.registry import deferred
 from cranfield.cli import chart as charts
 from cranfield.cli import completion, console
-from cranfield.cli.commands import Stage
 from cranfield.cli.console import COLLECTION, Collection, Format
+from cranfield.cli.main import Stage
 
 with deferred:
     from cranfield.base import tables

@@ -7,8 +7,8 @@ from typer import Argument, Option
 
 from cranfield.base.registry import deferred
 from cranfield.cli import completion, console
-from cranfield.cli.commands import Stage
 from cranfield.cli.console import COLLECTION, Collection, Format, Replace
+from cranfield.cli.main import Stage
 
 with deferred:
     from cranfield.qrels import release as releases

@@ -10,8 +10,8 @@ from cranfield.base.errors import UsageError
 from cranfield.base.records import MEASURES
 from cranfield.base.registry import deferred
 from cranfield.cli import console
-from cranfield.cli.commands import Stage
 from cranfield.cli.console import COLLECTION
+from cranfield.cli.main import Stage
 
 with deferred:
     from cranfield.reuse import tables

@@ -11,9 +11,9 @@ from cranfield.base.errors import UsageError, quoted
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted, visible_line
 from cranfield.cli import completion, console
-from cranfield.cli.commands import Stage
 from cranfield.cli.console import COLLECTION, Collection, Format, Replace
 from cranfield.cli.corpus import From
+from cranfield.cli.main import Stage
 
 with deferred:
     from cranfield.workflows.runs import runs as workflow

@@ -6,8 +6,8 @@ import typer
 from typer import Argument, Option
 
 from cranfield.cli import completion, console
-from cranfield.cli.commands import Stage
 from cranfield.cli.console import COLLECTION
+from cranfield.cli.main import Stage
 
 stage = Stage()
 

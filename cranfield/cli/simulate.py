@@ -9,8 +9,8 @@ from typer import Option
 from cranfield.base.errors import UsageError
 from cranfield.base.registry import deferred
 from cranfield.cli import completion, console
-from cranfield.cli.commands import Stage
 from cranfield.cli.console import COLLECTION
+from cranfield.cli.main import Stage
 
 with deferred:
     from cranfield.report import figures

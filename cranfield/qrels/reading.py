@@ -25,11 +25,9 @@ from cranfield.runs.columns import (
     Places,
     encoded,
     joined_lines,
-    matching,
-    numbers_in,
+    repeats,
 )
-from cranfield.runs.reading import UNFIT_IDS
-from cranfield.runs.run import repeats
+from cranfield.runs.reading import UNFIT_IDS, matching, numbers_in
 
 qrels_formats: Registry[Format] = Registry(
     "qrels format", package="cranfield.qrels.formats", group="cranfield.qrels_formats"

@@ -27,7 +27,7 @@ from cranfield.evaluate.align import THREADS, Alignment, AnyRun
 from cranfield.evaluate.lists import Counts, Found, Lists, Values
 from cranfield.evaluate.measure import Measure, aggregated_rows
 from cranfield.evaluate.measures.gain import powers
-from cranfield.reuse import completions, extremes
+from cranfield.reuse import completions
 from cranfield.reuse.completions import Completions, Ends, Reach, unjudged_within
 from cranfield.runs.columns import Codes
 from cranfield.runs.run import Run, arranged, order_as_float32
@@ -45,11 +45,11 @@ _ENGINES: Mapping[str, Callable[[Completions], Ends]] = {
     "reciprocal": completions.reciprocal_ends,
     "persistence": completions.persistence_ends,
     "ordered": completions.ordered_ends,
-    "average": extremes.average_ends,
-    "normalized_gain": extremes.normalized_gain_ends,
+    "average": completions.average_ends,
+    "normalized_gain": completions.normalized_gain_ends,
     # By order with one relevant grade; of several no order is always best.
     "q": lambda lists: (completions.ordered_ends if lists.rel == lists.highest else completions.bounds_ends)(lists),
-    "r_precision": extremes.r_precision_ends,
+    "r_precision": completions.r_precision_ends,
 }
 """How the ends are found, by the name that a measure's own record has."""
 

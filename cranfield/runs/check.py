@@ -12,7 +12,7 @@ import pyarrow as pa
 from cranfield.base.errors import Problem, quoted
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted
-from cranfield.runs.columns import Mask, Places
+from cranfield.runs.columns import Mask, Places, repeats
 from cranfield.runs.reading import problem
 from cranfield.runs.run import (
     NO_RANK,
@@ -23,7 +23,6 @@ from cranfield.runs.run import (
     matrix_of,
     ranked,
     ranking,
-    repeats,
     tie_groups,
     ties,
     ties_only_in_float32,

@@ -29,7 +29,7 @@ except ImportError:  # a version that keeps them elsewhere
     from pyarrow.compute import ArraySortOptions, CastOptions, JoinOptions, SetLookupOptions, call_function
 
 with deferred:
-    from pyarrow import compute as pc
+    pass
 
 Codes = NDArray[np.int32]
 Places = NDArray[np.int64]
@@ -131,18 +131,6 @@ def in_pieces(size: int, columns: Mapping[str, Coded | NDArray[Any]]) -> Iterato
             name: taken(as_text(one[0]), one[1][rows]) if isinstance(one, tuple) else column_of(one[rows])
             for name, one in columns.items()
         }
-
-
-def matching(texts: pa.Array, pattern: str) -> Mask:
-    """Which strings match a regular expression."""
-    found = pc.match_substring_regex(texts, pattern)
-    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
-
-
-def numbers_in(texts: pa.Array, readable: Mask, kind: pa.DataType) -> NDArray[Any]:
-    """Read strings as numbers of a kind, with or without a plus sign; what is not readable is 0."""
-    plain = pc.if_else(pa.array(readable), pc.utf8_ltrim(texts, characters="+"), "0")
-    return np.array(pc.cast(plain, kind).to_numpy(zero_copy_only=False))
 
 
 # Strings as 64-bit keys: equal strings have equal keys, and unequal ones very rarely do.
@@ -359,6 +347,14 @@ def _coded_by_key(pieces: Sequence[Piece], size: int, threads: ThreadPoolExecuto
     codes = np.empty(size, dtype=np.int32)
     list(threads.map(spread, *zip(*shares, strict=True)))
     return codes, is_first
+
+
+def repeats(keys: Places) -> Places:
+    """The places, rising, of numbers that stand at an earlier place too; that there are none is found fast."""
+    in_order = np.sort(keys)
+    has_any = (in_order[1:] == in_order[:-1]).any()
+    order = np.argsort(keys, kind="stable") if has_any else np.empty(0, dtype=np.int64)
+    return np.sort(order[1:][keys[order][1:] == keys[order][:-1]])
 
 
 def used_only(ids: pa.Array, codes: Codes) -> Coded:

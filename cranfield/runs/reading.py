@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from cranfield.base.errors import ProblemsFound, quoted
 from cranfield.base.files import Source
-from cranfield.base.registry import Format, Registry
+from cranfield.base.registry import Format, Registry, deferred
 from cranfield.base.tables import LINE_FAULTS, Columns, Fault, Findings, Schema, read_list
 from cranfield.runs.columns import (
     TEXT,
@@ -26,11 +27,12 @@ from cranfield.runs.columns import (
     Scores,
     encoded,
     in_pieces,
-    matching,
-    numbers_in,
     used_only,
 )
 from cranfield.runs.run import NO_RANK, Rows, Run
+
+with deferred:
+    from pyarrow import compute as pc
 
 
 class RunFormat(Format, Protocol):
@@ -412,3 +414,15 @@ def members_in(table: Columns) -> tuple[Member, ...]:
             members[run] = Member(run, group, role == "pooled")
     table.refuse("these groups cannot be used")
     return tuple(members.values())
+
+
+def matching(texts: pa.Array, pattern: str) -> Mask:
+    """Which strings match a regular expression."""
+    found = pc.match_substring_regex(texts, pattern)
+    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def numbers_in(texts: pa.Array, readable: Mask, kind: pa.DataType) -> NDArray[Any]:
+    """Read strings as numbers of a kind, with or without a plus sign; what is not readable is 0."""
+    plain = pc.if_else(pa.array(readable), pc.utf8_ltrim(texts, characters="+"), "0")
+    return np.array(pc.cast(plain, kind).to_numpy(zero_copy_only=False))

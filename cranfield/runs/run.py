@@ -358,15 +358,6 @@ def order_as_float32(run: Run) -> Places | None:
     return _by_id_descending(ties_only_in_float32(run.scores, run.offsets), run.documents, run.document_ids)
 
 
-def repeats(keys: Places) -> Places:
-    """The places, rising, of numbers that stand at an earlier place too; that there are none is found fast."""
-    in_order = np.sort(keys)
-    if not (in_order[1:] == in_order[:-1]).any():
-        return np.empty(0, dtype=np.int64)
-    order = np.argsort(keys, kind="stable")
-    return np.sort(order[1:][keys[order][1:] == keys[order][:-1]])
-
-
 # Lists of about the same length as the rows of a matrix, which numpy sorts all at once, each within the cache.
 
 _SMALL = 1024

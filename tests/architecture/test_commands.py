@@ -8,7 +8,7 @@ from command import call
 from kept import Kept
 
 from cranfield.cli import console, main
-from cranfield.cli.commands import Declared, Stage
+from cranfield.cli.main import Declared, Stage
 
 DECLARED = dict(main.declared())
 EXAMPLES = [(words, line) for words, one in DECLARED.items() for line in one.examples]

@@ -26,8 +26,8 @@ from kept import RENEW, same
 from cranfield._version import __version__
 from cranfield.base import text as clock
 from cranfield.cli import console, main
-from cranfield.cli.commands import Declared
 from cranfield.cli.listing import list_formats
+from cranfield.cli.main import Declared
 
 HERE = Path(__file__).parent
 KEPT = HERE / "outputs"
