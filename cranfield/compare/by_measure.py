@@ -127,14 +127,11 @@ class Options:
         """
         typed = {word: name for word, name in zip(words, names, strict=True) if isinstance(word, str)}
         paths = {normpath(word): name for word, name in typed.items()}
-
-        def named(word: str) -> str:
-            meant = typed.get(word) or paths.get(normpath(word), word)
+        baselines = {word: typed.get(word) or paths.get(normpath(word), word) for word in self.baselines}
+        for word, meant in baselines.items():
             if meant != word and word in names:
                 raise UsageError(f"{quoted(word)} is the file of run {quoted(meant)} and the name of another run")
-            return meant
-
-        return replace(self, baselines=tuple(map(named, self.baselines)))
+        return replace(self, baselines=tuple(baselines[word] for word in self.baselines))
 
 
 def _check_number(name: str, value: object, *, below: float = inf) -> None:

@@ -166,15 +166,6 @@ def extrapolated(new: ArrayLike, *, to_depth: int | None = None) -> Extrapolatio
     return Extrapolation(depth, goal, found, expected, low, high, decay, reason)
 
 
-def extrapolated_pool(new: NewByDepth, *, to_depth: int | None = None) -> Extrapolation:
-    """Foresee what deeper pools of all topics would find; refused where topics were pooled to different depths."""
-    if len(np.unique(new.pool_depth[new.pool_depth > 0])) == 1:
-        return extrapolated(new.relevant.sum(axis=0), to_depth=to_depth)
-    deepest, found, nan = int(new.pool_depth.max(initial=0)), int(new.relevant.sum()), float("nan")
-    reason = "topics were pooled to different depths"
-    return Extrapolation(deepest, to_depth or 2 * deepest, found, nan, nan, nan, None, reason)
-
-
 # Testability: what makes hold-outs say nothing, or less than they seem to, found before a verdict is given.
 
 _MISFIT = "check the pool depth and the contributing runs"
@@ -409,6 +400,12 @@ def examine(
     by_group, lists = levels["group"], alignment.lists
     problems = check_testability(alignment, by_group, rel=rel, thresholds=table)
     new = new_by_depth(alignment, by_group, rel=rel)
+    if len(np.unique(new.pool_depth[new.pool_depth > 0])) == 1:
+        extrapolation = extrapolated(new.relevant.sum(axis=0))
+    else:
+        deepest, found, nan = int(new.pool_depth.max(initial=0)), int(new.relevant.sum()), float("nan")
+        reason = "topics were pooled to different depths"
+        extrapolation = Extrapolation(deepest, 2 * deepest, found, nan, nan, nan, None, reason)
     return CollectionReport(
         run_names=alignment.run_names,
         contributing=tuple(np.array(alignment.run_names, dtype=object)[by_group.group_of_run >= 0].tolist()),
@@ -419,7 +416,7 @@ def examine(
         levels=reports,
         new_by_depth=new,
         not_exhausted=tuple(new.not_exhausted()),
-        extrapolation=extrapolated_pool(new),
+        extrapolation=extrapolation,
         verdicts=tuple(_verdict(one, reports.get("group"), problems, table) for one in chosen if one.quality),
         problems=tuple(problems),
     )

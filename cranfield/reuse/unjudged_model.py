@@ -235,10 +235,6 @@ class Step:
             total += slope * (values - mean)
         return chances(total)
 
-    def times(self, factor: float) -> Step:
-        """The step with the chance of the usual document so many times what it was."""
-        return replace(self, intercept=float(logit(float(chances(self.intercept)) * factor)))
-
 
 def _standing(passed: Counts, tried: Counts, rate: float) -> tuple[Values, Values]:
     """Where each run stands from all, and each topic from its run, as logits."""
@@ -295,8 +291,15 @@ def fit_model(labels: Labels, runs: Counts | None = None) -> UnjudgedModel:
     """Learn from the contributing runs, or from some of the runs (as places)."""
     chosen = np.flatnonzero(labels.group_of_run >= 0)
     kept = labels.chosen(chosen if runs is None else np.intersect1d(chosen, runs))
-    by_group, growth = _ratios_by_group(kept), _growth(kept)
-    plain, plain_factors = _plain(kept)
+    relevant, every = _own_by_run(kept)
+    by_group: list[tuple[int, float]] = []  # those that have documents of their own, and relevant judged ones
+    for group in np.unique(kept.group_of_run[kept.group_of_run >= 0]).tolist():
+        mine = kept.group_of_run == group
+        of_group = kept.judged[mine]
+        rate = of_group[:, :, 1:].sum() / max(int(of_group.sum()), 1)
+        if every[mine].sum() and rate > 0:
+            by_group.append((group, float(relevant[mine].sum() / every[mine].sum() / rate)))
+    growth, (plain, plain_factors) = _growth(kept), _plain(kept)
     size = len(labels.levels)
     own, judged = np.bincount(kept.own_level, minlength=size), kept.judged.sum(axis=(0, 1))
     comparable = own.sum() and judged[1:].sum()
@@ -385,19 +388,6 @@ def _plain(labels: Labels) -> tuple[float, Values]:
     return float(whole), np.asarray((found + ONE_MORE) / (others * at_one + ONE_MORE))
 
 
-def _ratios_by_group(labels: Labels) -> list[tuple[int, float]]:
-    """The ratio of each group that has documents of its own, and relevant judged ones to compare with."""
-    relevant, every = _own_by_run(labels)
-    found = []
-    for group in np.unique(labels.group_of_run[labels.group_of_run >= 0]).tolist():
-        mine = labels.group_of_run == group
-        judged = labels.judged[mine]
-        rate = judged[:, :, 1:].sum() / max(int(judged.sum()), 1)
-        if every[mine].sum() and rate > 0:
-            found.append((group, float(relevant[mine].sum() / every[mine].sum() / rate)))
-    return found
-
-
 # A new run meets one group more in the pool than one that was held out. With one group less again some documents that
 # two groups contributed would be unjudged too, each for one of the n - 1 others. The step from n - 2 groups to n - 1,
 # which is so known, is taken for that from n - 1 to n, measured by the logarithm of the number of groups.
@@ -461,7 +451,8 @@ def expected_chances(
         chain, values = model.popular, documents.popularity
     reached, steps = np.ones((len(documents.run), len(labels.levels))), list(chain.steps)
     if steps and not held_out:
-        steps[0] = steps[0].times(model.growth)
+        usual = float(chances(steps[0].intercept))  # the chance of the usual document, which grows
+        steps[0] = replace(steps[0], intercept=float(logit(usual * model.growth)))
         values = values - sum(chain.shift)
     for place, step in enumerate(steps, start=1):
         passed, tried = (labels.judged[:, :, level:].sum(axis=2) for level in (place, place - 1))

@@ -76,7 +76,16 @@ def verify_pool(store: Store, name: str = "") -> Verified:
             )
         else:
             pool = extend.extend(pool, runs, topics=topics, clusters=clusters)
-        differences += _changed_manifest(facts, version, pool, pools.inputs_hash(store, number, version.version))
+        what, inputs_hash = f"version {version.version}: the", pools.inputs_hash(store, number, version.version)
+        if version.inputs_hash and version.inputs_hash != inputs_hash:
+            differences.append(
+                f"{what} plan, options or runs (name, group, priority, content) have changed: their hash is"
+                f" {inputs_hash}, but {version.inputs_hash} is recorded"
+            )
+        if pool.content_hash != version.content_hash:
+            differences.append(f"{what} hash is {pool.content_hash}, but {version.content_hash} is recorded")
+        if (version.plan_in_full, version.seed) != (facts.plan_in_full, facts.seed):
+            differences.append(f"{what} plan or seed differs from that of the pool")
         if pool.plan.adaptive:
             replayed = ReplayedChoices(
                 pool,
@@ -127,20 +136,6 @@ def _changed_records(store: Store, facts: pools.PoolFacts, recorded: Sequence[Re
         for noun, stored, rebuilt in compared
         if stored != rebuilt
     ]
-    return changed
-
-
-def _changed_manifest(facts: pools.PoolFacts, version: pools.PoolVersion, pool: Pool, inputs_hash: str) -> list[str]:
-    what, changed = f"version {version.version}: the", []
-    if version.inputs_hash and version.inputs_hash != inputs_hash:
-        changed.append(
-            f"{what} plan, options or runs (name, group, priority, content) have changed: their hash is"
-            f" {inputs_hash}, but {version.inputs_hash} is recorded"
-        )
-    if pool.content_hash != version.content_hash:
-        changed.append(f"{what} hash is {pool.content_hash}, but {version.content_hash} is recorded")
-    if (version.plan_in_full, version.seed) != (facts.plan_in_full, facts.seed):
-        changed.append(f"{what} plan or seed differs from that of the pool")
     return changed
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from io import BytesIO, StringIO
@@ -154,7 +155,11 @@ VERSION = 1
 
 def collection_card(material: Material) -> dict[str, Any]:
     """The card as what JSON can hold. It names no assessor; a licence is there where the collection has one."""
-    status, reuse = material.status, reuse_card(material)
+    status, reuse = material.status, None
+    trust = None if material.evaluation is None else material.evaluation.trust
+    if trust is not None and trust.field.prefixes is not None and trust.trusts:  # the contributing runs are known
+        with suppress(CranfieldError):
+            reuse = card_for(trust, material.bias)
     pools = []
     if material.pool is not None:
         of_plan = "name", "plan", "plan_in_full", "seed", "judging_order", "one_per_cluster"
@@ -192,17 +197,6 @@ def collection_card(material: Material) -> dict[str, Any]:
         "checksums": dict(material.checksums),
         "history": list(material.history),
     }
-
-
-def reuse_card(material: Material) -> reuse_cards.Card | None:
-    """The card of the pool, with which others judge their runs; None where the contributing runs are not known."""
-    trust = None if material.evaluation is None else material.evaluation.trust
-    if trust is None or trust.field.prefixes is None or not trust.trusts:
-        return None
-    try:
-        return card_for(trust, material.bias)
-    except CranfieldError:
-        return None
 
 
 def card_json(card: dict[str, Any]) -> str:
