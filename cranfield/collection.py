@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Concatenate, Literal, ParamSpec, TypeVar, cast
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UnknownName, UsageError, quoted
 from cranfield.base.files import Progress, silent
 from cranfield.base.registry import deferred
+from cranfield.base.spread import HERE, Workers, workers_of
 from cranfield.base.tables import Result, Value, facts_table, html
 from cranfield.workflows.inputs import Inputs, PoolOptions, called, listed, words_of
 
@@ -79,9 +80,16 @@ class Files(Inputs):
     """
 
     def __init__(
-        self, qrels: object, runs: object, pool: PoolOptions, progress: Watch, *, skip_bad: bool = False
+        self,
+        qrels: object,
+        runs: object,
+        pool: PoolOptions,
+        progress: Watch,
+        *,
+        skip_bad: bool = False,
+        workers: Workers = HERE,
     ) -> None:
-        super().__init__(None, qrels_or_file(qrels), pool, progress)
+        super().__init__(None, qrels_or_file(qrels), pool, progress, workers=workers)
         self.called, self.given = frames.named_runs(runs)
         files = [str(self.given_qrels)] if isinstance(self.given_qrels, Path) else []
         files += [one for one in self.given if isinstance(one, str)]
@@ -89,7 +97,7 @@ class Files(Inputs):
         if missing:
             raise ProblemsFound("these files cannot be opened", missing)
         if skip_bad:
-            everything = reading.Request(qrels=cast("Path | Qrels", self.given_qrels), runs=self.given)
+            everything = self._request(self.given)
             with progress() as shown:
                 good = reading.without_bad(everything, None, shown)
             kept = {id(one) for one in good.runs}
@@ -153,12 +161,14 @@ class Files(Inputs):
 
     def _read_all(self, progress: Progress = silent) -> tuple[Qrels, dict[str, AnyRun]]:
         if self._read is None:
-            request = reading.Request(qrels=cast("Path | Qrels", self.given_qrels), runs=self.given)
-            qrels, found = reading.read_short(request, None, progress, keep_keys=True)
+            qrels, found = reading.read_short(self._request(self.given), None, progress, keep_keys=True)
             names = self.called or tuple(run.tag for run in found)
             named = {name: reading.renamed(run, name) for run, name in zip(found, names, strict=True)}
             self._read = qrels, named
         return self._read
+
+    def _request(self, runs: tuple[str | AnyRun, ...]) -> reading.Request:
+        return reading.Request(qrels=cast("Path | Qrels", self.given_qrels), runs=runs, workers=self.workers)
 
     def _read_in_full(self, names: Sequence[str], progress: Progress) -> tuple[AnyRun, ...]:
         given = dict(zip(self.names(), self.given, strict=True))
@@ -437,19 +447,22 @@ def open_collection(
     pool_depth: int | None = None,
     card: PathLike | None = None,
     progress: bool = True,
+    jobs: int = 1,
+    cluster: object = None,
 ) -> Opened:
     """Open a collection. Its runs are scored with its current judgments, or with other `qrels`.
 
     `qrels` are the name of a release, a file, a frame, or topic -> document -> grade. The current judgments are those
     of the main layer, unless `layers` are named. Verdicts use the latest pool, the one named by `pool`, or the pool
-    described by `groups`, `pool_depth` and `card` as in `open_files`. `progress=False` shows no progress bars.
+    described by `groups`, `pool_depth` and `card` as in `open_files`. `progress=False` shows no progress bars. Large
+    jobs are spread as in `open_files`.
     """
     options = pool_given(groups=groups, depth=pool_depth, card=card, pool=pool)
     # Checked before the collection is opened, so that nothing stays open if they are wrong.
     judged = qrels if qrels is None or isinstance(qrels, str) else qrels_or_file(qrels)
     chosen = (layers,) if isinstance(layers, str) else tuple(layers)
     store, watch = collections.open_collection(Path(path)), partial(display.shown_progress, wanted=progress)
-    return Opened(Collection(store, judged, options, watch, layers=chosen))
+    return Opened(Collection(store, judged, options, watch, layers=chosen, workers=workers_of(jobs, cluster)))
 
 
 def open_files(
@@ -461,6 +474,8 @@ def open_files(
     card: PathLike | None = None,
     skip_bad: bool = False,
     progress: bool = True,
+    jobs: int = 1,
+    cluster: object = None,
 ) -> Opened:
     """Open qrels and runs without a collection.
 
@@ -470,10 +485,13 @@ def open_files(
     group for the contributing runs. `pool_depth` is the depth of the pool; `card` is the file in which a published
     collection describes its pool. `skip_bad` leaves out run files that have errors; `attrs["notes"]` of each frame
     name them. `progress=False` shows no progress bars.
+
+    Large jobs are spread over `jobs` processes (a script that asks for several needs the usual `if __name__ ==
+    "__main__":`), or over the Dask `cluster`: its address, or a `distributed.Client`. Results are the same.
     """
     options = pool_given(groups=groups, depth=pool_depth, card=card)
     watch = partial(display.shown_progress, wanted=progress)
-    return Opened(Files(qrels, runs, options, watch, skip_bad=skip_bad))
+    return Opened(Files(qrels, runs, options, watch, skip_bad=skip_bad, workers=workers_of(jobs, cluster)))
 
 
 def qrels_or_file(value: object) -> Path | Qrels:

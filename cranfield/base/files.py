@@ -437,7 +437,7 @@ def silent(what: str, done: int, total: int | None) -> None:
 
 
 @contextmanager
-def workers(count: int) -> Iterator[futures.ThreadPoolExecutor]:
+def reading_threads(count: int) -> Iterator[futures.ThreadPoolExecutor]:
     """Some threads to read in; where something goes wrong here they are left alone.
 
     A thread that reads from a pipe can wait for ever, and whoever presses Ctrl-C does not want to wait with it.

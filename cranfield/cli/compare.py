@@ -93,6 +93,8 @@ def compare(
     groups: console.Groups = None,
     pool_depth: console.PoolDepth = None,
     pool: console.Pool = "",
+    jobs: console.Jobs = None,
+    cluster: console.Cluster = "",
     collection: console.Collection = COLLECTION,
     format: console.Format = "table",
 ) -> None:
@@ -101,7 +103,9 @@ def compare(
         figures.kind_of(plot)  # refused before anything is computed
     qrels, runs = console.bundle_first(qrels, runs)
     described: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "pool": pool, "warn": console.say}
-    with console.opened(collection, qrels=qrels, runs=runs, skip_bad=skip_bad, **described) as files:
+    with console.opened(
+        collection, qrels=qrels, runs=runs, skip_bad=skip_bad, jobs=jobs, cluster=cluster, **described
+    ) as files:
         result = files.compare(
             *(runs or ()),
             measures=measure or ("AP", "nDCG@10"),

@@ -29,7 +29,7 @@ with deferred:
     from rich import console as rich_console
     from rich import text as rich_text
 
-    from cranfield.base import files, tables
+    from cranfield.base import files, spread, tables
     from cranfield.report.renderers import csv
     from cranfield.workflows import display
     from cranfield.workflows import inputs as workflow
@@ -105,6 +105,19 @@ QrelsWord = Annotated[
 ]
 SkipBad = Annotated[
     bool, Option("--skip-bad", help="Go on without run files that have errors; they are named as warnings.")
+]
+Jobs = Annotated[
+    int | None,
+    Option(
+        min=1,
+        envvar="CRANFIELD_JOBS",
+        help="Processes for large jobs [default: one for each core].",
+        show_envvar=False,
+    ),
+]
+Cluster = Annotated[
+    str,
+    Option(envvar="CRANFIELD_CLUSTER", help="Large jobs go to the Dask cluster at this address.", show_envvar=False),
 ]
 Groups = Annotated[Path | None, Option(help="A file of run tag, group, and pooled or new, separated by tabs.")]
 PoolDepth = Annotated[int | None, Option(min=1, help="The pool depth.")]
@@ -345,6 +358,8 @@ def opened(
     pool: str = "",
     warn: Callable[[str], None] | None = None,
     skip_bad: bool = False,
+    jobs: int | None = None,
+    cluster: str = "",
 ) -> Iterator[workflow.Inputs]:
     """Open the collection of a command, or files, with the options that describe the pool.
 
@@ -363,6 +378,7 @@ def opened(
         if is_bundle and store is not None:
             raise UsageError(f"{qrels} is a release bundle, with a scale and a card of its own: omit -C")
         settings: Any = {"layers": layers or (), "once": True, "warn": warn, "skip_bad": skip_bad}
+        settings["workers"] = spread.workers_of(jobs, cluster)
         inputs = workflow.Inputs(store, qrels, options, watch(), **settings)
         if store is None and options.pool:
             raise UsageError(f"--pool {pool}: no such card, and no collection is open")

@@ -83,6 +83,8 @@ def evaluate(
     groups: console.Groups = None,
     pool_depth: console.PoolDepth = None,
     pool: console.Pool = "",
+    jobs: console.Jobs = None,
+    cluster: console.Cluster = "",
     collection: console.Collection = COLLECTION,
     format: console.Format = "table",
 ) -> None:
@@ -103,7 +105,9 @@ def evaluate(
     named = [words[0], *words[2:]] if explain else runs
     chosen: dict[str, Any] = {"measures": measure} if measure else {}
     described: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "pool": pool, "warn": console.say}
-    with console.opened(collection, qrels=qrels, runs=named, skip_bad=skip_bad, **described) as files:
+    with console.opened(
+        collection, qrels=qrels, runs=named, skip_bad=skip_bad, jobs=jobs, cluster=cluster, **described
+    ) as files:
         if explain:
             console.show(files.explain(words[1], *(named or ()), depth=depth, **chosen), format)
             return

@@ -65,6 +65,8 @@ def reuse(
     thresholds: ShowThresholds = False,
     table: OneTable = None,
     write_card: WriteCard = None,
+    jobs: console.Jobs = None,
+    cluster: console.Cluster = "",
     collection: console.Collection = COLLECTION,
     format: console.Format = "table",
 ) -> None:
@@ -80,7 +82,9 @@ def reuse(
         if not sign:
             raise UsageError(f"a threshold is NAME=NUMBER, not {word!r}; see cranfield reuse --thresholds")
     described: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "pool": pool}
-    with console.opened(collection, qrels=qrels, runs=runs, skip_bad=skip_bad, **described) as files:
+    with console.opened(
+        collection, qrels=qrels, runs=runs, skip_bad=skip_bad, jobs=jobs, cluster=cluster, **described
+    ) as files:
         store = files.store
         if keep and store is None:
             raise typer.BadParameter("--keep needs a collection")

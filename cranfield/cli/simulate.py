@@ -78,6 +78,8 @@ def simulate(
     seed: Seed = 0,
     plot: Plot = None,
     layer: console.Layers = None,
+    jobs: console.Jobs = None,
+    cluster: console.Cluster = "",
     collection: console.Collection = COLLECTION,
     format: console.Format = "table",
 ) -> None:
@@ -87,6 +89,7 @@ def simulate(
     if plan and " " not in plan[-1] and any(word.isdecimal() and not Path(word).exists() for word in runs or ()):
         raise typer.BadParameter("a plan of several words needs quotes, as in --plan 'depth 5'")
     inputs: Any = {"qrels": qrels, "runs": runs, "layers": layer, "groups": groups, "skip_bad": skip_bad}
+    inputs |= {"jobs": jobs, "cluster": cluster}
     options: Any = {"outsiders": outsiders, "relevant_from": relevant_from, "seed": seed, "runs": runs}
     options |= {"budgets": _numbers(budgets), "measures": measure or ["nDCG@10", "AP"]}
     with console.opened(collection, warn=console.say, **inputs) as files:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from cranfield.base.errors import UnknownName, UsageError, quoted
 from cranfield.base.registry import deferred
+from cranfield.base.spread import HERE, Workers
 from cranfield.base.text import counted
 from cranfield.compare.comparison import (
     TITLES,
@@ -352,17 +353,19 @@ def _title(test: str) -> str:
     return "Tukey's HSD by randomisation" if test == TUKEY else str(getattr(tests.get(test), "title", test))
 
 
-def compare_scores(scores: Scores, options: Options) -> list[MeasureComparison]:
+def compare_scores(scores: Scores, options: Options, workers: Workers = HERE) -> list[MeasureComparison]:
     """Compare scores under each of their measures."""
     if not scores.scored.all():
         raise UsageError("the runs are scored on different topics; use --topics qrels or --topics common")
     return [
-        _compare_values(measure, values, scores.run_names, options)
+        _compare_values(measure, values, scores.run_names, options, workers)
         for measure, values in zip(scores.measures, scores.values, strict=True)
     ]
 
 
-def _compare_values(measure: AnyMeasure, values: Values, runs: Sequence[str], options: Options) -> MeasureComparison:
+def _compare_values(
+    measure: AnyMeasure, values: Values, runs: Sequence[str], options: Options, workers: Workers
+) -> MeasureComparison:
     if measure.aggregate != "mean" or not measure.quality:
         what = "not a mean over topics" if measure.quality else "not a measure of quality"
         raise UsageError(f"{measure} is {what}; compare takes means of measures of quality")
@@ -382,6 +385,7 @@ def _compare_values(measure: AnyMeasure, values: Values, runs: Sequence[str], op
         tolerance=options.tolerance,
         draws=options.interval_draws,
         rng=seeded(options.seed),
+        workers=workers,
     )
     drawn = 0 if all(result.exact for result in results) and not is_tukey else draws
     topics = entries.values.shape[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.errors import InputError, UsageError
 from cranfield.base.registry import Registry, deferred
+from cranfield.base.spread import HERE, Workers
 from cranfield.compare.differences import (
     DRAWS,
     Flags,
@@ -22,7 +24,6 @@ from cranfield.compare.differences import (
     difference_interval,
     effects_of,
     noise_of,
-    repeated,
     significant,
 )
 from cranfield.compare.significance import tests
@@ -184,8 +185,8 @@ def tukey(scores: ArrayLike, *, draws: int = DRAWS, rng: np.random.Generator) ->
 TUKEY = "tukey"
 """The name of Tukey's test, which is no test of single pairs but corrects for all of them."""
 
-PAIRED_AT_ONCE = 2**22
-"""Differences that are held at once: 32 MB of doubles."""
+DRAWN_AT_ONCE = 2**27
+"""The drawn differences of one piece of work, about a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +237,7 @@ def compare_all(
     tolerance: float = 0.0,
     draws: int = DRAWS,
     rng: np.random.Generator,
+    workers: Workers = HERE,
 ) -> list[PairResult]:
     """Compare all pairs, or every system with each baseline; see `pairs` for which and in what order.
 
@@ -243,38 +245,58 @@ def compare_all(
     all systems, also where only pairs with a baseline are requested; `p` is that of `test` on the pair alone, and can
     exceed the corrected one where its differences vary much more than others'. `draws` is for the intervals; a test
     that draws has its own (`partial(randomisation, draws=100_000)` can be given as `test`). Apart from the corrected
-    p, a pair's result does not depend on which other pairs there are.
+    p, a pair's result does not depend on which other pairs there are: so they are spread over the workers.
     """
     run_test = tests.get(test) if isinstance(test, str) else test
-    interval_rngs, test_rngs = repeated(rng), repeated(rng)
     first, second = pairs(len(scores.labels), baselines=baselines)
-    results: list[PairResult] = []
-    for part in blocks(len(first), width=scores.values.shape[1], block=PAIRED_AT_ONCE):
-        a, b = scores.values[first[part]], scores.values[second[part]]
-        bounds = difference_interval(a, b, draws=draws, rng=next(interval_rngs))
-        tested = run_test(a, b, rng=next(test_rngs))
-        columns: dict[str, NDArray[Any]] = {
-            "mean_a": a.mean(axis=1),
-            "mean_b": b.mean(axis=1),
-            "low": bounds.low,
-            "high": bounds.high,
-            **effects_of(a, b, tolerance=tolerance)._asdict(),
-            "statistic": tested.statistic,
-            "p": tested.p,
-            "adjusted_p": tested.p,
-            "exact": tested.exact,
-            "degenerate": tested.degenerate,
-        }
-        rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
-        for row, other, cells in zip(first[part].tolist(), second[part].tolist(), rows, strict=True):
-            named = dict(zip(columns, cells, strict=True))
-            results.append(PairResult(scores.labels[row], scores.labels[other], a.shape[1], **named))
+    shared = _Comparing(scores, run_test, tolerance, draws, *rng.spawn(2))
+    # Products of matrices round otherwise where their shapes differ: the pieces are the same whoever does them.
+    cut = blocks(len(first), width=draws * scores.values.shape[1], block=DRAWN_AT_ONCE)
+    pieces = [(first[part], second[part]) for part in cut]
+    results = [result for piece in workers.map(_compare_pairs, pieces, shared) for result in piece]
     if correction == TUKEY:
         # From the generator itself: intervals and tests draw from its children, so this is what `tukey` gives alone.
         adjusted = tukey(scores.values, draws=draws, rng=rng)[first, second]
     else:
         adjusted = corrections.get(correction)([result.p for result in results])
     return [replace(result, adjusted_p=float(p)) for result, p in zip(results, adjusted, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Comparing:
+    """What the comparison of any pairs needs; every part of them draws from generators in the same state."""
+
+    scores: PairedScores
+    test: SignificanceTest
+    tolerance: float
+    draws: int
+    interval_rng: np.random.Generator
+    test_rng: np.random.Generator
+
+
+def _compare_pairs(pairs: tuple[Indices, Indices], shared: _Comparing) -> list[PairResult]:
+    """Compare some pairs of rows; their p is not corrected yet."""
+    scores, (first, second) = shared.scores, pairs
+    a, b = scores.values[first], scores.values[second]
+    bounds = difference_interval(a, b, draws=shared.draws, rng=deepcopy(shared.interval_rng))
+    tested = shared.test(a, b, rng=deepcopy(shared.test_rng))
+    columns: dict[str, NDArray[Any]] = {
+        "mean_a": a.mean(axis=1),
+        "mean_b": b.mean(axis=1),
+        "low": bounds.low,
+        "high": bounds.high,
+        **effects_of(a, b, tolerance=shared.tolerance)._asdict(),
+        "statistic": tested.statistic,
+        "p": tested.p,
+        "adjusted_p": tested.p,
+        "exact": tested.exact,
+        "degenerate": tested.degenerate,
+    }
+    rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
+    return [
+        PairResult(scores.labels[row], scores.labels[other], a.shape[1], **dict(zip(columns, cells, strict=True)))
+        for row, other, cells in zip(first.tolist(), second.tolist(), rows, strict=True)
+    ]
 
 
 def median_half_width(scores: ArrayLike) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.errors import Problem, UsageError, quoted
+from cranfield.base.spread import HERE, Workers
 from cranfield.base.text import counted
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import Counts
@@ -373,6 +374,7 @@ def examine(
     rel: int = 1,
     alpha: float = ALPHA,
     thresholds: Thresholds | None = None,
+    workers: Workers = HERE,
 ) -> CollectionReport:
     """Hold out everything that can be held out, and judge the collection by it.
 
@@ -385,7 +387,7 @@ def examine(
     reports: dict[Level, LevelReport] = {}
     for level, provenance in levels.items():
         if len(provenance.groups) > 1:
-            held_out = hold_out_all(alignment, provenance, chosen, full=full)
+            held_out = hold_out_all(alignment, provenance, chosen, full=full, workers=workers)
             reports[level] = LevelReport(
                 level=level,
                 method=provenance.method,

@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.errors import InputError, UsageError
+from cranfield.base.spread import HERE, Workers
 from cranfield.compare.comparison import pairs
-from cranfield.compare.differences import RELATIVE_NOISE, as_scores, significant
+from cranfield.compare.differences import RELATIVE_NOISE, as_scores, blocks, significant
 from cranfield.compare.significance.student import student
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values
@@ -210,32 +211,54 @@ def uniques_of(alignment: Alignment, provenance: Provenance, *, rel: int = 1) ->
     return Uniques(provenance.groups, unique.sum(axis=1), unique[:, relevant].sum(axis=1))
 
 
+SCORED_AT_ONCE = 2**28
+"""The rows of one piece of hold-outs, over groups and measures: about a second."""
+
+
 def hold_out_all(
-    alignment: Alignment, provenance: Provenance, measures: Sequence[Measure], *, full: Scores | None = None
+    alignment: Alignment,
+    provenance: Provenance,
+    measures: Sequence[Measure],
+    *,
+    full: Scores | None = None,
+    workers: Workers = HERE,
 ) -> AllHoldOut:
-    """Score all runs without each group in turn. `full` saves scoring once more.
+    """Score all runs without each group in turn. `full` saves scoring once more."""
+    chosen, lists = own_measures(measures), alignment.lists
+    whole = score(alignment, chosen) if full is None else full
+    groups = range(len(provenance.groups))
+    cut = blocks(len(groups), width=len(lists.grades) * len(chosen), block=SCORED_AT_ONCE)
+    shared = lists, provenance, chosen, alignment.shape
+    values = np.concatenate([*workers.map(_scored_without, [groups[part] for part in cut], shared)])
+    summaries = [
+        [aggregated_rows(rows, whole.scored, one.aggregate) for one, rows in zip(chosen, by_measure, strict=True)]
+        for by_measure in values
+    ]
+    return AllHoldOut(provenance, tuple(chosen), whole, values, np.array(summaries))
+
+
+def _scored_without(
+    groups: Sequence[int], shared: tuple[Lists, Provenance, Sequence[Measure], tuple[int, int]]
+) -> Values:
+    """Score all runs without each of some groups: groups by measures by runs by topics.
 
     The grades are changed in place and put back, and the relevant documents, which were found for the full qrels, are
     only filtered: that is much faster than `lists_without` for every group.
     """
-    chosen, lists = own_measures(measures), alignment.lists
-    whole = score(alignment, chosen) if full is None else full
+    lists, provenance, measures, shape = shared
     grades = lists.grades.copy()
     known = {rel: (found, lists.offsets[found.cell] + found.rank - 1) for rel, found in lists._relevant.items()}
     values = []
-    for group, places in enumerate(provenance.removed_places):
+    for group in groups:
+        places = provenance.removed_places[group]
         grades[places] = NOT_POOLED
         reduced = replace(
             _without(lists, provenance, group, grades),
             _relevant={rel: found.where(grades[at] != NOT_POOLED) for rel, (found, at) in known.items()},
         )
-        values.append([measure.values(reduced).reshape(alignment.shape) for measure in chosen])
+        values.append([measure.values(reduced).reshape(shape) for measure in measures])
         grades[places] = lists.grades[places]
-    summaries = [
-        [aggregated_rows(rows, whole.scored, one.aggregate) for one, rows in zip(chosen, by_measure, strict=True)]
-        for by_measure in values
-    ]
-    return AllHoldOut(provenance, tuple(chosen), whole, np.array(values), np.array(summaries))
+    return np.array(values)
 
 
 # Decisions about pairs of runs under two qrels: do significant differences stay what they are?
@@ -266,7 +289,7 @@ def decisions(values: ArrayLike, *, alpha: float = ALPHA) -> Decisions:
 
     The same decisions as `compare`'s t-test gives, from sums of products: doubtful pairs are given to that test.
     """
-    from scipy import stats
+    from scipy import special
 
     scores = as_scores(values)
     if scores.ndim != 2:
@@ -279,7 +302,7 @@ def decisions(values: ArrayLike, *, alpha: float = ALPHA) -> Decisions:
     own = np.diag(products)
     squares = own[first] + own[second] - 2 * products[first, second]
     difference = means[first] - means[second]
-    critical = float(stats.t.isf(alpha / 2, topics - 1)) if topics > 1 else 0.0
+    critical = -float(special.stdtrit(topics - 1, alpha / 2)) if topics > 1 else 0.0
     bound = critical * np.sqrt(np.maximum(squares, 0) / max(topics - 1, 1) / topics)
     beyond = np.abs(difference) >= bound
     largest = float(np.abs(scores).max())

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, UsageError
+from cranfield.base.spread import HERE, Workers
 from cranfield.evaluate.align import Alignment, AnyRun, align
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists
 from cranfield.evaluate.measure import Measure, own_measures
@@ -280,15 +281,8 @@ HeldOut = list[list[Rows]]
 """For each play and each group, the judgments that would have been made without the group."""
 
 
-def without_each(
-    known: Known,
-    plan: Plan,
-    kept: Sequence[Rows],
-    budgets: Sequence[int],
-    *,
-    seed: int,
-    without: Without,
-    report: Callable[[], None],
+def played_without(
+    known: Known, plan: Plan, kept: Sequence[Rows], budgets: Sequence[int], *, seed: int, without: Without
 ) -> HeldOut | None:
     """The judgments of each play of a plan without each group; None where that is not wanted.
 
@@ -308,7 +302,6 @@ def without_each(
         plays = play_at(known, plan, budgets, seed=seed, runs=left) if budgets else []
         for place, one in enumerate(plays or [play(known, plan, seed=seed, runs=left)]):
             held[place].append(one.kept(known))
-        report()
     return held
 
 
@@ -393,6 +386,10 @@ class Outcome:
         return None if self.held_out is None else self.held_out.relative_spread(measure)
 
 
+REPLAYED = 2**22
+"""The rows of contributing runs, times plans and groups, from which on plans are replayed by several processes."""
+
+
 def study(
     known: Known,
     plans: Sequence[Plan],
@@ -401,43 +398,51 @@ def study(
     budgets: Sequence[int] = (),
     seed: int = 0,
     without: Without = "deletion",
+    workers: Workers = HERE,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Iterator[Outcome]:
     """Play every plan, at every budget that is not below what its first steps take; without budgets as it stands.
 
     `without` says for which plans groups are held out: with `deletion` for those of which it is enough to take away
     what the group alone contributed, with `replay` for all, which plays each plan as often as there are groups.
-    `progress` is called with how often plans have been played, and how often they are played in all.
+    `progress` is called with how many plans have been played, and how many there are.
     """
-    groups = len(known.pooled.teams)
-    total, done = len(plans) * (1 + (groups if without == "replay" and groups >= FEWEST_GROUPS else 0)), 0
-
-    def report() -> None:
-        nonlocal done
-        done += 1
-        progress(done, total)
-
-    full = score(known.alignment, measures)
     wanted = sorted(set(budgets))
-    for plan in map(open_ended, plans) if wanted else plans:
-        possible = [budget for budget in wanted if budget >= int(least_budget(known, plan).sum())] if wanted else []
-        if wanted and not possible:
-            continue
-        plays = play_at(known, plan, possible, seed=seed) if wanted else [play(known, plan, seed=seed)]
-        report()
-        kept = [one.kept(known) for one in plays]
-        held = without_each(known, plan, kept, possible, seed=seed, without=without, report=report)
-        for place, one in enumerate(plays):
-            scores = known.scores(kept[place], measures)
-            yield Outcome(
-                strategy=str(plan),
-                budget=possible[place] if wanted else None,
-                play=one,
-                cost=cost_of(known, one),
-                scores=scores,
-                effects=tuple(effect_of(full, scores, measure) for measure in measures),
-                held_out=None if held is None else own_hold_out(known, scores, held[place]),
-            )
+    plays = len(plans) * (len(known.pooled.teams) if without == "replay" else 1)
+    is_large = plays * sum(len(run.ranking.documents) for run in known.pooled.runs) >= REPLAYED
+    # Texts come from a file that is open here, and nowhere else.
+    reads = any(step.strategy.reads_text for plan in plans for _, step in plan.selections)
+    by_others = workers if is_large and not reads else HERE
+    shared = known if reads else replace(known, texts=None), score(known.alignment, measures), wanted, seed, without
+    pieces = [str(plan) for plan in (map(open_ended, plans) if wanted else plans)]
+    for done, outcomes in enumerate(by_others.map(_played, pieces, shared), start=1):
+        progress(done, len(pieces))
+        yield from outcomes
+
+
+def _played(word: str, shared: tuple[Known, Scores, Sequence[int], int, Without]) -> list[Outcome]:
+    """Play one plan, which is written out: what came of it at each possible budget, or as it stands."""
+    known, full, wanted, seed, without = shared
+    plan, measures, outcomes = parse(word), own_measures(full.measures), []
+    possible = [budget for budget in wanted if budget >= int(least_budget(known, plan).sum())] if wanted else []
+    if wanted and not possible:
+        return []
+    plays = play_at(known, plan, possible, seed=seed) if wanted else [play(known, plan, seed=seed)]
+    kept = [one.kept(known) for one in plays]
+    held = played_without(known, plan, kept, possible, seed=seed, without=without)
+    for place, one in enumerate(plays):
+        scores = known.scores(kept[place], measures)
+        outcome = Outcome(
+            strategy=str(plan),
+            budget=possible[place] if wanted else None,
+            play=one,
+            cost=cost_of(known, one),
+            scores=scores,
+            effects=tuple(effect_of(full, scores, measure) for measure in measures),
+            held_out=None if held is None else own_hold_out(known, scores, held[place]),
+        )
+        outcomes.append(outcome)
+    return outcomes
 
 
 def cost_of(known: Known, played: Play) -> Cost:

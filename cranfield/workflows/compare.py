@@ -78,7 +78,8 @@ def compare_runs(inputs: Inputs, request: Request, options: Options, *, verdicts
             field = inputs.field(request, progress)
             read = partial(field.read.first, field.asked)
         found = evaluate(request, store=store, progress=progress, read=read)
-        compared = compare_scores(found.scores, options.with_names(request.runs, found.scores.run_names))
+        named = options.with_names(request.runs, found.scores.run_names)
+        compared = compare_scores(found.scores, named, request.workers)
         if not verdicts or not ours:
             return Comparison(found, compared, notes=why)
         measures = reading.own_measures(request.measures, store)

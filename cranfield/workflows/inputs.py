@@ -17,6 +17,7 @@ from cranfield.base.errors import CranfieldError, InputError, UnknownName, Usage
 from cranfield.base.files import Progress, silent
 from cranfield.base.records import MAIN, MEASURES
 from cranfield.base.registry import deferred
+from cranfield.base.spread import HERE, Workers
 from cranfield.base.tables import Value
 from cranfield.base.text import few
 from cranfield.qrels import release
@@ -85,7 +86,7 @@ class Inputs:
     `layers` are those whose judgments count. With `once`, as on the command line, nothing is cached, and names are
     resolved while files are read. Without a collection, qrels may be a release bundle, which says what is relevant
     and has the card of its pool. `warn` receives warnings about the qrels. With `skip_bad` run files that have errors
-    are left out, and the notes of each result name them.
+    are left out, and the notes of each result name them. `workers` share large jobs.
     """
 
     def __init__(
@@ -99,6 +100,7 @@ class Inputs:
         once: bool = False,
         warn: Callable[[str], None] | None = None,
         skip_bad: bool = False,
+        workers: Workers = HERE,
     ) -> None:
         self.store, self.given_qrels, self.pool_options, self.progress = store, qrels, pool, progress
         self.bundle = None
@@ -109,7 +111,7 @@ class Inputs:
                 self.pool_options = replace(pool, card=self.bundle.card)
         self.layers = tuple(layers) or (MAIN,)
         self.once, self.warn, self.is_closed = once, warn, False
-        self.skip_bad, self.left_out = skip_bad, tuple[str, ...]()
+        self.skip_bad, self.left_out, self.workers = skip_bad, tuple[str, ...](), workers
         self._kept: dict[str, tuple[Hashable, Any]] = {}
 
     def evaluate(
@@ -325,6 +327,7 @@ class Inputs:
                 topics=tuple(map(str, cast("Sequence[str]", topics))) if are_ids else str(topics),
                 clusters=clusters if clusters is None or isinstance(clusters, Mapping) else Path(clusters),
                 notes=self.left_out,
+                workers=self.workers,
                 **options,
             )
             return reading.without_bad(request, self.store, progress) if self.skip_bad else request

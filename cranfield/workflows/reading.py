@@ -23,8 +23,9 @@ from cranfield.base.errors import (
     UsageError,
     quoted,
 )
-from cranfield.base.files import Progress, Source, silent, workers
+from cranfield.base.files import Progress, Source, reading_threads, silent
 from cranfield.base.records import BINARY, GradeScale
+from cranfield.base.spread import HERE, WORTH, Workers
 from cranfield.base.text import few
 from cranfield.evaluate import align, direct
 from cranfield.evaluate import measure as measuring
@@ -47,7 +48,9 @@ Ties = Literal["trec", "best", "worst", "expected"]
 Duplicates = Literal["plain", "novelty"]
 
 TOPIC_SETS = ("qrels", "common", "run")
-WORKERS = 2
+THREADS = 2
+READ_AT_ONCE = 1 << 25
+"""Files of 32 MB together are one piece of work for another process."""
 _NAMES_SHOWN = 5
 Made = TypeVar("Made")
 
@@ -61,7 +64,7 @@ class Request:
     `topics` is qrels, common, run, or a file of ids, or
     the ids themselves. With novelty, near-duplicates of a document above count as not relevant; `clusters` says
     which those are, in a file or as document -> cluster. `notes` are what every result should say about its runs:
-    those that were left out.
+    those that were left out. `workers` do what is worth spreading.
     """
 
     qrels: Path | Qrels
@@ -72,6 +75,7 @@ class Request:
     duplicates: Duplicates = "plain"
     clusters: Path | Mapping[str, Hashable] | None = None
     notes: tuple[str, ...] = ()
+    workers: Workers = HERE
 
     def __post_init__(self) -> None:
         """Refuse to take two things from one stream: the second would find nothing there."""
@@ -344,32 +348,59 @@ def _read_runs(
     qrels = None if qrels_come is None or all_stored else qrels_come()
     pairs = None if qrels is None else direct.judged_pairs(qrels)
 
-    def read(source: Source) -> AnyRun:
-        known = None if pairs is None else direct.read_direct(source, pairs, keep_keys=keep_keys)
-        log.info("reading %s, %s", source.name, "the long way" if known is None else "an ordinary file")
-        if known is not None:
-            return known
-        rows = runs_reading.read_rows(source)
-        errors = [problem for problem in rows.problems if problem.severity == "error"]
-        errors += [problem.at(rows.source_name) for problem in check.repeat_problems(rows)]
-        if errors:
-            raise ProblemsFound(f"{rows.source_name} cannot be evaluated", errors)
-        return runs_run.ranked(rows)
-
+    files = [word for word in named if word not in stored and Path(word).is_file()]
+    pieces = _pieces(files) if request.workers.count > 1 else []
+    ready: dict[str, AnyRun] = {}
+    for piece, read in zip(pieces, request.workers.map(_read_files, pieces, (pairs, keep_keys)), strict=True):
+        # What could not be read there is read here, where it is said what is wrong with it.
+        ready |= {word: run for word, run in zip(piece, read, strict=True) if run is not None}
+        progress("reading runs", len(ready), len(request.runs))
     runs: list[AnyRun | None] = []
-    with workers(max(WORKERS, sum(map(_is_piped, named)))) as threads:  # one process may fill all pipes
+    with reading_threads(max(THREADS, sum(map(_is_piped, named)))) as threads:  # one process may fill all pipes
         coming = {
-            word: threads.submit(stored.fetched(word) if word in stored else partial(read, Source(Path(word))))
+            word: threads.submit(
+                stored.fetched(word) if word in stored else partial(_read_file, Source(Path(word)), pairs, keep_keys)
+            )
             for word in named
-            if word not in absent
+            if word not in absent and word not in ready
         }
         for done, given in enumerate(request.runs, start=1):
-            run = given if not isinstance(given, str) else None
+            run = ready.get(given) if isinstance(given, str) else given
             if isinstance(given, str) and given in coming:
                 run = _collected(coming[given].result, problems)
             runs.append(run)
             progress("reading runs", done, len(request.runs))
     return runs
+
+
+def _pieces(files: Sequence[str]) -> list[list[str]]:
+    """Files in pieces of some size, where they are many enough to be read by several processes."""
+    pieces, size = list[list[str]]([[]]), 0
+    for word in files:
+        if size >= READ_AT_ONCE:
+            pieces.append([])
+            size = 0
+        pieces[-1].append(word)
+        size += Source(Path(word)).size or 0
+    return pieces if len(pieces) >= WORTH else []
+
+
+def _read_files(words: Sequence[str], shared: tuple[direct.JudgedPairs | None, bool]) -> list[AnyRun | None]:
+    """The runs of some files, None where one cannot be read; `shared` are judged pairs, and whether to keep keys."""
+    return [_collected(partial(_read_file, Source(Path(word)), *shared), []) for word in words]
+
+
+def _read_file(source: Source, pairs: direct.JudgedPairs | None, keep_keys: bool) -> AnyRun:  # noqa: FBT001
+    known = None if pairs is None else direct.read_direct(source, pairs, keep_keys=keep_keys)
+    log.info("reading %s, %s", source.name, "the long way" if known is None else "an ordinary file")
+    if known is not None:
+        return known
+    rows = runs_reading.read_rows(source)
+    errors = [problem for problem in rows.problems if problem.severity == "error"]
+    errors += [problem.at(rows.source_name) for problem in check.repeat_problems(rows)]
+    if errors:
+        raise ProblemsFound(f"{rows.source_name} cannot be evaluated", errors)
+    return runs_run.ranked(rows)
 
 
 def _is_piped(word: object) -> bool:

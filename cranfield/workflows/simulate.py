@@ -132,7 +132,16 @@ def simulate_plans(
     without: study.Without = "replay" if outsiders else "deletion" if has_groups else "nothing"
     report = partial(progress, "replaying plans")
     outcomes = tuple(
-        study.study(known, played, tuple(own), budgets=budgets, seed=seed, without=without, progress=report)
+        study.study(
+            known,
+            played,
+            tuple(own),
+            budgets=budgets,
+            seed=seed,
+            without=without,
+            workers=request.workers,
+            progress=report,
+        )
     )
     if not outcomes:
         raise InputError("every budget is below what the first steps of the plans need; raise the budgets")

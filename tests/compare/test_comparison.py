@@ -72,7 +72,7 @@ def test_a_pair_is_the_same_alone_and_among_others_and_in_small_blocks(test, mon
     alone = paired_scores(["run1", "run4"], scores.values[[1, 4]])
     (found,) = compare_all(alone, test=test, correction="none", rng=rng(3))
     assert asdict(found) == pytest.approx(asdict(every["run1", "run4"]))
-    monkeypatch.setattr("cranfield.compare.comparison.PAIRED_AT_ONCE", 60)
+    monkeypatch.setattr("cranfield.compare.comparison.DRAWN_AT_ONCE", 60)
     cut = compare_all(scores, test=test, correction="none", rng=rng(3))
     assert [asdict(pair) for pair in cut] == [pytest.approx(asdict(every[pair.a, pair.b])) for pair in cut]
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from cranfield.base.errors import InputError, UnknownName, UsageError
 from cranfield.base.files import whole_file
 from cranfield.base.registry import deferred
+from cranfield.base.spread import HERE, Workers
 from cranfield.base.tables import Column, Result, Table, html, table_of
 from cranfield.base.text import counted
 
@@ -74,7 +75,7 @@ def reuse(
         field = inputs.field(request, progress)
         trust = fields.trusted(field, wanted, store=inputs.store, thresholds=values)
         progress("holding out runs and groups", 0, None)
-        report = examine_collection(trust)
+        report = examine_collection(trust, workers=inputs.workers)
     notes = [*trust.notes, *request.notes]
     for measure in wanted:
         if trust.of(measure) is None:
@@ -85,7 +86,7 @@ def reuse(
 
 
 def examine_collection(
-    trust: fields.Trusted, *, without: Sequence[provenance.Level] = ()
+    trust: fields.Trusted, *, without: Sequence[provenance.Level] = (), workers: Workers = HERE
 ) -> pool_bias.CollectionReport | None:
     """Hold out runs, groups and families, and judge the collection by it; None where contributors are not known.
 
@@ -100,6 +101,7 @@ def examine_collection(
         [one.measure for one in trust.trusts],
         rel=field.knowledge.relevant_from,
         thresholds=trust.thresholds,
+        workers=workers,
     )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from cranfield.base.errors import Problem, ProblemsFound, SourceError, UsageError, quoted
-from cranfield.base.files import Progress, Source, silent, whole_file, workers
+from cranfield.base.files import Progress, Source, reading_threads, silent, whole_file
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted, now, storable
 from cranfield.runs import check, encoding, reading
@@ -132,7 +132,7 @@ def examine(
         return CheckedRun(request, name, found, run, kept, rows.file_sha256)
 
     done: list[CheckedRun] = []
-    with workers(WORKERS) as threads:
+    with reading_threads(WORKERS) as threads:
         for checked in threads.map(examine_one, requests):
             done.append(checked)
             progress("checking runs", len(done), len(requests))

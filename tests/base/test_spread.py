@@ -1,0 +1,126 @@
+"""Pieces of work are done by one process, by several, and by a cluster, with the same results."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+import spreading
+from kept import Kept
+
+from cranfield.base.errors import InputError, UsageError
+from cranfield.base.spread import Cluster, Here, Processes, Workers, workers_of
+
+SHARED = (np.random.default_rng(1).random(1000), "columns")
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    pytest.importorskip("distributed")
+    with spreading.dask_cluster(tmp_path_factory.mktemp("dask")) as address:
+        yield Cluster(address)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_results_are_the_same_bit_by_bit_and_in_order(count: int):
+    alone = [spreading.drawn(piece, SHARED) for piece in range(20)]
+    assert list(Processes(count).map(spreading.drawn, range(20), SHARED)) == alone
+
+
+def test_on_a_cluster_too(cluster: Cluster):
+    alone = list(Here().map(spreading.drawn, range(20), SHARED))
+    assert list(cluster.map(spreading.drawn, range(20), SHARED)) == alone
+    assert cluster.count == 2
+
+
+def test_what_is_shared_is_mapped_and_not_copied():
+    assert list(Processes(2).map(spreading.whether_writable, range(4), np.ones(10))) == [False] * 4
+
+
+def test_no_process_is_begun_for_a_few_pieces():
+    assert list(Processes(2).map(spreading.process, range(3), None)) == [os.getpid()] * 3
+    assert os.getpid() not in Processes(2).map(spreading.process, range(4), None)
+
+
+@pytest.mark.parametrize("workers", [Here(), Processes(2)], ids=["here", "processes"])
+def test_an_error_of_a_piece_is_the_error_of_the_whole(workers: Workers):
+    with pytest.raises(InputError, match="the third piece is bad"):
+        list(workers.map(spreading.refuse, range(10), None))
+
+
+def test_on_a_cluster_an_error_is_one_too(cluster: Cluster):
+    with pytest.raises(InputError, match="the third piece is bad"):
+        list(cluster.map(spreading.refuse, range(10), None))
+
+
+def test_a_process_that_is_killed_is_a_sentence(kept: Kept):
+    with kept.raises(InputError):
+        list(Processes(2).map(spreading.die, range(4), None))
+
+
+def test_a_worker_of_a_cluster_that_is_killed_is_survived(tmp_path: Path):
+    pytest.importorskip("distributed")
+    with spreading.dask_cluster(tmp_path) as address:
+        assert list(Cluster(address).map(spreading.die_once, range(40), tmp_path / "died")) == [
+            piece * piece for piece in range(40)
+        ]
+    assert (tmp_path / "died").exists()
+
+
+def test_where_no_scheduler_answers(kept: Kept):
+    pytest.importorskip("distributed")
+    with kept.raises(UsageError):
+        list(Cluster("tcp://127.0.0.1:9").map(spreading.drawn, range(2), SHARED))
+
+
+def test_a_client_that_is_there_is_used_and_left_open(cluster: Cluster):
+    from distributed import Client
+
+    with Client(cluster.where, set_as_default=False) as client:
+        assert len(list(workers_of(None, client).map(spreading.drawn, range(3), SHARED))) == 3
+        assert client.status == "running"
+
+
+def test_workers_with_another_version_are_refused(tmp_path: Path, kept: Kept):
+    pytest.importorskip("distributed")
+    other = tmp_path / "older"
+    (other / "sitecustomize.py").parent.mkdir()
+    (other / "sitecustomize.py").write_text("import cranfield._version\ncranfield._version.__version__ = '0.0.9'\n")
+    running = spreading.dask_cluster(tmp_path, workers=1, path=str(other))
+    with running as address, pytest.raises(InputError) as refused:
+        list(Cluster(address).map(spreading.drawn, range(2), SHARED))
+    kept(re.sub(r"tcp://[\d.:]+", "ADDRESS", str(refused.value)))
+
+
+def test_ctrl_c_ends_the_workers_too(tmp_path: Path):
+    program = (
+        "import signal, sys, pathlib\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from cranfield.base.spread import Processes\n"
+        "import spreading\n"
+        "if __name__ == '__main__':\n"
+        "    list(Processes(2).map(spreading.wait, range(9), pathlib.Path(sys.argv[1])))\n"
+    )
+    (tmp_path / "program.py").write_text(program)
+    places = os.pathsep.join([str(spreading.ROOT / "tests"), str(spreading.ROOT)])
+    command = [sys.executable, str(tmp_path / "program.py"), str(tmp_path)]
+    started = subprocess.Popen(
+        command, env={**os.environ, "PYTHONPATH": places}, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    while not all((tmp_path / name).exists() for name in "01"):
+        time.sleep(0.05)
+    os.killpg(started.pid, signal.SIGINT)
+    assert started.wait(timeout=20) != 0
+    until = time.monotonic() + 5
+    with suppress(ProcessLookupError):  # nobody of the session is left
+        while time.monotonic() < until:
+            os.killpg(started.pid, 0)
+            time.sleep(0.05)
+        pytest.fail("a worker goes on")
