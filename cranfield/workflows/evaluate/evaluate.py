@@ -35,6 +35,7 @@ with deferred:
 if TYPE_CHECKING:
     import pandas
 
+    from cranfield.reuse.assess import Learn
     from cranfield.workflows.reuse.field import Field, Trusted
 
 SEED = 1
@@ -280,8 +281,12 @@ def evaluate_with_verdicts(
     store: Store | None,
     progress: Progress = silent,
     read: Callable[[], Read] | None = None,
+    learn: Learn = "where unjudged",
 ) -> Evaluation:
-    """Score, and give a verdict on each score that is of a list as it stands; a note says why others have none."""
+    """Score, and give a verdict on each score that is of a list as it stands; a note says why others have none.
+
+    A card needs the models of unjudged documents also where no run has one: `learn` is then "always".
+    """
     measures, why = reading.parse_measures(request.measures, store), ""
     if not measures or any(isinstance(one, measuring.ForeignMeasure) for one in measures):
         why = "the effect of unjudged documents on measures of ir_measures is not known"
@@ -294,7 +299,7 @@ def evaluate_with_verdicts(
         return replace(found, facts=(*found.facts, f"no verdicts: {why}"))
     known = field()
     found = evaluate(request, store=store, read=lambda: known.read.first(known.asked))
-    trust = fields.trusted(known, measures=found.scores.measures, store=store, learn="where unjudged")
+    trust = fields.trusted(known, measures=found.scores.measures, store=store, learn=learn)
     return replace(found, trust=trust, facts=(*found.facts, *trust.notes))
 
 

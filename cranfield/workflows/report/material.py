@@ -120,7 +120,7 @@ class Material:
             return
         scoring = Request(qrels=self.qrels, runs=runs, measures=self.request.measures)
         field = partial(field_of, scoring, PoolOptions(), store=store, progress=progress)
-        self.evaluation = evaluate_with_verdicts(scoring, field, store=store)
+        self.evaluation = evaluate_with_verdicts(scoring, field, store=store, learn="always")
         trust = self.evaluation.trust
         read = None if trust is None else partial(trust.field.read.first, trust.field.asked)
         self.curve = evaluate(replace(scoring, measures=(RECALL_LEVELS,)), store=store, read=read).scores

@@ -125,7 +125,7 @@ def usable_scores(material: Material, missing: Sequence[str]) -> Section:
         for one in trust.trusts:
             alike.setdefault(tuple(verdict.level for verdict in one.verdicts[: trust.field.asked]), []).append(one)
     blocks: list[Block] = []
-    told: set[int] = set()
+    told: set[tuple[int, Level]] = set()
     for levels, ones in alike.items():
         total, usable = len(levels), sum(not MARKS[level] for level in levels)
         part = f"{usable:,} of {total:,}" if 0 < usable < total else f"{'all' if usable else 'none of the'} {total:,}"
@@ -135,14 +135,14 @@ def usable_scores(material: Material, missing: Sequence[str]) -> Section:
         only = f"{_names(material, deep)} is judged down to rank {deep[0].evidence[0].to_rank} only." if deep else ""
         blocks.append(Callout(only, "good" if usable else "care", f"{count}."))
         for level in filter(MARKS.get, WORST_FIRST):
-            if runs := [run for run, known in enumerate(levels) if known == level and run not in told]:
+            if runs := [run for run, known in enumerate(levels) if known == level and (run, level) not in told]:
                 tone, heading = _DOUBTS[level]
                 blocks.append(Callout(f"{'; '.join(_about_runs(material, ones[0], runs))}.", tone, heading))
-                told |= set(runs)
+                told |= {(run, level) for run in runs}
     if (bias := material.bias) is not None:
         tone, heading = _FAIRNESS[bias.fairness]
         worst = next(one for one in bias.verdicts if one.fairness == bias.fairness)
-        blocks.append(Callout(f"{worst.reason}.", tone, heading))
+        blocks.append(Callout(f"{worst.measure}: {worst.reason}.", tone, heading))
     if material.evaluation is None:
         blocks.append(Prose("None yet: scores need runs and judgments."))
     blocks += [Callout(f"{sentence}.", "care", "Not included:") for sentence in missing]
