@@ -325,7 +325,8 @@ def add_queue(
 ) -> int:
     """Add a queue inside `store.write()` and give its number; positions count the entries of each topic."""
     if store.row("SELECT 1 FROM queues WHERE name = ?", name):
-        raise InputError(f"a queue named {quoted(name)} already exists; choose another name")
+        known = f"a queue named {quoted(name)} already exists"
+        raise InputError(f"{known}; judge it with cranfield judge --queue {name}, or choose another name")
     query = "INSERT INTO queues (name, purpose, layer, made, contests) VALUES (?, ?, ?, ?, ?)"
     number = store.insert(query, name, purpose, layer, now, json.dumps(list(contests), ensure_ascii=False))
     places: dict[str, int] = {}

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from cranfield.base.errors import CranfieldError, InputError, UnknownName, UsageError
-from cranfield.base.files import Progress, silent
+from cranfield.base.files import Progress, Source, silent
 from cranfield.base.records import MAIN, MEASURES
 from cranfield.base.registry import deferred
 from cranfield.base.spread import HERE, Workers
@@ -388,14 +388,27 @@ class Inputs:
         """The qrels, and the runs with these names, or all."""
         known = self.names()
         if self.once:
-            runs = tuple(names or known)
+            runs = tuple(map(self._stored, names or known))
             if not runs:
                 raise UsageError("no runs: name run files and --qrels, or a collection with -C")
             return self._qrels(), runs
         for name in names or ():
             if name not in known and not Path(name).exists():
                 raise UnknownName("run", str(name), known)
-        return self._qrels(), known if names is None else tuple(map(str, names))
+        return self._qrels(), known if names is None else tuple(map(self._stored, map(str, names)))
+
+    def _stored(self, word: str) -> str:
+        """The name of the stored run that a file was submitted as: its verdict is that of a contributing run."""
+        if (
+            self.store is None
+            or isinstance(word, reading.StoredName)
+            or word in self.names()
+            or not Path(word).is_file()
+        ):
+            return word
+        sha256 = Source(Path(word)).file_sha256
+        same = [one.name for one in stored_runs.facts(self.store) if one.file_sha256 == sha256]
+        return reading.StoredName(same[0]) if same else word
 
     def _qrels(self) -> Path | Qrels:
         """The qrels: the current judgments are looked up anew each time, a file is read later."""

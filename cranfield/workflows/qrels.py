@@ -305,7 +305,8 @@ class Qrels:
     ) -> Release:
         """Freeze what is judged under a name, with how it came about; `bundle` is a folder to publish.
 
-        `sign` is the SSH key with which the checksums of the bundle are signed.
+        A release that is there already is put into a bundle as it is. `sign` is the SSH key with which the checksums
+        of the bundle are signed.
         """
         if bundle is not None:
             reports.refuse_full(bundle)
@@ -318,26 +319,30 @@ class Qrels:
                 raise InputError("--sign needs ssh-keygen, which is part of OpenSSH")
         check_name(name)
         store = self.store
-        with store.write():
-            event = selection.event(store)
-            opinions, merged = merged_now(store, selection)
-            if not len(merged.qrels):
-                raise InputError(f"nothing to release: no judgments in layer {' or '.join(selection.layers)}")
-            qrels = with_pooled(store, merged.qrels) if selection.unjudged else merged.qrels
-            versions = events.versions_used(store, opinions.events[merged.rows].tolist())
-            by_scale, by_guidelines = ({str(key): one[key] for key in sorted(one)} for one in versions)
-            manifest = _freeze(
-                store,
-                qrels,
-                name,
-                note,
-                layers=tuple(selection.layers),
-                rule=collection_rule(store) if selection.rule is None else selection.rule,
-                primary={topic: tuple(names) for topic, names in events.primary_assessors(store).items()},
-                up_to_event=events.last_event(store)[0] if event is None else event,
-                scales=by_scale,
-                guidelines=by_guidelines,
-            )
+        known = next((one for one in list_releases(store) if one.name == name), None)
+        if known is not None and bundle is not None and selection == ALL and not note:
+            manifest = known
+        else:
+            with store.write():
+                event = selection.event(store)
+                opinions, merged = merged_now(store, selection)
+                if not len(merged.qrels):
+                    raise InputError(f"nothing to release: no judgments in layer {' or '.join(selection.layers)}")
+                qrels = with_pooled(store, merged.qrels) if selection.unjudged else merged.qrels
+                versions = events.versions_used(store, opinions.events[merged.rows].tolist())
+                by_scale, by_guidelines = ({str(key): one[key] for key in sorted(one)} for one in versions)
+                manifest = _freeze(
+                    store,
+                    qrels,
+                    name,
+                    note,
+                    layers=tuple(selection.layers),
+                    rule=collection_rule(store) if selection.rule is None else selection.rule,
+                    primary={topic: tuple(names) for topic, names in events.primary_assessors(store).items()},
+                    up_to_event=events.last_event(store)[0] if event is None else event,
+                    scales=by_scale,
+                    guidelines=by_guidelines,
+                )
         notes = []
         if bundle is not None:
             files = counted(len(reports.write_bundle(store, name, bundle, progress=progress)), "file")
@@ -346,7 +351,8 @@ class Qrels:
                 notes.append(f"signed as {_signed(bundle / 'SHA256SUMS', sign)}; {VERIFY}")
         older = older_grades(store, name)
         remarks = [f"warning: {older}; each is released as it was assigned"] if older else []
-        return Release(manifest, notes, [*remarks, f"released {name}: {_sizes(manifest)}"])
+        done = f"{name} was released on {manifest.made[:10]}" if manifest is known else f"released {name}"
+        return Release(manifest, notes, [*remarks, f"{done}: {_sizes(manifest)}"])
 
     def import_(self, file: Path, name: str, *, format: str | None = None, note: str = "") -> Release:
         """Freeze the qrels of a file under a name; the same qrels under the same name are left as they are."""

@@ -217,8 +217,9 @@ def _pair_notes(
             yield "this is likely enough without judging"
         else:
             mean, fewest, most = found.expected
-            about = f"{mean:,.0f} documents ({fewest:,} to {most:,})"
-            yield f"judging about {about} {decides}; judging time: {speed.cost(round(mean))}"
+            about = f"about {counted(round(mean), 'document')} ({fewest:,} to {most:,})"
+            about = counted(most, "document") if fewest == most else about
+            yield f"judging {about} {decides}; judging time: {speed.cost(round(mean))}"
     if judging.chances.flat:
         yield (
             "no model of unjudged documents: each is given the same chance to be relevant"

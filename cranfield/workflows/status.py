@@ -11,11 +11,14 @@ from cranfield.base.records import MAIN, GradeScale
 from cranfield.base.tables import Result, Table, facts_table
 from cranfield.base.text import counted, shortened
 from cranfield.pool import plan
-from cranfield.store import Store, events, judging, live_pools, pools, releases
+from cranfield.store import Store, documents, events, judging, live_pools, pools, releases
 from cranfield.store import runs as stored_runs
 from cranfield.store.files import known_troubles
 from cranfield.store.pools import PoolFacts
 from cranfield.workflows.judge.queue import open_queues
+
+FEWEST_GROUPS = 3
+"""With fewer groups nothing is learnt from holding one out, and verdicts on later runs are UNTESTABLE."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class Status(Result):
     reported: bool = False
     packet_for: str = ""
     queues: Mapping[str, str] = field(default_factory=dict)
+    disputed: int = 0
+    searched: bool = False
     hint: Callable[[str], str] = "cranfield {}".format
 
     @property
@@ -88,6 +93,9 @@ class Status(Result):
             return more, "judge"
         for name in self.queues:
             return f"judge the queue {name}", f"judge --queue {quote(name)}"
+        if self.disputed:
+            differ = counted(self.disputed, "document")
+            return f"decide on {differ} that one assessor finds relevant and another does not", "judge adjudicate"
         if not self.counts.releases:
             return "everything is judged; release the qrels under a name", "qrels release NAME"
         if not self.reported:
@@ -103,7 +111,7 @@ class Status(Result):
             "scale": f"{scale} (relevant from {self.scale.relevant_from})",
             "guidelines": f"version {self.guidelines_version}" if self.guidelines_version else "none",
             "documents": self.counts.documents,
-            "duplicate clusters": self.counts.clusters,
+            "duplicate clusters": self.counts.clusters if self.searched else "not searched for",
             "topics": self.counts.topics,
             "runs": len(self.runs),
             "contributing runs": self.contributing,
@@ -136,6 +144,9 @@ class Status(Result):
         if self.unpooled:
             runs, names = counted(len(self.unpooled), "contributing run"), shortened(", ".join(self.unpooled), 80)
             notes.append(f"note: {runs} in no pool ({names}); extend the pool with: {self.hint('pool extend')}")
+        if self.contributing and self.groups < FEWEST_GROUPS and not self.counts.judged:
+            few = f"note: runs of {counted(self.groups, 'group')}; verdicts on later runs need {FEWEST_GROUPS}"
+            notes.append(f"{few}, each of which is held out in turn ({self.hint('runs make')} makes baselines)")
         notes += [f"note: open queue {name}: {missing}" for name, missing in self.queues.items()]
         what, command = self.next_step
         return [*notes, *(f"note: {trouble}" for trouble in self.troubles), f"next: {what}: {self.hint(command)}"]
@@ -165,6 +176,8 @@ def status(store: Store, *, hint: Callable[[str], str] = "cranfield {}".format) 
             unpooled=tuple(unpooled_runs(store, standing)),
             older=judging.older_than(store, layer=layer),
             queues={} if packet else open_queues(store),
+            disputed=0 if packet else len(events.disputed_pairs(store, layer, across=True)),
+            searched=documents.latest_scan(store) is not None,
             hint=hint,
         )
         if not now.counts.unjudged:

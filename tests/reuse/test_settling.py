@@ -136,14 +136,23 @@ def test_a_label_changes_what_is_expected_of_its_run_and_of_its_topic():
     assert (w, np.log(y / (1 - y))) == (pytest.approx(0.2), pytest.approx(step))
 
 
-def test_the_probability_of_being_ahead_counts_what_labels_have_in_common():
+def test_the_probability_of_being_ahead_counts_what_labels_have_in_common(monkeypatch: pytest.MonkeyPatch):
     """The mean is .5 · (.8 + .5 - .2 - .5); a label varies by .25 p (1 - p), a run's and a topic's by their sums."""
+    monkeypatch.setattr("cranfield.reuse.settle.FEW", 0)
     judging = two_topics(0.8, 0.2, 0.5, 0.5, spread=0.5)
     first, second = 0.5 * 0.16, 0.5 * 0.25  # the weights times p (1 - p) of the documents of each topic
     labels = 0.25 * (0.16 + 0.16 + 0.25 + 0.25)
     runs = 2 * (first + second) ** 2 * 0.5**2
     topics = (first - first) ** 2 + (second - second) ** 2
     assert judging.ahead(judging.expected) == pytest.approx(NormalDist().cdf(0.3 / np.sqrt(labels + runs + topics)))
+
+
+def test_of_few_documents_all_labels_are_tried():
+    """With x, y and w judged A is behind by .5, unless v is not relevant: then they are equal."""
+    judging = two_topics(0.97, 0.97, 0.5, 0.5)
+    judging.is_open[:] = [False, True, False, False]
+    judging.low, judging.high = -0.5, 0.0
+    assert judging.ahead(np.array([0.5, 0.97, 0.5, 0.5])) == pytest.approx(0.03 / 2)
 
 
 def test_the_two_orders_take_what_raises_the_lowest_lead_and_what_varies_most_with_what_it_teaches():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -408,8 +408,11 @@ class Trusted:
         cutoffs = {one.name: one.measure.cutoff for one in self.trusts}
         return deepest, {name: cut for name, cut in cutoffs.items() if isinstance(cut, int) and cut > deepest}
 
-    def next_step(self) -> tuple[str, str] | None:
-        """What helps the score that is most in doubt, and the command; None where judging the pool comes first."""
+    def next_step(self, queues: Callable[[], Container[str]] = tuple) -> tuple[str, str] | None:
+        """What helps the score that is most in doubt, and the command; None where judging the pool comes first.
+
+        `queues` gives those that are open.
+        """
         run, one = next(iter(self.doubtful().items()), (0, None))
         if one is None or one.verdicts[run].level == "PROVISIONAL" or not one.evidence[run].unjudged:
             return None
@@ -421,7 +424,12 @@ class Trusted:
             ]
             return "score to the depth of the pool", f"evaluate -m {' -m '.join(map(quote, names))}"
         depth, unjudged = int(one.coverage.depth.max()), counted(one.evidence[run].unjudged, "unjudged document")
-        what = f"judge the {unjudged} in the top {depth} of {one.run_names[run]}"
+        what, queue = (
+            f"judge the {unjudged} in the top {depth} of {one.run_names[run]}",
+            f"top-up-{one.run_names[run]}",
+        )
+        if queue in queues():
+            return what, f"judge --queue {quote(queue)}"
         return what, f"pool top-up {quote(str(self.field.words[run]))} --depth {depth}"
 
     def sentences(self) -> Iterator[str]:

@@ -1,0 +1,76 @@
+"""What a newcomer meets on the way from judging to a published collection."""
+
+import csv
+import io
+import shutil
+from pathlib import Path
+
+import pytest
+from command import call
+
+KITCHEN = Path(__file__).parents[2] / "collections/kitchen"
+
+
+@pytest.fixture(scope="module")
+def judged_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A collection of three groups whose pool is judged completely."""
+    folder = tmp_path_factory.mktemp("kitchen")
+    call("init", "kitchen", "--scale", str(KITCHEN / "scale.toml"), folder=folder)
+    call("corpus", "add", str(KITCHEN / "documents.jsonl"), folder=folder)
+    call("corpus", "topics", str(KITCHEN / "topics.trec"), folder=folder)
+    for name, group in (("larder-bm25", "red"), ("stove-tfidf", "blue"), ("trivet-lsa", "green")):
+        call("runs", "submit", str(KITCHEN / f"runs/{name}.run"), "--group", group, folder=folder)
+    call("pool", "build", "depth 5", folder=folder)
+    judge(folder, "ana", (0, 2))
+    return folder
+
+
+def judge(folder: Path, assessor: str, grades: tuple[int, int]) -> None:
+    """Judge the whole pool, with these grades in turn."""
+    pooled = csv.DictReader(io.StringIO(call("pool", "show", "--by", "document", "-f", "csv", folder=folder).out))
+    rows = [f"{one['topic']},{one['document']},{grades[place % 2]},{assessor}" for place, one in enumerate(pooled)]
+    (folder / "judged.csv").write_text("\n".join(["topic,document,grade,assessor", *rows]))
+    call("judge", "import", "judged.csv", folder=folder)
+
+
+@pytest.fixture
+def judged(judged_once: Path, tmp_path: Path) -> Path:
+    shutil.copy(judged_once / "collection.db", tmp_path)
+    return tmp_path
+
+
+def test_a_bundle_of_a_pool_that_is_judged_completely_scores_a_new_run(judged: Path):
+    call("qrels", "release", "first", folder=judged)
+    made = call("qrels", "release", "first", "--bundle", "bundle", folder=judged)
+    assert "was released on" in made.out + made.err
+    told = call("evaluate", "bundle", str(KITCHEN / "runs/mortar-dense.run"), "-m", "P@5", folder=judged)
+    assert "mortar-dense" in told.out
+
+
+def test_a_submitted_file_is_the_stored_run(judged: Path):
+    scores = call("evaluate", str(KITCHEN / "runs/larder-bm25.run"), "-m", "P@5", "-f", "csv", folder=judged).out
+    assert "POOLED" in scores
+
+
+def test_the_next_step_is_to_judge_the_queue_that_is_open(judged: Path):
+    run = str(KITCHEN / "runs/mortar-dense.run")
+    told = call("evaluate", run, "-m", "P@5", folder=judged).err
+    assert f"pool top-up {run} --depth 5" in told
+    call("pool", "top-up", run, "--depth", "5", folder=judged)
+    assert "judge --queue top-up-mortar-dense" in call("evaluate", run, "-m", "P@5", folder=judged).err
+    again = call("pool", "top-up", run, "--depth", "5", status=1, folder=judged).err
+    assert "judge --queue top-up-mortar-dense" in again
+
+
+def test_disagreements_come_before_a_release(judged: Path):
+    call("judge", "assign", "ana", "ben", "--together", "--again", folder=judged)
+    judge(judged, "ben", (2, 0))
+    assert "judge adjudicate" in call("status", folder=judged).err
+
+
+def test_two_groups_are_said_to_be_too_few_before_anything_is_judged(tmp_path: Path):
+    call("init", "kitchen", folder=tmp_path)
+    call("corpus", "add", str(KITCHEN / "documents.jsonl"), folder=tmp_path)
+    call("corpus", "topics", str(KITCHEN / "topics.trec"), folder=tmp_path)
+    call("runs", "submit", str(KITCHEN / "runs/larder-bm25.run"), "--group", "red", folder=tmp_path)
+    assert "verdicts on later runs need 3" in call("status", folder=tmp_path).err
