@@ -34,7 +34,9 @@ CardFile = Annotated[Path | None, Option("--card", help="Also write the collecti
     "report -o report.md -m nDCG@5 --card card.json",
     removed={
         **dict.fromkeys(("--tables", "--format", "-f"), "a table is printed by its command, as evaluate -f csv"),
-        **dict.fromkeys(("--figures", "--figure-format"), "use evaluate --plot FILE or reuse --plot FOLDER"),
+        **dict.fromkeys(
+            ("--figures", "--figure-format"), "use evaluate --plot FILE; in Python the result of reuse has .plot"
+        ),
     },
 )
 def report(

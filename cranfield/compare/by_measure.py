@@ -315,11 +315,11 @@ class MeasureComparison:
         return ", ".join(word for word in words if word)
 
     def _detectable(self) -> float | str:
-        """The detectable true difference, or why it is unknown."""
+        """The minimum detectable difference, or why it is unknown."""
         if self.topics < 2:
             return "the variance of differences needs at least two topics"
         if self.deviation <= _NOISE:
-            return "no difference varies between topics"
+            return "the differences have no variance across topics"
         try:
             return detectable_difference(self.topics, deviation=self.deviation, alpha=self.options.alpha)
         except UsageError as error:
@@ -341,11 +341,11 @@ class MeasureComparison:
         significant = f"{power.significant:,} of {counted(power.pairs, 'pair')} significant"
         told = f"discriminative power {power.share:.0%} ({significant} on {counted(self.topics, 'topic')}{smallest})"
         if isinstance(detectable, str):
-            would = f"detectable difference unknown: {detectable}"
+            would = f"minimum detectable difference unknown: {detectable}"
         elif detectable > self.largest:
             would = f"no possible difference is detectable {chance}: more topics are needed"
         else:
-            would = f"detectable true difference {detectable:.4f} {chance}"
+            would = f"minimum detectable difference {detectable:.4f} {chance}"
         return f"{self.measure}: {told}; {would}"
 
 
@@ -391,10 +391,8 @@ def _compare_values(
     topics = entries.values.shape[1]
     interval_notes = []
     if topics in COVERAGE and any(result.high > result.low for result in results):
-        held = f"they cover the true difference in about {COVERAGE[topics]:.0%} of cases instead of 95%"
-        interval_notes = [
-            f"on {topics} topics these intervals are too narrow: {held}, and less for skewed differences"
-        ]
+        coverage = f"about {COVERAGE[topics]:.0%}, not 95%, and lower for skewed differences"
+        interval_notes = [f"with {topics} topics the actual coverage of these intervals is {coverage}"]
     adjusted, sizes = [result.adjusted_p for result in results], [result.difference for result in results]
     return MeasureComparison(
         measure=str(measure),

@@ -154,7 +154,7 @@ def as_scores(values: ArrayLike) -> Values:
         raise InputError("no topics to compare on")
     bad = int(np.count_nonzero(~(np.abs(scores) <= LARGEST)))
     if bad:
-        raise InputError(f"{counted(bad, 'score')} of {scores.size:,} cannot be compared: NaN or infinite")
+        raise InputError(f"{bad:,} of {counted(scores.size, 'score')} cannot be compared: NaN or infinite")
     return scores
 
 

@@ -217,7 +217,7 @@ def check_testability(
 def _problems_of_documents(provenance: Provenance, uniques: Uniques, table: Thresholds) -> Iterator[Problem]:
     orphans = provenance.orphans
     share = orphans / max(int(provenance.judged.sum()), 1)
-    message = f"{counted(orphans, 'judged document')} ({share:.1%}) were retrieved by no contributing run"
+    message = f"{counted(orphans, 'judged document')} ({share:.1%}) not within the pool depth of any contributing run"
     remedy = "add all contributing runs, and check the pool depth"
     if share > table.most_orphans:
         yield Problem("orphans", f"{message}: hold-outs underestimate losses severely", remedy=remedy)

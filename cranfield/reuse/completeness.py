@@ -103,8 +103,8 @@ class Completion:
             return "going deeper did not find fewer relevant documents"
         found = int((self._trial.judged[self._trial.open] > 0).sum())
         if abs(self._trial.expected - found) > FORM * found:
-            found_or_expected = f"{found:,} relevant documents, and {self._trial.expected:,.0f} were expected"
-            return f"from half of the pool depth to the whole the pool found {found_or_expected}"
+            found_or_expected = f"{found:,} relevant documents; the model expected {self._trial.expected:,.0f}"
+            return f"between half and full pool depth the pool found {found_or_expected}"
         expected, room = self._now.expected + int((self._now.grade > 0).sum()), self._pairs.room(self._now.grade)
         return "" if expected <= room else "more relevant documents are expected than the runs retrieve"
 

@@ -72,7 +72,7 @@ class Thresholds:
         5, "the pool is untestable with fewer judged documents that only one group contributed", highest=1e6
     )
     told_orphans: float = _number(
-        0.05, "warning if a larger share of the judged documents was retrieved by no contributing run"
+        0.05, "warning if a larger share of the judged documents is not within the pool depth of any contributing run"
     )
     most_orphans: float = _number(0.5, "the pool is untestable if that share is larger than this")
 
@@ -313,7 +313,7 @@ def _verdicts(evidence: Evidence, table: Thresholds) -> Iterator[Verdict]:
         yield Verdict("CAUTION", "loss", f"{expected} (limit {_points(limit)})", loss)
     upper_limit = table.caution_upper * evidence.tolerance
     if _exceeds(abs(upper), upper_limit):
-        of = f"maximum of {counted(evidence.groups, 'group')}" if evidence.upper_is_maximum else "95%"
+        of = _most_extreme(evidence) if evidence.upper_is_maximum else "95%"
         may = f"loss may reach {_points(upper)}" if upper >= 0 else f"the score may fall by {_points(-upper)}"
         reason = f"{may} ({of}; limit {_points(upper_limit)})"
         yield Verdict("CAUTION", "upper-loss", reason, upper)
@@ -322,6 +322,11 @@ def _verdicts(evidence: Evidence, table: Thresholds) -> Iterator[Verdict]:
         yield Verdict("CAUTION", "coverage", reason, evidence.judged)
     yield from uneven
     yield Verdict("SAFE", "small-loss", f"{expected} (limit {_points(limit)})", loss)
+
+
+def _most_extreme(evidence: Evidence) -> str:
+    """What the upper end follows where there are too few groups for 95%."""
+    return f"as in the most extreme of {counted(evidence.groups, 'held-out group')}"
 
 
 def _exceeds(value: float, limit: float) -> bool:
@@ -358,6 +363,7 @@ def account(
     verdict: Verdict,
     *,
     contributed: bool | None = False,
+    skips_unjudged: bool = False,
 ) -> str:
     """What there is to say of one run by one measure, as in
 
@@ -366,9 +372,10 @@ def account(
     UNRELIABLE, expected loss .043 (limit .030).
 
     `judged` is the name of the share of judged documents: judged@k, or judged weight for RBP. `contributed` says
-    whether the run contributed to the pool at all, None where that is not known.
+    whether the run contributed to the pool at all, None where that is not known. `skips_unjudged` says that the
+    measure passes unjudged documents over, as Bpref does.
     """
-    scored = "unjudged = not relevant"
+    scored = "unjudged ignored" if skips_unjudged else "unjudged = not relevant"
     if evidence.to_rank:
         scored += f"; judged to rank {evidence.to_rank}" if evidence.depth_known else "; pool depth unknown"
         known = evidence.completed and f"complete to rank {evidence.completed[0]}: {completed_score(evidence)}"
@@ -411,7 +418,7 @@ def _expected(evidence: Evidence) -> str:
     its, are = ("its one unjudged document", "is") if count == 1 else (f"its {count:,} unjudged documents", "are")
     if evidence.loss is None or evidence.upper is None:
         return f"What {its} would add cannot be estimated: "
-    of = f", the maximum of {counted(evidence.groups, 'group')}" if evidence.upper_is_maximum else ""
+    of = f", {_most_extreme(evidence)}" if evidence.upper_is_maximum else ""
     sign = 1 if evidence.loss >= 0 else -1
     loss, upper = (_bare(sign * value) for value in (evidence.loss, evidence.upper))
     adds = f"{f'{its} {are}'.capitalize()} expected to add {loss}"

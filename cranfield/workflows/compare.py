@@ -219,7 +219,8 @@ class Comparison(Result):
             yield self._standing_table(
                 one, [*self.evaluation.notes, *one.notes] if alone else [made] if surface == "pipe" else []
             )
-            drawn = f"95% intervals by {one.options.interval_draws:,} draws, seed {one.options.seed}"
+            resampled = f"{one.options.interval_draws:,} resamples, seed {one.options.seed}"
+            drawn = f"95% BCa bootstrap confidence intervals ({resampled})"
             claims = [claim for (measure, _, _), claim in (self.claims or {}).items() if measure == one.measure]
             behind = [made, *([drawn] if one.topics > 1 else [])]
             behind += [*one.notes, *one.interval_notes, one.power_note()]

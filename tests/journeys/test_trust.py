@@ -63,6 +63,10 @@ def test_a_score_with_holes_is_never_printed_without_its_flag(folder: Path, kept
     kept(told)
 
 
+def test_a_measure_that_skips_unjudged_documents_says_that_it_ignores_them(folder: Path, kept: Kept):
+    kept(call("evaluate", *RUNS, *POOL, "-m", "Bpref", folder=folder).err)
+
+
 def test_without_verdicts_the_table_is_scores_alone(folder: Path):
     shown = call("evaluate", *RUNS, *POOL, "-m", "P@3", "--no-verdict", folder=folder).out
     assert shown.split()[:2] == ["run", "P@3"]

@@ -23,7 +23,7 @@ LONGEST_TITLE = 200
 ALONE = (
     "convert the file to UTF-8; or load the others with --keep-going and this file separately with --encoding latin-1"
 )
-LINK_OUT = "a symbolic link that leads out of the folder was not followed"
+LINK_OUT = "a symbolic link to a file or folder outside was not followed"
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
 _UNFIT = re.compile(r"[\s%\x00-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
 
@@ -46,7 +46,7 @@ class FolderDocuments:
         if not source.is_folder:
             raise SourceError(source.name, "this is not a folder")
         for path in reading.links_out_of(source.path):
-            remedy = f"to load it too, name what it leads to: {path.resolve()}"
+            remedy = f"to load it, add {path.resolve()}"
             yield Problem("link-out", LINK_OUT, "warning", file=str(path), remedy=remedy)
         for path in reading.files_in(source.path):
             try:

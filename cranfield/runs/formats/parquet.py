@@ -8,7 +8,7 @@ from typing import BinaryIO
 import pyarrow as pa
 import pyarrow.parquet
 
-from cranfield.base.errors import SourceError
+from cranfield.base.errors import ProblemsFound, SourceError
 from cranfield.base.files import Source, most_grown
 from cranfield.base.tables import Findings
 from cranfield.runs import reading
@@ -16,6 +16,11 @@ from cranfield.runs.columns import LineNumbers
 from cranfield.runs.run import Rows, Run
 
 _TEXTS = ("string", "large_string", "string_view", "null")
+_WANTED = {
+    "score": ("scores", "scores must be numbers"),
+    "rank": ("ranks", "ranks must be numbers"),
+    "tag": ("tags", "tags must be text or integers"),
+}
 
 
 @reading.run_formats.register("parquet")
@@ -67,5 +72,7 @@ def _plain(source: Source, column: pa.ChunkedArray, part: str) -> pa.ChunkedArra
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     is_number = part in ("score", "rank") and (pa.types.is_floating(kind) or pa.types.is_decimal(kind))
     if not is_number and not pa.types.is_integer(kind) and str(kind) not in _TEXTS:
-        raise reading.not_a_run(source, "Parquet file of a run", f"the column for the {part} is of type {kind}")
+        what, wanted = _WANTED.get(part, (f"{part} ids", "ids must be text or integers"))
+        found = reading.problem("bad-row", f"{what} are of type {kind}; {wanted}").at(source.name)
+        raise ProblemsFound("this is not a Parquet file of a run", [found])
     return column.cast(pa.float64() if is_number and part == "score" else pa.large_string())

@@ -291,7 +291,9 @@ def topics_section(topics: Sequence[TopicPart], scores: Scores | None, drawings:
     places = {topic: place for place, topic in enumerate(scores.topic_ids)}
     blocks: list[Block] = [TableBlock("topics", _topics_table(topics, scores, places)), *drawings]
     if len(scores.run_names) > MOST_RUNS:
-        blocks.append(Prose(f"Each topic lists the best and the worst {ENDS} of {len(scores.run_names):,} runs."))
+        blocks.append(
+            Prose(f"Each topic lists the best {ENDS} and the worst {ENDS} of {len(scores.run_names):,} runs.")
+        )
     # All topics that say something are shown in detail; of very many those on which runs differ most.
     spread = np.nan_to_num(scores.values[0].std(axis=0))
     telling = [part.topic.id for part in topics if part.topic.id in places or part.found]
@@ -362,7 +364,7 @@ def runs_of_topic(scores: Scores, place: int) -> Table:
     listed = [*order[:ENDS], *order[-ENDS:]] if cut else order
     columns = [Column("run"), *(Number(str(one), str(one)) for one in scores.measures)]
     rows = [(scores.run_names[run], *scores.values[:, run, place].tolist()) for run in listed]
-    notes = [f"the best and the worst {ENDS} of {counted(len(order), 'run')}"] if cut else []
+    notes = [f"the best {ENDS} and the worst {ENDS} of {counted(len(order), 'run')}"] if cut else []
     return table_of(columns, rows, caption=f"Topic {scores.topic_ids[place]}: scores of the runs", notes=notes)
 
 

@@ -192,7 +192,8 @@ def _pool_without_store(read: Read, options: PoolOptions, submitted: Sequence[pr
     else:
         inferred = provenance.infer_pool(aligned, depth=options.depth)
     if inferred.refusal:
-        unknown, remedy = "contributing runs are not known", "name them with --groups and --pool-depth"
+        unknown = "contributing runs are not known"
+        remedy = "name the contributing runs with --groups and give the depth with --pool-depth"
         if known:
             unknown, remedy = "pool depth is not known", "set it with --pool-depth"
         return _Pool(notes=[*notes, f"{unknown}: {inferred.refusal}; {remedy}"])
@@ -441,7 +442,9 @@ class Trusted:
         yield "; ".join(f"{verdict.MARKS[level]} {level}" for level in levels)
         for run, one in list(worst.items())[:TOLD_AT_MOST]:
             known = float(one.score[run]), one.coverage.judged_name, one.evidence[run], one.verdicts[run]
-            yield verdict.account(one.run_names[run], one.name, *known, contributed=self.field.contributed(run))
+            skips = one.measure.kind.unjudged == "skipped"
+            did = self.field.contributed(run)
+            yield verdict.account(one.run_names[run], one.name, *known, contributed=did, skips_unjudged=skips)
         if len(worst) > TOLD_AT_MOST:
             yield f"… and {counted(len(worst) - TOLD_AT_MOST, 'more run')}; cranfield reuse lists all"
 

@@ -154,9 +154,10 @@ def about_collection(report: pool_bias.CollectionReport) -> Iterator[str]:
         f" {counted(report.judged, 'judged document')}, {report.relevant:,} relevant ({relevant:.1f}%)"
     )
     if report.orphans:
-        yield f"{counted(report.orphans, 'judged document')} ({orphans:.1f}%) retrieved by no contributing run"
+        found = f"{counted(report.orphans, 'judged document')} ({orphans:.1f}%)"
+        yield f"{found} not within the pool depth of any contributing run"
     else:
-        yield "every judged document was retrieved by a contributing run"
+        yield "every judged document is within the pool depth of a contributing run"
     gone = report.extrapolation
     testable = all(problem.severity != "error" for problem in report.problems)
     if testable and gone.refusal:
