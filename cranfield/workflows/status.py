@@ -11,7 +11,7 @@ from cranfield.base.records import MAIN, GradeScale
 from cranfield.base.tables import Result, Table, facts_table
 from cranfield.base.text import counted, shortened
 from cranfield.pool import plan
-from cranfield.store import Store, documents, events, judging, live_pools, pools, releases
+from cranfield.store import Store, events, judging, live_pools, pools, releases
 from cranfield.store import runs as stored_runs
 from cranfield.store.files import known_troubles
 from cranfield.store.pools import PoolFacts
@@ -50,7 +50,6 @@ class Status(Result):
     packet_for: str = ""
     queues: Mapping[str, str] = field(default_factory=dict)
     disputed: int = 0
-    searched: bool = False
     hint: Callable[[str], str] = "cranfield {}".format
 
     @property
@@ -93,9 +92,6 @@ class Status(Result):
             return more, "judge"
         for name in self.queues:
             return f"judge the queue {name}", f"judge --queue {quote(name)}"
-        if self.disputed:
-            differ = counted(self.disputed, "document")
-            return f"decide on {differ} that one assessor finds relevant and another does not", "judge adjudicate"
         if not self.counts.releases:
             return "everything is judged; release the qrels under a name", "qrels release NAME"
         if not self.reported:
@@ -111,7 +107,7 @@ class Status(Result):
             "scale": f"{scale} (relevant from {self.scale.relevant_from})",
             "guidelines": f"version {self.guidelines_version}" if self.guidelines_version else "none",
             "documents": self.counts.documents,
-            "duplicate clusters": self.counts.clusters if self.searched else "not searched for",
+            "duplicate clusters": self.counts.clusters,
             "topics": self.counts.topics,
             "runs": len(self.runs),
             "contributing runs": self.contributing,
@@ -144,6 +140,9 @@ class Status(Result):
         if self.unpooled:
             runs, names = counted(len(self.unpooled), "contributing run"), shortened(", ".join(self.unpooled), 80)
             notes.append(f"note: {runs} in no pool ({names}); extend the pool with: {self.hint('pool extend')}")
+        if self.disputed and not self.counts.releases:
+            differ = f"{counted(self.disputed, 'document')} that one assessor finds relevant and another does not"
+            notes.append(f"note: {differ}; decide on them with: {self.hint('judge adjudicate')}")
         if self.contributing and self.groups < FEWEST_GROUPS and not self.counts.judged:
             few = f"note: runs of {counted(self.groups, 'group')}; verdicts on later runs need {FEWEST_GROUPS}"
             notes.append(f"{few}, each of which is held out in turn ({self.hint('runs make')} makes baselines)")
@@ -177,7 +176,6 @@ def status(store: Store, *, hint: Callable[[str], str] = "cranfield {}".format) 
             older=judging.older_than(store, layer=layer),
             queues={} if packet else open_queues(store),
             disputed=0 if packet else len(events.disputed_pairs(store, layer, across=True)),
-            searched=documents.latest_scan(store) is not None,
             hint=hint,
         )
         if not now.counts.unjudged:
