@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, Literal, ParamSpec, TypeVar, cast
 
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UnknownName, UsageError, quoted
-from cranfield.base.files import Progress, silent
+from cranfield.base.files import HERE, Progress, Workers, silent
 from cranfield.base.registry import deferred
-from cranfield.base.spread import HERE, Workers, workers_of
+from cranfield.base.spread import Cluster, Processes
 from cranfield.base.tables import Result, Value, facts_table, html
 from cranfield.workflows.inputs import Inputs, PoolOptions, called, listed, words_of
 
@@ -462,7 +462,11 @@ def open_collection(
     judged = qrels if qrels is None or isinstance(qrels, str) else qrels_or_file(qrels)
     chosen = (layers,) if isinstance(layers, str) else tuple(layers)
     store, watch = collections.open_collection(Path(path)), partial(display.shown_progress, wanted=progress)
-    return Opened(Collection(store, judged, options, watch, layers=chosen, workers=workers_of(jobs, cluster)))
+    return Opened(
+        Collection(
+            store, judged, options, watch, layers=chosen, workers=Cluster(cluster) if cluster else Processes(jobs)
+        )
+    )
 
 
 def open_files(
@@ -491,7 +495,11 @@ def open_files(
     """
     options = pool_given(groups=groups, depth=pool_depth, card=card)
     watch = partial(display.shown_progress, wanted=progress)
-    return Opened(Files(qrels, runs, options, watch, skip_bad=skip_bad, workers=workers_of(jobs, cluster)))
+    return Opened(
+        Files(
+            qrels, runs, options, watch, skip_bad=skip_bad, workers=Cluster(cluster) if cluster else Processes(jobs)
+        )
+    )
 
 
 def qrels_or_file(value: object) -> Path | Qrels:

@@ -17,12 +17,12 @@ import stat
 import sys
 import weakref
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, TypeVar, cast
 
 from cranfield.base.errors import FULL, CranfieldError, SourceError, UsageError, quoted, reason_of
 from cranfield.base.registry import deferred
@@ -449,3 +449,37 @@ def reading_threads(count: int) -> Iterator[futures.ThreadPoolExecutor]:
         threads.shutdown(wait=False, cancel_futures=True)
         raise
     threads.shutdown()
+
+
+# Work in independent pieces, and whoever does them.
+
+Piece = TypeVar("Piece")
+Shared = TypeVar("Shared")
+Result = TypeVar("Result")
+Work = Callable[[Piece, Shared], Result]
+
+WORTH = 4
+"""Fewer pieces than this are done here: so long does it take others to begin."""
+
+
+class Workers:
+    """Those who do pieces of work: this process alone, or as `base.spread` has them."""
+
+    count: int = 1
+
+    def map(self, function: Work[Piece, Shared, Result], pieces: Sequence[Piece], shared: Shared) -> Iterator[Result]:
+        """Give `function(piece, shared)` for every piece, in the order of the pieces, whoever does them and when.
+
+        Neither the pieces nor their seeds may depend on the number of workers: then results are the same bit by bit.
+        A piece should take about a second.
+        """
+        return (self if len(pieces) >= WORTH else HERE).spread(function, pieces, shared)
+
+    def spread(
+        self, function: Work[Piece, Shared, Result], pieces: Sequence[Piece], shared: Shared
+    ) -> Iterator[Result]:
+        """Do what is worth it elsewhere."""
+        return (function(piece, shared) for piece in pieces)
+
+
+HERE = Workers()

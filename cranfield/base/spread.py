@@ -1,13 +1,7 @@
-"""Independent pieces of work, spread over the cores of this machine or over a Dask cluster.
+"""Workers of `files.Workers.map`: processes on this machine, and a Dask cluster.
 
-    for result in workers.map(function, pieces, shared): ...
-
-gives `function(piece, shared)` for every piece, in the order of the pieces, whoever did them and in whatever order
-they were done. What all pieces need is `shared`: it is read-only there, and reaches every worker once. Neither the
-pieces nor their seeds may depend on the number of workers: then the results are the same bit by bit. A piece should
-take about a second, since fewer than four are done here, before other processes could begin.
-
-A function stands at the top of a module, since a worker finds it by its name.
+What all pieces share reaches every worker once, and is read-only there. A function stands at the top of a module,
+since a worker finds it by its name.
 """
 
 from __future__ import annotations
@@ -15,13 +9,14 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
 
 from cranfield._version import __version__
 from cranfield.base.errors import InputError, MissingExtra, UsageError, quoted
+from cranfield.base.files import Piece, Result, Shared, Work, Workers
 from cranfield.base.registry import WithoutPandas, deferred
 
 with deferred:
@@ -37,48 +32,22 @@ with deferred:
     import distributed
 
 
-Piece = TypeVar("Piece")
-Shared = TypeVar("Shared")
-Result = TypeVar("Result")
-Work = Callable[[Piece, Shared], Result]
-
-WORTH = 4
-"""Fewer pieces than this are done here: so long does it take other processes to begin."""
-
 TRIES = 3
 """How often pieces are handed out again after the workers that held what they need have died."""
 
 
-class Workers(ABC):
-    """Those who do pieces of work."""
-
-    count = 1
-
-    @abstractmethod
-    def map(self, function: Work[Piece, Shared, Result], pieces: Sequence[Piece], shared: Shared) -> Iterator[Result]:
-        """The result of every piece, in their order, each as soon as it and those before it are done."""
-
-
-class Here(Workers):
-    """This process alone."""
-
-    def map(self, function: Work[Piece, Shared, Result], pieces: Sequence[Piece], shared: Shared) -> Iterator[Result]:
-        return (function(piece, shared) for piece in pieces)
-
-
-HERE = Here()
-
-
+@dataclass
 class Processes(Workers):
-    """Processes on this machine; a few pieces are done here, before others would have begun."""
+    """Processes on this machine."""
 
-    def __init__(self, count: int) -> None:
-        self.count = count
+    count: int
 
-    def map(self, function: Work[Piece, Shared, Result], pieces: Sequence[Piece], shared: Shared) -> Iterator[Result]:
+    def spread(
+        self, function: Work[Piece, Shared, Result], pieces: Sequence[Piece], shared: Shared
+    ) -> Iterator[Result]:
         count = min(self.count, len(pieces))
-        if count < 2 or len(pieces) < WORTH:
-            yield from HERE.map(function, pieces, shared)
+        if count < 2:
+            yield from super().spread(function, pieces, shared)
             return
         # A process that is copied (fork) while threads are at work may wait for their locks for ever.
         fresh = multiprocessing.get_context("spawn")
@@ -146,15 +115,16 @@ def versions() -> dict[str, str]:
     return {"cranfield": __version__, "numpy": metadata.version("numpy"), "python": platform.python_version()}
 
 
+@dataclass
 class Cluster(Workers):
     """A Dask cluster that is already there, by its address or as a `distributed.Client`."""
 
-    count = 2  # at least; how many there are is known once it answers
+    where: Any
+    count: int = 2  # at least; how many there are is known once it answers
 
-    def __init__(self, where: Any) -> None:
-        self.where = where
-
-    def map(self, function: Work[Piece, Shared, Result], pieces: Sequence[Piece], shared: Shared) -> Iterator[Result]:
+    def spread(
+        self, function: Work[Piece, Shared, Result], pieces: Sequence[Piece], shared: Shared
+    ) -> Iterator[Result]:
         with self._connected() as client:
             self._check(client)
             done = 0
@@ -221,12 +191,3 @@ def _compare(ours: dict[str, str], theirs: dict[str, str] | BaseException, worke
             raise InputError(
                 f"{worker} of the cluster has {package} {theirs[package]}, this machine {version}; install the same"
             )
-
-
-def workers_of(jobs: int | None, cluster: Any = None) -> Workers:
-    """The workers that options ask for: a cluster, else so many processes, and by default one for each core."""
-    if cluster:
-        return Cluster(cluster)
-    with suppress(AttributeError):
-        return Processes(jobs or len(os.sched_getaffinity(0)))
-    return Processes(jobs or os.cpu_count() or 1)

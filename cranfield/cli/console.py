@@ -378,7 +378,8 @@ def opened(
         if is_bundle and store is not None:
             raise UsageError(f"{qrels} is a release bundle, with a scale and a card of its own: omit -C")
         settings: Any = {"layers": layers or (), "once": True, "warn": warn, "skip_bad": skip_bad}
-        settings["workers"] = spread.workers_of(jobs, cluster)
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        settings["workers"] = spread.Cluster(cluster) if cluster else spread.Processes(jobs or cores)
         inputs = workflow.Inputs(store, qrels, options, watch(), **settings)
         if store is None and options.pool:
             raise UsageError(f"--pool {pool}: no such card, and no collection is open")

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from cranfield.base.errors import CranfieldError, InputError, UnknownName, UsageError
-from cranfield.base.files import Progress, Source, silent
+from cranfield.base.files import HERE, Progress, Source, Workers, silent
 from cranfield.base.records import MAIN, MEASURES
 from cranfield.base.registry import deferred
-from cranfield.base.spread import HERE, Workers
 from cranfield.base.tables import Value
 from cranfield.base.text import few
 from cranfield.qrels import release

@@ -23,9 +23,8 @@ from cranfield.base.errors import (
     UsageError,
     quoted,
 )
-from cranfield.base.files import Progress, Source, reading_threads, silent
+from cranfield.base.files import HERE, WORTH, Progress, Source, Workers, reading_threads, silent
 from cranfield.base.records import BINARY, GradeScale
-from cranfield.base.spread import HERE, WORTH, Workers
 from cranfield.base.text import few
 from cranfield.evaluate import align, direct
 from cranfield.evaluate import measure as measuring

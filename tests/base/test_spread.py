@@ -16,7 +16,8 @@ import spreading
 from kept import Kept
 
 from cranfield.base.errors import InputError, UsageError
-from cranfield.base.spread import Cluster, Here, Processes, Workers, workers_of
+from cranfield.base.files import HERE, Workers
+from cranfield.base.spread import Cluster, Processes
 
 SHARED = (np.random.default_rng(1).random(1000), "columns")
 
@@ -35,7 +36,7 @@ def test_results_are_the_same_bit_by_bit_and_in_order(count: int):
 
 
 def test_on_a_cluster_too(cluster: Cluster):
-    alone = list(Here().map(spreading.drawn, range(20), SHARED))
+    alone = list(HERE.map(spreading.drawn, range(20), SHARED))
     assert list(cluster.map(spreading.drawn, range(20), SHARED)) == alone
     assert cluster.count == 2
 
@@ -49,7 +50,7 @@ def test_no_process_is_begun_for_a_few_pieces():
     assert os.getpid() not in Processes(2).map(spreading.process, range(4), None)
 
 
-@pytest.mark.parametrize("workers", [Here(), Processes(2)], ids=["here", "processes"])
+@pytest.mark.parametrize("workers", [HERE, Processes(2)], ids=["here", "processes"])
 def test_an_error_of_a_piece_is_the_error_of_the_whole(workers: Workers):
     with pytest.raises(InputError, match="the third piece is bad"):
         list(workers.map(spreading.refuse, range(10), None))
@@ -77,14 +78,14 @@ def test_a_worker_of_a_cluster_that_is_killed_is_survived(tmp_path: Path):
 def test_where_no_scheduler_answers(kept: Kept):
     pytest.importorskip("distributed")
     with kept.raises(UsageError):
-        list(Cluster("tcp://127.0.0.1:9").map(spreading.drawn, range(2), SHARED))
+        list(Cluster("tcp://127.0.0.1:9").map(spreading.drawn, range(4), SHARED))
 
 
 def test_a_client_that_is_there_is_used_and_left_open(cluster: Cluster):
     from distributed import Client
 
     with Client(cluster.where, set_as_default=False) as client:
-        assert len(list(workers_of(None, client).map(spreading.drawn, range(3), SHARED))) == 3
+        assert len(list(Cluster(client).map(spreading.drawn, range(4), SHARED))) == 4
         assert client.status == "running"
 
 
@@ -95,7 +96,7 @@ def test_workers_with_another_version_are_refused(tmp_path: Path, kept: Kept):
     (other / "sitecustomize.py").write_text("import cranfield._version\ncranfield._version.__version__ = '0.0.9'\n")
     running = spreading.dask_cluster(tmp_path, workers=1, path=str(other))
     with running as address, pytest.raises(InputError) as refused:
-        list(Cluster(address).map(spreading.drawn, range(2), SHARED))
+        list(Cluster(address).map(spreading.drawn, range(4), SHARED))
     kept(re.sub(r"tcp://[\d.:]+", "ADDRESS", str(refused.value)))
 
 

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from cranfield.base.errors import InputError, UnknownName, UsageError
-from cranfield.base.files import whole_file
+from cranfield.base.files import HERE, Workers, whole_file
 from cranfield.base.registry import deferred
-from cranfield.base.spread import HERE, Workers
 from cranfield.base.tables import Column, Result, Table, html, table_of
 from cranfield.base.text import counted
 
