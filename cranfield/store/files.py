@@ -212,7 +212,7 @@ def foreign_tables(store: Store) -> list[str]:
     query = (
         "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name"
     )
-    return [name for name in store.column(query) if name not in ours and not name.startswith("documents_fts_")]
+    return [name for name in store.column(query) if name not in ours]
 
 
 def scale_faults(store: Store) -> Iterator[str]:

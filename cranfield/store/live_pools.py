@@ -9,7 +9,7 @@ from hashlib import sha256
 
 from cranfield.base.records import MAIN, Pair
 from cranfield.store.events import durations
-from cranfield.store.store import Query, Store, column, nothing, value
+from cranfield.store.store import Query, Store, column, nothing, stored, value
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,8 @@ def choices(store: Store, pool: int, *, after: int = 0, pair: Pair | None = None
     only = " AND topic = ? AND document = ?" if pair else ""
     rows = store.rows(f"{query}{only} ORDER BY number", pool, after, *(pair or ()))
     return [
-        RecordedChoice(number, topic, document, step, reason, version, known, tuple(json.loads(others)), chosen, head)
-        for number, topic, document, step, reason, version, known, others, chosen, head in rows
+        RecordedChoice(*choice, tuple(stored(list, others, f"choice {choice[0]} of a pool")), chosen, head)
+        for *choice, others, chosen, head in rows
     ]
 
 

@@ -13,7 +13,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from importlib import import_module
 from itertools import starmap
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from cranfield.base.errors import RESTORE, CollectionBusy, CollectionError, CollectionMoved, not_utf8
 from cranfield.base.records import Grade, GradeScale
 from cranfield.base.registry import deferred
+from cranfield.base.text import shortened
 from cranfield.store import history, migrations
 
 with deferred:
@@ -220,15 +221,13 @@ class Store:
         text = self.value("SELECT value FROM settings WHERE name = ?", name)
         if text is None:
             return default
-        value = json.loads(text)
-        if default is not None and not isinstance(value, list if isinstance(default, tuple) else type(default)):
-            raise CollectionError(f"the setting {name} of {self.path} is invalid ({value!r}): {RESTORE}")
-        return value
+        kind = object if default is None else list if isinstance(default, tuple) else type(default)
+        return stored(kind, text, f"the setting {name} of {self.path}")
 
     def settings(self) -> dict[str, Any]:
         """All settings by name."""
         rows = self.rows("SELECT name, value FROM settings ORDER BY name")
-        return {name: json.loads(value) for name, value in rows}
+        return {name: stored(object, value, f"the setting {name} of {self.path}") for name, value in rows}
 
     def set(self, name: str, value: Any) -> None:
         """Set one setting, as JSON, inside `write()`."""
@@ -286,13 +285,11 @@ class Store:
 
 def stored(kind: type[Shape], text: str, what: str) -> Shape:
     """What is stored as JSON, of its kind: what a file says about itself is input like any other."""
-    try:
+    with suppress(ValueError, RecursionError):
         value = json.loads(text)
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, kind):
-        raise CollectionError(f"{what} is invalid: {RESTORE}")
-    return value
+        if isinstance(value, kind):
+            return value
+    raise CollectionError(f"{what} is invalid ({shortened(text, 60)}): {RESTORE}")
 
 
 class Query(Generic[Shape]):
@@ -392,13 +389,22 @@ _QUOTES_AND_BLANKS = re.compile(r"""[\s"\[\]]""")
 _INSERTED = "INSERTINTOdocuments_fts(rowid,title,text)VALUES(new.rowid,new.title,new.text);"
 _DELETED = "INSERTINTOdocuments_fts(documents_fts,rowid,title,text)VALUES('delete',old.rowid,old.title,old.text);"
 BY_LIBRARY = {
-    "_sqlite_migrations": "CREATETABLE_sqlite_migrations(",
-    "documents_fts": "CREATEVIRTUALTABLEdocuments_ftsUSINGFTS5(",
+    "_sqlite_migrations": (
+        "CREATETABLE_sqlite_migrations(idINTEGERPRIMARYKEY,migration_setTEXT,nameTEXT,applied_atTEXT)"
+    ),
+    "documents_fts": (
+        "CREATEVIRTUALTABLEdocuments_ftsUSINGFTS5"
+        "(title,text,tokenize='porterunicode61remove_diacritics2',content=documents)"
+    ),
+    "documents_fts_data": "CREATETABLE'documents_fts_data'(idINTEGERPRIMARYKEY,blockBLOB)",
+    "documents_fts_idx": "CREATETABLE'documents_fts_idx'(segid,term,pgno,PRIMARYKEY(segid,term))WITHOUTROWID",
+    "documents_fts_docsize": "CREATETABLE'documents_fts_docsize'(idINTEGERPRIMARYKEY,szBLOB)",
+    "documents_fts_config": "CREATETABLE'documents_fts_config'(kPRIMARYKEY,v)WITHOUTROWID",
     "documents_ai": f"CREATETRIGGERdocuments_aiAFTERINSERTONdocumentsBEGIN{_INSERTED}END",
     "documents_ad": f"CREATETRIGGERdocuments_adAFTERDELETEONdocumentsBEGIN{_DELETED}END",
     "documents_au": f"CREATETRIGGERdocuments_auAFTERUPDATEONdocumentsBEGIN{_DELETED}{_INSERTED}END",
 }
-"""What sqlite-utils makes, or how it begins, without quotes and blanks, which differ."""
+"""What sqlite-utils and FTS5 make, without quotes and blanks, which differ."""
 
 
 def declared() -> tuple[dict[str, str], list[str]]:
@@ -419,13 +425,14 @@ def refuse_foreign(store: Store) -> None:
     columns = "lower(type), lower(name), name, lower(tbl_name), coalesce(sql, '')"
     for kind, name, written, table, sql in store.rows(f"SELECT {columns} FROM sqlite_master"):
         if name in BY_LIBRARY:
-            is_ours = _QUOTES_AND_BLANKS.sub("", sql).startswith(BY_LIBRARY[name])
+            is_ours = _QUOTES_AND_BLANKS.sub("", sql) == BY_LIBRARY[name]
         elif name in made:
             for column in added:
                 sql = sql.replace(f", {column}", "", 1)
             is_ours = sql == made[name]
         else:
-            is_ours = kind in ("table", "view") or (kind == "index" and (not sql or table not in made))
+            is_alone = table not in made and not table.startswith("documents_fts_")
+            is_ours = kind in ("table", "view") or (kind == "index" and (not sql or is_alone))
             if kind == "table" and "references" in sql.lower():
                 # A table of the user's own must not keep rows of ours; `check` looks at all our keys.
                 store.connection.execute("PRAGMA foreign_keys = OFF")

@@ -140,7 +140,7 @@ def _check_settings(store: Store) -> Checked:
 def _is_json(text: str) -> bool:
     try:
         json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 
