@@ -68,8 +68,7 @@ def choices(store: Store, pool: int, *, after: int = 0, pair: Pair | None = None
     only = " AND topic = ? AND document = ?" if pair else ""
     rows = store.rows(f"{query}{only} ORDER BY number", pool, after, *(pair or ()))
     return [
-        RecordedChoice(*choice, tuple(stored(list, others, f"choice {choice[0]} of a pool")), chosen, head)
-        for *choice, others, chosen, head in rows
+        RecordedChoice(*row[:7], tuple(stored(list, row[7], f"choice {row[0]} of a pool")), *row[8:]) for row in rows
     ]
 
 

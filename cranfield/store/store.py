@@ -141,18 +141,20 @@ class Store:
         """Raise where the path no longer leads to the open file: what is written is then in a file that is gone."""
         if self.identity is None:
             return
-        place, has_log = identity_of(self.path), self._log is None or identity_of(self._log_path) == self._log
+        place, log = identity_of(self.path), self._log_path
+        has_log = self._log is not None and identity_of(log) == self._log
         if place == self.identity:
-            if not has_log:
-                raise CollectionMoved(f"the log of {self.path} was taken away while it was in use")
-            return
+            # Whoever opens a link that was put here meanwhile finds the file, but looks for its log elsewhere.
+            if self._log is None or identity_of(log_of(self.path)) == self._log:
+                return
+            how = f"{self.path} became a link" if has_log else f"the log of {self.path} was taken away"
+            raise CollectionMoved(f"{how} while it was in use")
         if place is None:
             # The log goes into the file it belongs to, wherever that is now.
             with translated(self.path):
                 self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        elif self._log is not None and has_log:
+        elif has_log:
             # SQLite would replay it onto the file that lies here now. Who has opened that one already is told above.
-            log = self._log_path
             log.rename(log.with_name(f"{log.name.removesuffix('-wal')}.moved-{os.getpid()}-wal"))
         how = "removed or renamed" if place is None else "replaced by another file"
         raise CollectionMoved(f"{self.path} was {how} while it was in use")
@@ -450,6 +452,12 @@ def log_of(path: Path) -> Path:
     return Path(f"{os.path.realpath(path)}-wal")
 
 
+def left_log(path: Path) -> Path | None:
+    """The write-ahead log or rollback journal beside a file, where one has something to put into it."""
+    logs = log_of(path), Path(f"{os.path.realpath(path)}-journal")
+    return next((log for log in logs if log.exists() and log.stat().st_size), None)
+
+
 def identity_of(path: Path) -> tuple[int, int] | None:
     """Device and inode of the file at a path; None where there is none."""
     try:
@@ -488,11 +496,10 @@ def connect_for_use(path: Path) -> tuple[sqlite3.Connection, bool]:
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         return connection, True
     except CollectionError as error:
-        log = log_of(path)
         unwritable = isinstance(error.__cause__, sqlite3.OperationalError) and not isinstance(error, CollectionBusy)
-        if not unwritable or (log.exists() and log.stat().st_size):
+        if not unwritable or left_log(path):
             raise
-    # Without a write-ahead log nothing is missing from the file, and nobody can be changing it.
+    # Without a log nothing is missing from the file, and nobody can be changing it.
     return connect(path, mode="ro&immutable=1"), False
 
 

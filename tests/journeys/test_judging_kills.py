@@ -188,9 +188,10 @@ def test_a_backup_that_cannot_be_read_is_not_replaced_by_itself(harm: str, poole
     assert path.read_bytes() == before
 
 
-def test_a_log_alone_goes_aside_under_the_name_that_is_shown(pooled: Path, tmp_path: Path):
+@pytest.mark.parametrize("kind", ["wal", "journal"])
+def test_a_log_alone_goes_aside_under_the_name_that_is_shown(kind: str, pooled: Path, tmp_path: Path):
     shutil.copy(pooled, tmp_path / "backup.db")
-    (tmp_path / "collection.db-wal").write_bytes(b"left")
+    (tmp_path / f"collection.db-{kind}").write_bytes(b"left")
     shown = call("restore", "backup.db", folder=tmp_path).err.split()[-1]
     assert (tmp_path / shown).read_bytes() == b"left"
 
@@ -221,6 +222,21 @@ def test_judging_through_a_link_ends_when_the_log_is_taken_away(pooled: Path, tm
         file.with_name("collection.db-wal").rename(tmp_path / "taken")
         with pytest.raises(CollectionMoved):
             desk.judge(desk.next_item(), 1, seconds=1.0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("before", [0, 1])
+def test_judging_ends_when_the_file_becomes_a_link(before: int, pooled: Path, tmp_path: Path):
+    shutil.copy(pooled, file := tmp_path / "collection.db")
+    with open_store(file) as store:
+        desk = open_session(store, assessor="ana")
+        for _ in range(before):
+            desk.judge(desk.next_item(), 1, seconds=1.0)  # type: ignore[arg-type]
+        file.rename(tmp_path / "moved.db")
+        file.symlink_to("moved.db")
+        with pytest.raises(CollectionMoved, match="became a link"):
+            desk.judge(desk.next_item(), 1, seconds=1.0)  # type: ignore[arg-type]
+    with open_store(file) as store:
+        assert len(in_file(store)) >= before
 
 
 def remove(file: Path, other: Path) -> None:

@@ -464,8 +464,9 @@ def test_a_wrong_anchor_is_not_blamed_on_the_collection(carrier: str, sound: Pat
     assert "not sound" not in call("check", "--against", tmp_path / carrier, "-C", sound, status=1).err
 
 
-def test_no_new_file_is_made_beside_the_log_of_one_that_is_gone(sound: Path, tmp_path: Path):
-    (tmp_path / "collection.db-wal").write_bytes(b"left")
+@pytest.mark.parametrize("kind", ["wal", "journal"])
+def test_no_new_file_is_made_beside_the_log_of_one_that_is_gone(kind: str, sound: Path, tmp_path: Path):
+    (tmp_path / f"collection.db-{kind}").write_bytes(b"left")
     assert "log of a collection that is gone" in call("init", "-C", tmp_path / "collection.db", status=1).err
     assert "log of a collection" in call("backup", tmp_path / "collection.db", "-C", sound, status=1).err
 
