@@ -163,6 +163,19 @@ def test_a_backup_is_put_back_only_if_it_is_sound_and_nobody_has_the_file_open(
         assert check(store).wrong == []
 
 
+def test_what_is_wrong_with_a_backup_is_said_of_the_backup(pooled: Path, tmp_path: Path):
+    call("backup", "backup.db", "-C", pooled, folder=tmp_path)
+    with closing(sqlite3.connect(tmp_path / "backup.db")) as file:
+        (size,) = file.execute("PRAGMA page_size").fetchone()
+        (page,) = file.execute("SELECT rootpage FROM sqlite_master WHERE name = 'topics'").fetchone()
+    with (tmp_path / "backup.db").open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"x" * size)
+    said = call("restore", "backup.db", folder=tmp_path, status=1).err
+    assert "topics: backup.db is damaged" in said
+    assert not re.search("unfinished|cranfield restore", said)
+
+
 def test_a_backup_of_another_collection_is_not_put_in_the_place_of_this_one(tmp_path: Path, kept: Kept):
     for name in ("one", "two"):
         call("init", name, "-C", f"{name}.db", folder=tmp_path)
