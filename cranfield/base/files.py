@@ -58,6 +58,7 @@ _BLOCK = 1 << 20
 _FEED = 1 << 12
 _BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError)
 _XZ_MEMORY = 1 << 29
+_LOGS = ("-wal", "-shm", "-journal")
 
 
 @dataclass(frozen=True)
@@ -392,6 +393,21 @@ def _transcoded(blocks: Iterator[bytes], source: Source) -> Iterator[bytes]:
 # Files that are complete or not there at all.
 
 
+def refuse_target(path: Path) -> None:
+    """Refuse a path at which no report, card or table may be written: a folder, or an SQLite file or its log."""
+    if not path.name or path.is_dir():
+        raise UsageError(f"{path} is a folder; name a file")
+    if not path.absolute().parent.is_dir():
+        raise UsageError(f"cannot write {path.name}: no such folder: {path.parent}")
+    # A file with a log may be open here: to read and close it beside SQLite would give up the locks of this process.
+    is_database = path.exists() and (path.name.endswith(_LOGS) or Path(f"{os.path.realpath(path)}-wal").exists())
+    if not is_database and path.is_file():
+        with path.open("rb") as stream:
+            is_database = stream.read(15) == b"SQLite format 3"
+    if is_database:
+        raise UsageError(f"{path} is a collection or another SQLite file; choose another name")
+
+
 @contextmanager
 def whole_file(path: Path, *, replace: bool = False) -> Iterator[Path]:
     """A temporary path beside `path`; what is written there takes its place at the end, if all went well.
@@ -407,6 +423,7 @@ def whole_file(path: Path, *, replace: bool = False) -> Iterator[Path]:
     try:
         yield unfinished
         if replace:
+            refuse_target(path)  # `restore` has moved the collection away by now
             unfinished.replace(path)
             return
         try:

@@ -165,7 +165,7 @@ def novelty(word: str) -> dict[str, Any]:
 
 def name_of_assessor(name: str) -> str:
     """The name on the line or in the environment, else the remembered one, else what is answered at a terminal."""
-    if name.strip():
+    if name:  # a blank one is refused later, and must not become the remembered name of somebody else
         return name.strip()
     if sys.platform == "darwin":
         settings = Path.home() / "Library" / "Application Support"

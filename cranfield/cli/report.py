@@ -5,7 +5,6 @@ from typing import Annotated
 
 from typer import Option
 
-from cranfield.base.errors import UsageError
 from cranfield.base.records import MEASURES
 from cranfield.base.registry import deferred
 from cranfield.cli import console
@@ -13,6 +12,7 @@ from cranfield.cli.console import COLLECTION, Collection, Layers, QrelsWord
 from cranfield.cli.main import Stage
 
 with deferred:
+    from cranfield.base import files
     from cranfield.workflows.report import material
     from cranfield.workflows.report import report as workflow
 
@@ -51,8 +51,8 @@ def report(
     """Write a self-contained page about the collection, to open in a browser, print or publish."""
     target = output or collection.with_name("report.html")
     for file in (target, card):  # refused before anything is computed
-        if file is not None and not file.absolute().parent.is_dir():
-            raise UsageError(f"cannot write {file.name}: no such folder: {file.parent}")
+        if file is not None:
+            files.refuse_target(file)
     measures, layers = tuple(measure or MEASURES), tuple(layer or ["main"])
     request = material.ReportRequest(measures=measures, qrels=qrels, layers=layers, public=public)
     with console.collection(collection) as store, console.progress() as progress:

@@ -14,6 +14,7 @@ from cranfield.cli.console import COLLECTION
 from cranfield.cli.main import Stage
 
 with deferred:
+    from cranfield.base import files as base_files
     from cranfield.reuse import tables
     from cranfield.workflows.reuse import field
 
@@ -81,6 +82,8 @@ def reuse(
             sign = ""
         if not sign:
             raise UsageError(f"a threshold is NAME=NUMBER, not {word!r}; see cranfield reuse --thresholds")
+    if write_card is not None:
+        base_files.refuse_target(write_card)
     described: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "pool": pool}
     with console.opened(
         collection, qrels=qrels, runs=runs, skip_bad=skip_bad, jobs=jobs, cluster=cluster, **described

@@ -139,7 +139,7 @@ def manifest_from(text: str) -> Manifest:
         wanted: list[tuple[type, tuple[object, ...]]] = [(int, numbers), (str, texts), (dict, tables)]
         if all(isinstance(value, kind) for kind, values in wanted for value in values):
             return made
-    except (ValueError, TypeError, LookupError, AttributeError):
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         pass
     raise InputError("the manifest of a release is invalid; cranfield check names it")
 
@@ -200,7 +200,7 @@ def _bundle_in(folder: Path, path: Path) -> Bundle:
         steps = [Grade(one["grade"], one["label"], one["gain"], one["text"]) for one in card["scale"]["grades"]]
         scale = GradeScale(tuple(steps), card["scale"]["relevant_from"])
         has_pool = card["reusability"]["card"] is not None
-    except (ValueError, TypeError, LookupError, AttributeError):
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         raise SourceError(str(path), f"{CARD} is not the card of a collection") from None
     file = OLDER_CARD if OLDER_CARD in sums else CARD if has_pool else None
     return Bundle(folder / QRELS, None if file is None else folder / file, scale)

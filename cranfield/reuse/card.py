@@ -229,8 +229,9 @@ def read_card(text: str, *, file: str = "") -> Card:
     """Read a card; everything that is wrong with it is listed at once."""
     try:
         content = json.loads(text)
-    except ValueError as error:
-        raise _refused([f"not JSON: {error}"], file) from None
+    except (ValueError, RecursionError) as error:
+        what = f"not JSON: {error}" if isinstance(error, ValueError) else "its values are nested too deeply"
+        raise _refused([what], file) from None
     if isinstance(content, dict) and content.get("kind") == COLLECTION_KIND:
         reusability = content.get("reusability")
         content = reusability.get("card") if isinstance(reusability, dict) else None

@@ -91,7 +91,7 @@ class Thresholds:
                 problems.append(str(UnknownName("threshold", name, known)))
                 continue
             highest = known[name].metadata["highest"]
-            is_number = type(value) in (int, float) and isfinite(value)
+            is_number = type(value) in (int, float)
             if not is_number or not 0 <= value <= highest:
                 problems.append(f"{name} must be a number between 0 and {highest:g}, not {quoted(value)}")
         fair, unfair = values.get("fair", self.fair), values.get("unfair", self.unfair)

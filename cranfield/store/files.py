@@ -22,7 +22,7 @@ from cranfield.store.store import (
     connect,
     declared,
     known_migrations,
-    log_of,
+    left_log,
     open_store,
     translated,
 )
@@ -108,7 +108,7 @@ def restore(path: Path, backup: Path, *, check: Callable[[Store], None], now: st
     """Put a copy of a backup in the place of a collection; returns the name under which what was there is kept.
 
     `check` raises where the copy is not sound; then nothing is changed. The old file goes aside together with its
-    write-ahead log: SQLite would replay that log onto the copy and damage it. A link stays, and leads to the copy.
+    log or journal: SQLite would replay that onto the copy and damage it. A link stays, and leads to the copy.
     """
     path = path.resolve() if path.is_symlink() else path
     with whole_file(path, replace=True) as unfinished:
@@ -122,7 +122,7 @@ def restore(path: Path, backup: Path, *, check: Callable[[Store], None], now: st
         aside = path.with_name(f"{path.name}.replaced-{now.replace(':', '')}")
         if path.exists():
             _refuse_while_open(path)
-        moved = [kind for kind in ("", "-wal", "-shm") if path.with_name(path.name + kind).exists()]
+        moved = [kind for kind in ("", "-wal", "-shm", "-journal") if path.with_name(path.name + kind).exists()]
         for kind in moved:
             path.with_name(path.name + kind).rename(aside.with_name(aside.name + kind))
     return aside.with_name(aside.name + moved[0]) if moved else None
@@ -154,8 +154,7 @@ def _refuse_while_open(path: Path) -> None:
 
 def _refuse_stale_log(path: Path) -> None:
     """Refuse a new file beside the log of one that is gone: SQLite would replay that log onto it."""
-    log = log_of(path)
-    if log.exists() and log.stat().st_size:
+    if log := left_log(path):
         raise CollectionError(f"{log} is the log of a collection that is gone: move it away, or choose another name")
 
 
@@ -212,7 +211,7 @@ def foreign_tables(store: Store) -> list[str]:
     query = (
         "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name"
     )
-    return [name for name in store.column(query) if name not in ours and not name.startswith("documents_fts_")]
+    return [name for name in store.column(query) if name not in ours]
 
 
 def scale_faults(store: Store) -> Iterator[str]:

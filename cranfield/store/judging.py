@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from cranfield.base.errors import CollectionError, CranfieldError, InputError, UnknownName, quoted
+from cranfield.base.errors import RESTORE, CollectionError, CranfieldError, InputError, UnknownName, quoted
 from cranfield.base.records import Pair
 from cranfield.judge.queue import NOTHING, Answers, Assigned, Overlap, Probes, SampledHit
 from cranfield.store.events import LONGEST_LEASE, NOT_UNDONE, durations
@@ -224,6 +224,11 @@ class PacketFacts:
     session: str
     up_to_event: int
 
+    def __post_init__(self) -> None:
+        texts = self.collection, self.collection_made, self.assessor, self.layer, self.session
+        if not all(isinstance(text, str) for text in texts):
+            raise TypeError("all but up_to_event must be text")
+
 
 class IssuedPacket(NamedTuple):
     """A packet that was issued here: to whom, for which layer, with which (topic, document)."""
@@ -241,7 +246,10 @@ def add_packet(store: Store, session: str, assessor: str, layer: str, pairs: Seq
 def issued_packet(store: Store, session: str) -> IssuedPacket | None:
     """The packet that was issued under a session, or None."""
     row = store.row("SELECT assessor, layer, documents FROM packets WHERE session = ?", session)
-    return IssuedPacket(row[0], row[1], {(topic, name) for topic, name in json.loads(row[2])}) if row else None
+    try:
+        return IssuedPacket(row[0], row[1], {(topic, name) for topic, name in json.loads(row[2])}) if row else None
+    except (ValueError, TypeError, RecursionError):
+        raise CollectionError(f"what packet {session} was issued with is invalid: {RESTORE}") from None
 
 
 _PARTS: dict[type, tuple[str, tuple[str, ...]]] = {
@@ -264,7 +272,7 @@ def _setting(store: Store, kind: type[Record]) -> Record | None:
     kept = store.setting(name)
     try:
         return kind(**{part: kept[part] for part in parts}) if kept else None
-    except (CranfieldError, LookupError, TypeError) as error:
+    except (CranfieldError, LookupError, TypeError, OverflowError) as error:
         raise CollectionError(f"the setting {quoted(name)} is invalid: {kept!r} ({error})") from None
 
 

@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import starmap
 
 from cranfield.base.records import MAIN, Pair
 from cranfield.store.events import durations
-from cranfield.store.store import Query, Store, column, nothing, value
+from cranfield.store.store import Query, Store, column, nothing, stored, value
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +68,8 @@ def choices(store: Store, pool: int, *, after: int = 0, pair: Pair | None = None
                FROM pool_choices WHERE pool = ? AND number > ?"""
     only = " AND topic = ? AND document = ?" if pair else ""
     rows = store.rows(f"{query}{only} ORDER BY number", pool, after, *(pair or ()))
-    return [
-        RecordedChoice(number, topic, document, step, reason, version, known, tuple(json.loads(others)), chosen, head)
-        for number, topic, document, step, reason, version, known, others, chosen, head in rows
-    ]
+    kept = [(*row[:7], tuple(stored(list, row[7], f"choice {row[0]} of a pool")), *row[8:]) for row in rows]
+    return list(starmap(RecordedChoice, kept))
 
 
 last_choice = Query[tuple[int, str]](

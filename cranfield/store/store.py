@@ -13,7 +13,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from importlib import import_module
 from itertools import starmap
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from cranfield.base.errors import RESTORE, CollectionBusy, CollectionError, CollectionMoved, not_utf8
 from cranfield.base.records import Grade, GradeScale
 from cranfield.base.registry import deferred
+from cranfield.base.text import shortened
 from cranfield.store import history, migrations
 
 with deferred:
@@ -140,18 +141,20 @@ class Store:
         """Raise where the path no longer leads to the open file: what is written is then in a file that is gone."""
         if self.identity is None:
             return
-        place, has_log = identity_of(self.path), self._log is None or identity_of(self._log_path) == self._log
+        place, log = identity_of(self.path), self._log_path
+        has_log = self._log is not None and identity_of(log) == self._log
         if place == self.identity:
-            if not has_log:
-                raise CollectionMoved(f"the log of {self.path} was taken away while it was in use")
-            return
+            # Whoever opens a link that was put here meanwhile finds the file, but looks for its log elsewhere.
+            if self._log is None or identity_of(log_of(self.path)) == self._log:
+                return
+            how = f"{self.path} became a link" if has_log else f"the log of {self.path} was taken away"
+            raise CollectionMoved(f"{how} while it was in use")
         if place is None:
             # The log goes into the file it belongs to, wherever that is now.
             with translated(self.path):
                 self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        elif self._log is not None and has_log:
+        elif has_log:
             # SQLite would replay it onto the file that lies here now. Who has opened that one already is told above.
-            log = self._log_path
             log.rename(log.with_name(f"{log.name.removesuffix('-wal')}.moved-{os.getpid()}-wal"))
         how = "removed or renamed" if place is None else "replaced by another file"
         raise CollectionMoved(f"{self.path} was {how} while it was in use")
@@ -220,15 +223,13 @@ class Store:
         text = self.value("SELECT value FROM settings WHERE name = ?", name)
         if text is None:
             return default
-        value = json.loads(text)
-        if default is not None and not isinstance(value, list if isinstance(default, tuple) else type(default)):
-            raise CollectionError(f"the setting {name} of {self.path} is invalid ({value!r}): {RESTORE}")
-        return value
+        kind = object if default is None else list if isinstance(default, tuple) else type(default)
+        return stored(kind, text, f"the setting {name} of {self.path}")
 
     def settings(self) -> dict[str, Any]:
         """All settings by name."""
         rows = self.rows("SELECT name, value FROM settings ORDER BY name")
-        return {name: json.loads(value) for name, value in rows}
+        return {name: stored(object, value, f"the setting {name} of {self.path}") for name, value in rows}
 
     def set(self, name: str, value: Any) -> None:
         """Set one setting, as JSON, inside `write()`."""
@@ -286,13 +287,11 @@ class Store:
 
 def stored(kind: type[Shape], text: str, what: str) -> Shape:
     """What is stored as JSON, of its kind: what a file says about itself is input like any other."""
-    try:
+    with suppress(ValueError, RecursionError):
         value = json.loads(text)
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, kind):
-        raise CollectionError(f"{what} is invalid: {RESTORE}")
-    return value
+        if isinstance(value, kind):
+            return value
+    raise CollectionError(f"{what} is invalid ({shortened(text, 60)}): {RESTORE}")
 
 
 class Query(Generic[Shape]):
@@ -392,13 +391,22 @@ _QUOTES_AND_BLANKS = re.compile(r"""[\s"\[\]]""")
 _INSERTED = "INSERTINTOdocuments_fts(rowid,title,text)VALUES(new.rowid,new.title,new.text);"
 _DELETED = "INSERTINTOdocuments_fts(documents_fts,rowid,title,text)VALUES('delete',old.rowid,old.title,old.text);"
 BY_LIBRARY = {
-    "_sqlite_migrations": "CREATETABLE_sqlite_migrations(",
-    "documents_fts": "CREATEVIRTUALTABLEdocuments_ftsUSINGFTS5(",
+    "_sqlite_migrations": (
+        "CREATETABLE_sqlite_migrations(idINTEGERPRIMARYKEY,migration_setTEXT,nameTEXT,applied_atTEXT)"
+    ),
+    "documents_fts": (
+        "CREATEVIRTUALTABLEdocuments_ftsUSINGFTS5"
+        "(title,text,tokenize='porterunicode61remove_diacritics2',content=documents)"
+    ),
+    "documents_fts_data": "CREATETABLE'documents_fts_data'(idINTEGERPRIMARYKEY,blockBLOB)",
+    "documents_fts_idx": "CREATETABLE'documents_fts_idx'(segid,term,pgno,PRIMARYKEY(segid,term))WITHOUTROWID",
+    "documents_fts_docsize": "CREATETABLE'documents_fts_docsize'(idINTEGERPRIMARYKEY,szBLOB)",
+    "documents_fts_config": "CREATETABLE'documents_fts_config'(kPRIMARYKEY,v)WITHOUTROWID",
     "documents_ai": f"CREATETRIGGERdocuments_aiAFTERINSERTONdocumentsBEGIN{_INSERTED}END",
     "documents_ad": f"CREATETRIGGERdocuments_adAFTERDELETEONdocumentsBEGIN{_DELETED}END",
     "documents_au": f"CREATETRIGGERdocuments_auAFTERUPDATEONdocumentsBEGIN{_DELETED}{_INSERTED}END",
 }
-"""What sqlite-utils makes, or how it begins, without quotes and blanks, which differ."""
+"""What sqlite-utils and FTS5 make, without quotes and blanks, which differ."""
 
 
 def declared() -> tuple[dict[str, str], list[str]]:
@@ -419,13 +427,14 @@ def refuse_foreign(store: Store) -> None:
     columns = "lower(type), lower(name), name, lower(tbl_name), coalesce(sql, '')"
     for kind, name, written, table, sql in store.rows(f"SELECT {columns} FROM sqlite_master"):
         if name in BY_LIBRARY:
-            is_ours = _QUOTES_AND_BLANKS.sub("", sql).startswith(BY_LIBRARY[name])
+            is_ours = _QUOTES_AND_BLANKS.sub("", sql) == BY_LIBRARY[name]
         elif name in made:
             for column in added:
                 sql = sql.replace(f", {column}", "", 1)
             is_ours = sql == made[name]
         else:
-            is_ours = kind in ("table", "view") or (kind == "index" and (not sql or table not in made))
+            is_alone = table not in made and not table.startswith("documents_fts_")
+            is_ours = kind in ("table", "view") or (kind == "index" and (not sql or is_alone))
             if kind == "table" and "references" in sql.lower():
                 # A table of the user's own must not keep rows of ours; `check` looks at all our keys.
                 store.connection.execute("PRAGMA foreign_keys = OFF")
@@ -441,6 +450,12 @@ def refuse_foreign(store: Store) -> None:
 def log_of(path: Path) -> Path:
     """Where SQLite keeps the write-ahead log of a file: beside the file itself, also where a link leads to it."""
     return Path(f"{os.path.realpath(path)}-wal")
+
+
+def left_log(path: Path) -> Path | None:
+    """The write-ahead log or rollback journal beside a file, where one has something to put into it."""
+    logs = log_of(path), Path(f"{os.path.realpath(path)}-journal")
+    return next((log for log in logs if log.exists() and log.stat().st_size), None)
 
 
 def identity_of(path: Path) -> tuple[int, int] | None:
@@ -481,11 +496,10 @@ def connect_for_use(path: Path) -> tuple[sqlite3.Connection, bool]:
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         return connection, True
     except CollectionError as error:
-        log = log_of(path)
         unwritable = isinstance(error.__cause__, sqlite3.OperationalError) and not isinstance(error, CollectionBusy)
-        if not unwritable or (log.exists() and log.stat().st_size):
+        if not unwritable or left_log(path):
             raise
-    # Without a write-ahead log nothing is missing from the file, and nobody can be changing it.
+    # Without a log nothing is missing from the file, and nobody can be changing it.
     return connect(path, mode="ro&immutable=1"), False
 
 

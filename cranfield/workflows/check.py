@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -115,8 +116,12 @@ def restore(backup: Path, path: Path, *, progress: Progress = silent) -> Path | 
     """Put a backup that is sound in the place of a collection; returns the name under which the old file is kept."""
 
     def refuse_damaged(copy: Store) -> None:
-        problems = [Problem("damaged", text, file=str(backup)) for text in check(copy, progress=progress).wrong]
-        if problems:
+        # The copy has a passing name, and nobody should be sent back here with the same backup.
+        wrong = [
+            re.sub(f"[:;] {RESTORE}", "", text).replace(str(copy.path), str(backup))
+            for text in check(copy, progress=progress).wrong
+        ]
+        if problems := [Problem("damaged", text, file=str(backup)) for text in wrong]:
             raise ProblemsFound(f"{backup} is not sound; nothing was changed", problems)
 
     if not backup.exists():
@@ -140,7 +145,7 @@ def _check_settings(store: Store) -> Checked:
 def _is_json(text: str) -> bool:
     try:
         json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 

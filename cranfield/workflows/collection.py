@@ -55,6 +55,8 @@ def init_collection(
     path: Path, *, name: str, scale: GradeScale = BINARY, guidelines: Path | None = None, licence: str = ""
 ) -> None:
     """Make a new collection with its scale and, where given, a Markdown file of guidelines and a licence."""
+    if name.isspace():
+        raise UsageError("the name of the collection is blank; is a shell variable unset?")
     text, terms = Source(guidelines).text() if guidelines else "", one_line(licence)
 
     def furnish(store: Store) -> None:

@@ -155,7 +155,7 @@ def released_qrels(store: Store, name: str) -> columns.Qrels:
     try:
         manifest = json.loads(facts.manifest)
         has_unjudged, made_from = bool(manifest["unjudged"]) and not manifest["file"], manifest["pools"]
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         return qrels
     same_pools = made_from == {one.name: one.content_hash for one in pools.pool_facts(store)}
     return _with_strata(store, qrels) if has_unjudged and same_pools else qrels

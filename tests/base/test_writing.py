@@ -1,5 +1,7 @@
 """Files that are complete or not there at all."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -50,3 +52,15 @@ def test_a_file_that_another_process_makes_meanwhile_is_not_overwritten(tmp_path
 def test_a_folder_that_is_not_there_is_said(tmp_path: Path, kept: Kept):
     with kept.raises(UsageError), whole_file(tmp_path / "no" / "a") as unfinished:
         unfinished.write_text("x")
+
+
+@pytest.mark.parametrize("name", ["a.db", "a.db-wal", "a.db-shm", "link.html"])
+def test_an_sqlite_file_and_its_log_are_never_replaced(name: str, tmp_path: Path, kept: Kept):
+    with closing(sqlite3.connect(tmp_path / "a.db")) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("CREATE TABLE a (b)")
+        (tmp_path / "link.html").symlink_to("a.db")
+        before = (tmp_path / name).read_bytes()
+        with kept.raises(UsageError), whole_file(tmp_path / name, replace=True) as unfinished:
+            unfinished.write_text("new")
+        assert (tmp_path / name).read_bytes() == before

@@ -121,3 +121,19 @@ def test_an_empty_word_is_refused_everywhere(tmp_path: Path, kept: Kept, command
     words = ["" if word == "''" else word for word in command.split()]
     kept(call(*words, folder=tmp_path, status=2, answers="").err)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["judge --plain", "judge adjudicate --plain"])
+def test_a_blank_name_is_refused_and_is_not_the_remembered_one(
+    tmp_path: Path, demo: Path, kept: Kept, monkeypatch: pytest.MonkeyPatch, command: str
+):
+    (tmp_path / "cranfield").mkdir()
+    (tmp_path / "cranfield" / "assessor").write_text("Ada")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    kept(call(*command.split(), "-a", "  ", "-C", demo, status=2, answers="").err)
+
+
+def test_a_collection_with_a_blank_name_is_refused(tmp_path: Path, kept: Kept):
+    kept(call("init", " ", folder=tmp_path, status=2).err)
+    assert list(tmp_path.iterdir()) == []

@@ -163,6 +163,19 @@ def test_a_backup_is_put_back_only_if_it_is_sound_and_nobody_has_the_file_open(
         assert check(store).wrong == []
 
 
+def test_what_is_wrong_with_a_backup_is_said_of_the_backup(pooled: Path, tmp_path: Path):
+    call("backup", "backup.db", "-C", pooled, folder=tmp_path)
+    with closing(sqlite3.connect(tmp_path / "backup.db")) as file:
+        (size,) = file.execute("PRAGMA page_size").fetchone()
+        (page,) = file.execute("SELECT rootpage FROM sqlite_master WHERE name = 'topics'").fetchone()
+    with (tmp_path / "backup.db").open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"x" * size)
+    said = call("restore", "backup.db", folder=tmp_path, status=1).err
+    assert "topics: backup.db is damaged" in said
+    assert not re.search("unfinished|cranfield restore", said)
+
+
 def test_a_backup_of_another_collection_is_not_put_in_the_place_of_this_one(tmp_path: Path, kept: Kept):
     for name in ("one", "two"):
         call("init", name, "-C", f"{name}.db", folder=tmp_path)
@@ -188,9 +201,10 @@ def test_a_backup_that_cannot_be_read_is_not_replaced_by_itself(harm: str, poole
     assert path.read_bytes() == before
 
 
-def test_a_log_alone_goes_aside_under_the_name_that_is_shown(pooled: Path, tmp_path: Path):
+@pytest.mark.parametrize("kind", ["wal", "journal"])
+def test_a_log_alone_goes_aside_under_the_name_that_is_shown(kind: str, pooled: Path, tmp_path: Path):
     shutil.copy(pooled, tmp_path / "backup.db")
-    (tmp_path / "collection.db-wal").write_bytes(b"left")
+    (tmp_path / f"collection.db-{kind}").write_bytes(b"left")
     shown = call("restore", "backup.db", folder=tmp_path).err.split()[-1]
     assert (tmp_path / shown).read_bytes() == b"left"
 
@@ -221,6 +235,21 @@ def test_judging_through_a_link_ends_when_the_log_is_taken_away(pooled: Path, tm
         file.with_name("collection.db-wal").rename(tmp_path / "taken")
         with pytest.raises(CollectionMoved):
             desk.judge(desk.next_item(), 1, seconds=1.0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("before", [0, 1])
+def test_judging_ends_when_the_file_becomes_a_link(before: int, pooled: Path, tmp_path: Path):
+    shutil.copy(pooled, file := tmp_path / "collection.db")
+    with open_store(file) as store:
+        desk = open_session(store, assessor="ana")
+        for _ in range(before):
+            desk.judge(desk.next_item(), 1, seconds=1.0)  # type: ignore[arg-type]
+        file.rename(tmp_path / "moved.db")
+        file.symlink_to("moved.db")
+        with pytest.raises(CollectionMoved, match="became a link"):
+            desk.judge(desk.next_item(), 1, seconds=1.0)  # type: ignore[arg-type]
+    with open_store(file) as store:
+        assert len(in_file(store)) >= before
 
 
 def remove(file: Path, other: Path) -> None:

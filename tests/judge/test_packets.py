@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from kept import Kept
 
-from cranfield.base.errors import InputError, ProblemsFound, UnknownName, UsageError
+from cranfield.base.errors import CollectionError, InputError, ProblemsFound, UnknownName, UsageError
 from cranfield.base.records import Document
 from cranfield.judge.queue import Assigned
 from cranfield.store import documents
@@ -240,6 +240,9 @@ def spoilt(path: Path, **changes: object) -> None:
         ({"uuid": "886313e1-3b8a-5372-9b90-0c9aee199e5d"}, "bad-id"),
         ({"uuid": "first"}, "bad-id"),
         ({"session": ""}, "bad-id"),
+        ({"guidelines": 7}, "other-guidelines"),
+        ({"guidelines": -1}, "other-guidelines"),
+        *(({"purpose": purpose}, "other-purpose") for purpose in ("pool", "probe", "search", "rejudge", "try")),
         ({"session": "first"}, "bad-id"),
     ],
 )
@@ -293,6 +296,14 @@ def test_everything_wrong_with_a_packet_is_told_at_once(judging: Store, tmp_path
         ("bad-seconds", 3),
         ("other-assessor", 3),
     ]
+
+
+def test_a_packet_whose_session_is_no_text_is_refused(judging: Store, tmp_path: Path, kept: Kept):
+    path = packet_for(judging, tmp_path, topics=("t3",))
+    with sqlite3.connect(path) as plain:
+        plain.execute("UPDATE settings SET value = json_set(value, '$.session', json('{}')) WHERE name = 'packet'")
+    with kept.raises(CollectionError):
+        merge_packet(judging, path)
 
 
 def test_an_undo_takes_back_nothing_of_another_document(judging: Store, tmp_path: Path, sit: Sit, kept: Kept):

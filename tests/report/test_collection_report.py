@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -309,6 +310,20 @@ def test_a_folder_that_is_not_there_is_told_before_anything_is_done(
     ended = call(*words, status=2)
     kept(ended.err)
     assert not judged.with_name("report.html").exists()
+
+
+def test_a_card_that_cannot_be_written_is_told_before_the_page_is_written(judged: Path, kept: Kept):
+    kept(call("report", "--card", "/", "-C", judged, status=2).err)
+    assert not judged.with_name("report.html").exists()
+
+
+@pytest.mark.parametrize("words", ["report -o", "report --card", "reuse --write-card"])
+def test_a_collection_is_never_overwritten(judged: Path, tmp_path: Path, words: str, kept: Kept):
+    shutil.copy(judged, file := tmp_path / "collection.db")
+    before = file.read_bytes()
+    kept(call(*words.split(), file, "-C", file, status=2).err)
+    assert file.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["collection.db"]
 
 
 @pytest.mark.parametrize("words", [["report", "-m", "P@5"], ["evaluate", "-m", "P@5"], ["reuse", "-m", "P@5"]])

@@ -185,6 +185,11 @@ def test_a_wrong_card_is_refused_with_the_place(card, change, kept: Kept):
     assert caught.value.problems[0].file == "card.json"
 
 
+def test_a_card_that_is_nested_too_deeply_is_refused(kept: Kept):
+    with kept.raises(ProblemsFound):
+        read_card("[" * 200_000)
+
+
 def test_everything_that_is_wrong_is_listed_at_once(card):
     content = json.loads(card_text(card))
     content.update(groups=None, levels="x", extra=1)

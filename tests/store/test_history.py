@@ -280,6 +280,22 @@ FOREIGN = {
     "a column more": "ALTER TABLE topics ADD COLUMN evil TEXT DEFAULT '=1+1'",
     "a table in the place of a view": "DROP VIEW progress; CREATE TABLE progress (a)",
     "another virtual table": "DROP TABLE tried_hits; CREATE VIRTUAL TABLE tried_hits USING fts5(topic)",
+    **{
+        f"an endless view of the index, {name}": (
+            f"DROP TABLE documents_fts_{name}; CREATE VIEW documents_fts_{name} AS WITH RECURSIVE n({columns}) AS"
+            f" (SELECT 1, 1, 1 UNION ALL SELECT * FROM n) SELECT * FROM n"
+        )
+        for name, columns in {"config": "k, v, x", "idx": "segid, term, pgno", "docsize": "id, sz, x"}.items()
+    },
+    "a table of the index that computes": (
+        "DROP TABLE documents_fts_config;"
+        "CREATE TABLE documents_fts_config(k PRIMARY KEY, v AS (hex(zeroblob(1000000)))) WITHOUT ROWID"
+    ),
+    "an index on a table of the index": "CREATE INDEX evil ON documents_fts_docsize(hex(zeroblob(1000000 * id)))",
+    "an index of other texts": (
+        "DROP TABLE documents_fts; CREATE VIRTUAL TABLE documents_fts"
+        " USING FTS5(title, text, tokenize='porter unicode61 remove_diacritics 2', content='evil')"
+    ),
 }
 
 
@@ -448,8 +464,9 @@ def test_a_wrong_anchor_is_not_blamed_on_the_collection(carrier: str, sound: Pat
     assert "not sound" not in call("check", "--against", tmp_path / carrier, "-C", sound, status=1).err
 
 
-def test_no_new_file_is_made_beside_the_log_of_one_that_is_gone(sound: Path, tmp_path: Path):
-    (tmp_path / "collection.db-wal").write_bytes(b"left")
+@pytest.mark.parametrize("kind", ["wal", "journal"])
+def test_no_new_file_is_made_beside_the_log_of_one_that_is_gone(kind: str, sound: Path, tmp_path: Path):
+    (tmp_path / f"collection.db-{kind}").write_bytes(b"left")
     assert "log of a collection that is gone" in call("init", "-C", tmp_path / "collection.db", status=1).err
     assert "log of a collection" in call("backup", tmp_path / "collection.db", "-C", sound, status=1).err
 
@@ -466,6 +483,11 @@ def test_no_new_file_is_made_beside_the_log_of_one_that_is_gone(sound: Path, tmp
             ["qrels list"],
         ),
         ("UPDATE queues SET contests = '{'", ["judge --plain -a amy --queue again"]),
+        (
+            "UPDATE releases SET manifest = replace(hex(zeroblob(50000)), '0', '[')",
+            ["qrels list", "qrels export first"],
+        ),
+        ("UPDATE packets SET documents = '[7]'", ["judge merge ../packet.db"]),
     ],
 )
 def test_what_a_file_says_about_itself_is_input_like_any_other(
@@ -479,6 +501,29 @@ def test_what_a_file_says_about_itself_is_input_like_any_other(
     for command in commands:
         words = command.replace("NAME", name).split()
         assert status_in(tmp_path, *words, "-C", file) in (0, 1, 2)
+
+
+@pytest.mark.parametrize(
+    "value", ["'oops'", "replace(hex(zeroblob(50000)), '0', '[')", "replace(hex(zeroblob(2500)), '0', '7')"]
+)
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("name", "status"),
+        ("overlap", "judge --plain -a amy"),
+        ("probes", "judge --plain -a amy"),
+        ("packet", "status"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_a_sentence_and_a_backup_takes_its_place(
+    name: str, command: str, value: str, sound: Path, tmp_path: Path, kept: Kept
+):
+    shutil.copy(sound, file := tmp_path / "collection.db")
+    tamper(file, f"INSERT OR REPLACE INTO settings VALUES ('{name}', {value}), ('made', {value})")
+    kept(call(*command.split(), "-C", file, status=1, answers="").err)
+    assert f"the setting '{name}' is not JSON" in call("check", "-C", file, status=1).err
+    call("restore", sound, "-C", file)
+    call("check", "-C", file)
 
 
 def status_in(folder: Path, *words: object) -> int:

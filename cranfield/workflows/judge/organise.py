@@ -249,7 +249,7 @@ def assign(
         tuple(judging.assigned(store)),
         judging.planned(store, rules.Overlap),
         judging.planned(store, rules.Probes),
-        tuple(store.setting(ADJUDICATORS, ())),
+        tuple(map(str, store.setting(ADJUDICATORS, ()))),
         {topic: name for topic, name in kept.items() if name != names[0] or (len(names) > 1 and not together)},
     )
 
@@ -477,7 +477,7 @@ class StoredAdjudication(Judging):
         self, store: Store, adjudicator: str, *, layer: str = MAIN, across: bool = False, only: Sequence[str] = ()
     ) -> None:
         name = checked_name(store, adjudicator)
-        check_known("adjudicator", [name], store.setting(ADJUDICATORS, ()) or [name])
+        check_known("adjudicator", [name], list(map(str, store.setting(ADJUDICATORS, ()))) or [name])
         super().__init__(store, name, layer, str(uuid4()))
         self._across, self._open = across, open_cases(store, layer=layer, across=across, only=only)
         self._of, self._decisions = len(self._open), list[Event]()

@@ -185,14 +185,15 @@ def refusals(
             lost.append(f"{event.undoes}, topic {event.topic}, document {event.document}")
     if lost:
         yield _several("undoes-nothing", "an undo refers to an unknown event", lost)
-    entitled = set(store.setting(ADJUDICATORS, ()))
+    entitled = set(map(str, store.setting(ADJUDICATORS, ())))
     decided = {event.assessor for event in fresh if event.kind == "adjudicated"}
     for one in sorted(decided - entitled) if entitled else ():
         yield Problem("not-entitled", f"{quoted(one)} may not adjudicate in this collection")
     if packet is not None:
         sessions = "SELECT DISTINCT session, assessor FROM judgment_events WHERE session IN ({})"
         known_sessions = dict(store.among(sessions, list({event.session for event in fresh})))
-        yield from _not_issued(fresh, finds, packet, judging.issued_packet(store, packet.session), known_sessions)
+        issued = judging.issued_packet(store, packet.session)
+        yield from _not_issued(fresh, known, finds, packet, issued, known_sessions)
 
 
 def _is_random(name: str) -> bool:
@@ -206,6 +207,7 @@ def _is_random(name: str) -> bool:
 
 def _not_issued(
     fresh: Sequence[Event],
+    known: Sequence[Event],
     finds: Sequence[Found],
     facts: PacketFacts,
     issued: IssuedPacket | None,
@@ -222,6 +224,9 @@ def _not_issued(
         yield Problem("other-assessor", told)
     given = {document for _, document in issued.pairs}
     pairs = issued.pairs | {(find.topic, find.document) for find in finds if find.document in given}
+    # A packet is a queue; a probe comes after an answer, which it leaves in force: it must not take its place.
+    answered = {(one.topic, one.document) for one in (*fresh, *known) if one.purpose in ("queue", "search")}
+    purposes = {"queue": pairs, "search": pairs - issued.pairs, "probe": answered & pairs}
     places = {
         ("other-assessor", f"the packet is for {quoted(assessor)}, but others judged in it"): [
             quoted(event.assessor) for event in fresh if event.assessor != assessor
@@ -243,6 +248,11 @@ def _not_issued(
         ("not-in-the-packet", "a document that the assessor was not given"): [
             *(f"{event.topic} {event.document}" for event in fresh if (event.topic, event.document) not in pairs),
             *(f"{find.topic} {find.document}, found by search" for find in finds if find.document not in given),
+        ],
+        ("other-purpose", "a purpose that the document was not given for"): [
+            f"{event.purpose}, {event.topic} {event.document}"
+            for event in fresh
+            if (event.topic, event.document) in pairs - purposes.get(event.purpose, set())
         ],
         ("other-assessor", f"the packet is for {quoted(assessor)}, but others searched in it"): sorted(
             {find.assessor for find in finds} - {assessor}
@@ -308,7 +318,7 @@ def merge_packet(store: Store, path: Path, *, trust: bool = False) -> MergedPack
         if facts is None and not trust:
             raise InputError(f"{path} is no packet, but a copy of the whole collection; --trust merges it")
         brought, finds = list(events.events(packet)), events.finds(packet)
-        scale_map, guidelines_map = _version_maps(store, packet, brought, path)
+        scale_map, guidelines_map = _version_maps(store, packet, brought, path, trust=trust)
         other_topics = {topic.id: known for topic, known in documents.topics_with_hash(packet)}
     translated = [
         replace(event, scale=scale_map[event.scale], guidelines=guidelines_map.get(event.guidelines, 0))
@@ -336,22 +346,31 @@ def merge_packet(store: Store, path: Path, *, trust: bool = False) -> MergedPack
 
 
 def _version_maps(
-    store: Store, packet: Store, brought: Sequence[Event], path: Path
+    store: Store, packet: Store, brought: Sequence[Event], path: Path, *, trust: bool
 ) -> tuple[Mapping[int, int], Mapping[int, int]]:
-    """The versions of scale and guidelines here that the versions of the packet are, by content."""
+    """The versions of scale and guidelines here that the versions of the packet are, by content.
+
+    Guidelines of a file that is trusted may be unknown here: the backup that was restored may be older than they are.
+    """
     ours, theirs = store.scales(), packet.scales()
     known = {
         version: next((number for number, known in sorted(ours.items(), reverse=True) if known == scale), 0)
         for version, scale in theirs.items()
     }
     known |= {version: version for version in known if ours.get(version) == theirs[version]}
-    lost = sorted({event.scale for event in brought if not known.get(event.scale)})
-    if lost:
-        told = f"the packet was judged on a scale (version {lost[0]}) that this collection never had"
-        raise ProblemsFound(f"{path}: nothing was merged", [Problem("other-scale", told, file=str(path))])
     hashes = "SELECT sha256, version FROM guidelines"
     texts = dict(store.rows(hashes))
-    return known, {version: texts.get(text, 0) for text, version in packet.rows(hashes)}
+    guidelines = {version: texts.get(text, 0) for text, version in packet.rows(hashes)}
+    scales = {event.scale for event in brought if not known.get(event.scale)}
+    others = {event.guidelines for event in brought if event.guidelines and not guidelines.get(event.guidelines)}
+    for code, what, lost in (
+        ("other-scale", "on a scale", scales),
+        ("other-guidelines", "under guidelines", set() if trust else others),
+    ):
+        if lost:
+            told = f"the packet was judged {what} (version {min(lost)}) that this collection never had"
+            raise ProblemsFound(f"{path}: nothing was merged", [Problem(code, told, file=str(path))])
+    return known, guidelines
 
 
 def _content(event: Event) -> tuple[object, ...]:
