@@ -20,16 +20,12 @@ import pyarrow.csv as csv
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.files import Source
-from cranfield.base.registry import deferred
 from cranfield.base.tables import Findings
 
 try:
     from pyarrow._compute import ArraySortOptions, CastOptions, JoinOptions, SetLookupOptions, call_function
 except ImportError:  # a version that keeps them elsewhere
     from pyarrow.compute import ArraySortOptions, CastOptions, JoinOptions, SetLookupOptions, call_function
-
-with deferred:
-    pass
 
 Codes = NDArray[np.int32]
 Places = NDArray[np.int64]
