@@ -49,6 +49,8 @@ class Processes(Workers):
         if count < 2:
             yield from super().spread(function, pieces, shared)
             return
+        # A matrix is multiplied by one core of each: all of them are busy already.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         # A process that is copied (fork) while threads are at work may wait for their locks for ever.
         fresh = multiprocessing.get_context("spawn")
         with _in_a_file(shared) as path:

@@ -185,7 +185,7 @@ def tukey(scores: ArrayLike, *, draws: int = DRAWS, rng: np.random.Generator) ->
 TUKEY = "tukey"
 """The name of Tukey's test, which is no test of single pairs but corrects for all of them."""
 
-DRAWN_AT_ONCE = 2**27
+DRAWN_AT_ONCE = 2**29
 """The drawn differences of one piece of work, about a second."""
 
 

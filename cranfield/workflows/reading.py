@@ -48,8 +48,8 @@ Duplicates = Literal["plain", "novelty"]
 
 TOPIC_SETS = ("qrels", "common", "run")
 THREADS = 2
-READ_AT_ONCE = 1 << 25
-"""Files of 32 MB together are one piece of work for another process."""
+READ_AT_ONCE = 1 << 27
+"""Files of 128 MB together are one piece of work for another process, about a second."""
 _NAMES_SHOWN = 5
 Made = TypeVar("Made")
 
