@@ -387,27 +387,26 @@ class Inputs:
         """The qrels, and the runs with these names, or all."""
         known = self.names()
         if self.once:
-            runs = tuple(map(self._stored, names or known))
+            runs = self._stored(names or known)
             if not runs:
                 raise UsageError("no runs: name run files and --qrels, or a collection with -C")
             return self._qrels(), runs
         for name in names or ():
             if name not in known and not Path(name).exists():
                 raise UnknownName("run", str(name), known)
-        return self._qrels(), known if names is None else tuple(map(self._stored, map(str, names)))
+        return self._qrels(), known if names is None else self._stored([*map(str, names)])
 
-    def _stored(self, word: str) -> str:
-        """The name of the stored run that a file was submitted as: its verdict is that of a contributing run."""
-        if (
-            self.store is None
-            or isinstance(word, reading.StoredName)
-            or word in self.names()
-            or not Path(word).is_file()
-        ):
-            return word
-        sha256 = Source(Path(word)).file_sha256
-        same = [one.name for one in stored_runs.facts(self.store) if one.file_sha256 == sha256]
-        return reading.StoredName(same[0]) if same else word
+    def _stored(self, words: Sequence[str]) -> tuple[str, ...]:
+        """The words, with the name of a stored run for the file it was submitted as: its verdict is that run's."""
+        facts = [] if self.store is None else stored_runs.facts(self.store)
+        names, found = {one.name for one in facts}, list[str]()
+        for word in words:
+            # Only a file of the same name is read for that: many runs are large.
+            alike = [one for one in facts if word not in names and one.file_name == Path(word).name]
+            sha256 = Source(Path(word)).file_sha256 if alike and Path(word).is_file() else ""
+            same = [one.name for one in alike if one.file_sha256 == sha256]
+            found.append(reading.StoredName(same[0]) if same else word)
+        return tuple(found)
 
     def _qrels(self) -> Path | Qrels:
         """The qrels: the current judgments are looked up anew each time, a file is read later."""
