@@ -103,6 +103,7 @@ WAITING = {
 }
 
 # In the place of a document
+MISSING = "the document cannot be shown now: {}. Enter tries again, l (later) postpones it"
 ENTER = "Enter checks again"
 NONE_ASSIGNED = "No document is assigned to you."
 OWN_DONE = "Nothing is left for you. Thank you!"

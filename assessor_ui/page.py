@@ -59,8 +59,8 @@ class Page:
         return self.body_start + min(start, length), self.body_start + min(end, length)
 
 
-def page_of(document: Document, *, reflow: bool = False) -> Page:
-    """The page of a document: title, id and metadata, an empty line, the text, with `reflow` in paragraphs.
+def page_of(document: Document, *, remark: str = "", reflow: bool = False) -> Page:
+    """The page of a document: title, id and metadata, a remark, an empty line, the text, with `reflow` in paragraphs.
 
     A title that is the first line of the text is not shown twice: it is where it stands in the text.
     """
@@ -68,14 +68,14 @@ def page_of(document: Document, *, reflow: bool = False) -> Page:
     facts = [visible_line(document.id)]
     for name, value in document.metadata.items():
         facts.append(f"{visible_line(name)}: {visible_line(shortened(str(value), LONGEST_FACT))}")
-    head = f"{title}\n" * bool(title) + " · ".join(facts) + "\n\n"
+    head = f"{title}\n" * bool(title) + " · ".join(facts) + f"\nnote: {visible_line(remark)}" * bool(remark) + "\n\n"
     body, origins = document.text, None
     pieces = {letter: TAB if letter == "\t" else visible(letter) for letter in set(body)}
     if any(letter != piece for letter, piece in pieces.items()):
         origins = [position for position, letter in enumerate(body) for _ in pieces[letter]]
         body = "".join(pieces[letter] for letter in body)
     body = _BLOCK.sub(_reflowed, body) if reflow else body
-    text = head + (body if body.strip() else NO_TEXT)
+    text = head + (body if body.strip() else NO_TEXT * (not remark))
     return Page(text, len(title), len(head), len(head) + (len(body) if body.strip() else 0), origins)
 
 

@@ -111,6 +111,7 @@ class Reading:
     found: tuple[Span, ...] = ()
     current: Span | None = None
     marker: Marker | None = None
+    remark: str = ""
 
     @property
     def stations(self) -> Sequence[Span]:
@@ -207,7 +208,8 @@ class Reader(ABC, Generic[Opened]):
         """Enter was pressed: it ends a grade of several digits, or tries again to open the next document."""
         if self.keys.digits:
             return self.digit("")
-        return self._go_on(messages.QUIET) if self.open is None else self._say(messages.QUIET)
+        is_there = self.open is not None and not self.open.missing
+        return self._say(messages.QUIET) if is_there else self._go_on(messages.QUIET)
 
     def read_on(self) -> Notice:
         """Go on to the document after a new topic was shown; the time until now was not the document's."""
@@ -254,7 +256,7 @@ class Reader(ABC, Generic[Opened]):
         """Join the lines of hard-wrapped documents to paragraphs, or show them as they are again."""
         self.reflow = not self.reflow
         if self.reading is not None:
-            self.reading.page = page_of(self.reading.document, reflow=self.reflow)
+            self.reading.page = page_of(self.reading.document, remark=self.reading.remark, reflow=self.reflow)
         return self._say(messages.REFLOWED if self.reflow else messages.AS_IT_IS)
 
     # Evidence
@@ -320,11 +322,15 @@ class Reader(ABC, Generic[Opened]):
     def _show(
         self, opened: Opened, *, grade_before: int | None, note: str = "", evidence: Sequence[Evidence] = ()
     ) -> Reading:
-        page = page_of(opened.document, reflow=self.reflow)
+        remark = messages.MISSING.format(opened.remark) if opened.missing else opened.remark
+        page = page_of(opened.document, remark=remark, reflow=self.reflow)
         self.card, self.topic = self.topic not in ("", opened.topic.id), opened.topic.id
         self.open, self.grade_before, self.note, self.stuck = opened, grade_before, note, False
         self.reading = Reading(
-            opened.document, page, tuple(page.from_document((span.start, span.end)) for span in evidence)
+            opened.document,
+            page,
+            tuple(page.from_document((span.start, span.end)) for span in evidence),
+            remark=remark,
         )
         hits = hits_of(page.text, terms_of(opened.topic, self._stem), self._stem)
         self.reading.title_hits, self.reading.description_hits = hits

@@ -96,7 +96,7 @@ def evaluators() -> dict[str, Command]:
             "sh", "-c", LOOP_OF_IR_MEASURES,
             "sh", python, str(qrels), *map(str, runs),
         ]  # fmt: skip
-    if find_spec("ranx"):
+    if find_spec("ranx") and not SMALL:  # it compiles itself, each time, for half a minute
         found["ranx"] = lambda qrels, runs: [python, "-c", RANX, str(qrels), *map(str, runs)]
     return found
 

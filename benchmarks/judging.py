@@ -1,6 +1,10 @@
-"""From the key to the next document, with a million documents and 200,000 judgments in the collection."""
+"""From the key to the next document, with a million documents and 200,000 judgments in the collection.
+
+With `--outside` also with documents that stay in a file of JSON lines, a thousand of them and ten million.
+"""
 
 import argparse
+import os
 import random
 import statistics
 import tempfile
@@ -11,6 +15,7 @@ from uuid import UUID
 
 from benchmarks.generate import SMALL
 from cranfield.store.store import Store, open_store
+from cranfield.workflows import corpus
 from cranfield.workflows.collection import NAMED, init_collection
 from cranfield.workflows.judge.session import StoredSession, open_session
 
@@ -41,7 +46,7 @@ def documents(count: int) -> Iterator[tuple[object, ...]]:
         yield f"doc{number:08}", " ".join(draw.choices(words, k=60)), "{}", "x" * 64, 1
 
 
-def furnish(path: Path, *, count: int, judgments: int, topics: int) -> None:
+def furnish(path: Path, *, count: int, judgments: int, topics: int, inside: bool = True) -> None:
     """Make a collection whose pool is judged but for a tenth of each topic."""
     init_collection(path, name="large", scale=NAMED["graded"])
     depth = judgments * 10 // 9 // topics
@@ -50,7 +55,8 @@ def furnish(path: Path, *, count: int, judgments: int, topics: int) -> None:
     pools = {f"topic{number:04}": draw.sample(range(count), depth) for number in range(topics)}
     with open_store(path) as store, store.write():
         insert(store, "sources", "number, kind", iter([(1, "documents")]))
-        insert(store, "documents", "id, text, metadata, content_hash, source", documents(count))
+        if inside:
+            insert(store, "documents", "id, text, metadata, content_hash, source", documents(count))
         insert(store, "topics", "id, title, metadata, source", ((topic, topic, "{}", 1) for topic in pools))
         insert(store, "pools", "number, name, plan_in_full, judging_order", iter([(1, "pool", "depth 10", "plan")]))
         insert(store, "pool_topics", "pool, topic", ((1, topic) for topic in pools))
@@ -134,15 +140,38 @@ def measure(path: Path, *, count: int, **options: object) -> None:
             "topics": timed(desk.topics),
             "undo": timed(desk.undo),
             "history": timed(desk.history),
-            "search": timed(lambda: desk.search("topic0001", "w1f w2e")),
         }
+        if options.get("layer") != "outside":
+            others["search"] = timed(lambda: desk.search("topic0001", "w1f w2e"))
         print("  " + ", ".join(f"{what} {taken:.0f} ms" for what, taken in others.items()), flush=True)
         desk.leave()
+
+
+def measure_outside(folder: Path, *, count: int, keys: int) -> None:
+    """Measure a session over documents that stay outside, behind an offset index."""
+    file, path = folder / f"{count}.jsonl", folder / f"{count}.db"
+    draw = random.Random(1)
+    texts = [" ".join(f"w{draw.randrange(20_000):x}" for _ in range(40)) for _ in range(1_000)]
+    with file.open("w", encoding="utf-8") as stream:
+        lines = (f'{{"id": "doc{place:08}", "text": "{texts[place % 1_000]} {place}"}}\n' for place in range(count))
+        stream.writelines(lines)
+    furnish(path, count=count, judgments=900, topics=2, inside=False)
+    with open_store(path) as store:
+        source = f"jsonl:{file}"
+        indexed = timed(lambda: corpus.Corpus(store).outside([source])) / 1000
+    index = file.with_name(f"{file.name}.offsets")
+    sizes = f"{file.stat().st_size / 1e9:.2f} GB, index of {index.stat().st_size / 1e6:.0f} MB in {indexed:.1f} s"
+    print(f"{count:,} documents outside: {sizes}, collection of {path.stat().st_size / 1e3:.0f} KB", flush=True)
+    measure(path, count=keys, layer="outside")
+    file.unlink()
 
 
 def main() -> None:
     """Measure and print."""
     options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument(
+        "--outside", type=int, default=10_000_000, help="documents that stay outside; 0: not measured"
+    )
     options.add_argument("--documents", type=int, default=1_000_000)
     options.add_argument("--judgments", type=int, default=200_000)
     options.add_argument("--topics", type=int, default=50)
@@ -158,6 +187,9 @@ def main() -> None:
         print(f"{path.stat().st_size / 1e9:.2f} GB", flush=True)
         for choice in ({}, {"layer": "after"}):
             measure(path, count=max(asked.keys // scale, 20), **choice)
+        os.environ["XDG_CONFIG_HOME"] = folder  # approvals of this measurement only
+        for count in (1_000, asked.outside // scale) if asked.outside else ():
+            measure_outside(Path(folder), count=count, keys=max(asked.keys // scale, 20))
 
 
 if __name__ == "__main__":

@@ -14,20 +14,21 @@ from functools import partial, wraps
 from itertools import compress
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Concatenate, Literal, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, cast
 
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UnknownName, UsageError, quoted
 from cranfield.base.files import HERE, Progress, Workers, silent
+from cranfield.base.places import located
 from cranfield.base.registry import deferred
 from cranfield.base.spread import Cluster, Processes
-from cranfield.base.tables import Result, Value, facts_table, html
+from cranfield.base.text import Result, Value, facts_table, html
 from cranfield.workflows.inputs import Inputs, PoolOptions, called, listed, words_of
 
 with deferred:
     import pandas as pd
 
     from cranfield.compare import by_measure
-    from cranfield.evaluate import frames
+    from cranfield.evaluate import frames, reading
     from cranfield.evaluate import measure as measuring
     from cranfield.qrels import qrels as qrels_core
     from cranfield.report import figures
@@ -37,7 +38,7 @@ with deferred:
     from cranfield.workflows import collection as collections
     from cranfield.workflows import compare as compare_workflow
     from cranfield.workflows import corpus as corpus_workflow
-    from cranfield.workflows import display, reading
+    from cranfield.workflows import display
     from cranfield.workflows import qrels as qrels_workflow
     from cranfield.workflows import status as status_workflow
     from cranfield.workflows.evaluate import evaluate as evaluate_workflow
@@ -99,7 +100,7 @@ class Files(Inputs):
         if skip_bad:
             everything = self._request(self.given)
             with progress() as shown:
-                good = reading.without_bad(everything, None, shown)
+                good = reading.without_bad(everything, shown)
             kept = {id(one) for one in good.runs}
             self.called = self.called and tuple(compress(self.called, [id(one) in kept for one in self.given]))
             self.given, self.left_out = cast("tuple[str | Run, ...]", good.runs), good.notes
@@ -161,7 +162,7 @@ class Files(Inputs):
 
     def _read_all(self, progress: Progress = silent) -> tuple[Qrels, dict[str, AnyRun]]:
         if self._read is None:
-            qrels, found = reading.read_short(self._request(self.given), None, progress, keep_keys=True)
+            qrels, found = reading.read_short(self._request(self.given), progress, keep_keys=True)
             names = self.called or tuple(run.tag for run in found)
             named = {name: reading.renamed(run, name) for run, name in zip(found, names, strict=True)}
             self._read = qrels, named
@@ -175,7 +176,7 @@ class Files(Inputs):
         new = [name for name in dict.fromkeys(names) if name not in self._in_full]
         if new:
             request = reading.Request(qrels=qrels_core.qrels_of([]), runs=tuple(given[name] for name in new))
-            found = reading.read_in_full(request, None, progress)[1]
+            found = reading.read_in_full(request, progress)[1]
             self._in_full |= {name: reading.renamed(run, name) for run, name in zip(found, new, strict=True)}
         return tuple(self._in_full[name] for name in names)
 
@@ -294,13 +295,23 @@ class Opened:
     simulate = _framed(Inputs.simulate)
     explain = _framed(Inputs.explain)
 
-    def qrels(self, *, unjudged: bool = False) -> pd.DataFrame:
-        """The qrels: topic, document and grade. `unjudged` adds pooled documents without a judgment, as grade -1."""
+    def qrels(self, *, unjudged: bool = False, form: frames.Form = "frame") -> Any:
+        """The qrels: topic, document and grade. `unjudged` adds pooled documents without a judgment, as grade -1.
+
+        `form` is what another library takes: a frame for `pyterrier` or `ir_measures`, an object of `ranx` or
+        `trectools`.
+        """
         known = self.results.judged()
         qrels = known if unjudged else qrels_core.judged_only(known)
-        frame = pd.DataFrame(list(qrels), columns=["topic", "document", "grade"])
-        frame.attrs.update(qrels=qrels.content_hash, name=qrels.name)
-        return frame
+        given = frames.given_back(qrels, form)
+        if form == "frame":
+            given.attrs.update(qrels=qrels.content_hash, name=qrels.name)
+        return given
+
+    def run(self, name: str, *, form: frames.Form = "frame") -> Any:
+        """A run: topic, document, rank and score, best first with ties as they are scored; `form` as in `qrels`."""
+        request = self.results.request("AP", [name], with_ids=True)
+        return frames.given_back(reading.read_in_full(request)[1][0], form)
 
     def pool(
         self,
@@ -504,7 +515,7 @@ def open_files(
 
 def qrels_or_file(value: object) -> Path | Qrels:
     """Qrels from a frame or a mapping; a path is read later."""
-    return Path(value) if isinstance(value, str | os.PathLike) else frames.qrels_given(value)
+    return located(value) if isinstance(value, str | os.PathLike) else frames.qrels_given(value)
 
 
 def pool_given(
@@ -521,4 +532,4 @@ def pool_given(
 
 
 def _is_missing(file: str) -> bool:
-    return file != "-" and not Path(file).exists()
+    return file != "-" and not located(file).exists()

@@ -30,6 +30,7 @@ GROUPS = {
     "How to": ["how-to/*"],
     "Stage by stage": [
         "collection",
+        "recipes",
         "corpus",
         "runs",
         "systems",
@@ -48,7 +49,7 @@ GROUPS = {
         "report",
         "python",
     ],
-    "Reference": ["reference/*", "security"],
+    "Reference": ["reference/*", "limits", "security"],
     "Decisions": ["decisions/README", "decisions/0*"],
 }
 """The sidebar: the pages of each group, in the order of the way."""

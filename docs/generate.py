@@ -5,16 +5,19 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from limits_page import page as limits_page
+from man_page import page as man_page
 from python_reference import page as python_page
 from strategies_page import page as strategies_page
 from systems_page import page as systems_page
 
 from assessor_ui import keymap
-from cranfield.base.tables import Column, Table, table_of
+from cranfield.base.text import Column, Table, table_of
 from cranfield.cli.listing import describe_measure, list_formats, list_measures
 from cranfield.cli.main import declared
 from cranfield.report.rendering import renderers
 from cranfield.reuse.verdict import Thresholds
+from cranfield.store import questions
 
 HERE = Path(__file__).parent / "reference"
 HEAD = "<!-- Written by docs/generate.py from the program itself: do not edit. -->\n\n"
@@ -24,6 +27,8 @@ WIDTH = "100"
 def main() -> int:
     """Write the pages, or compare them with what would be written."""
     wanted = {HERE / f"{name}.md": HEAD + text for name, text in pages()}
+    wanted[HERE.parent / "limits.md"] = limits_page()
+    wanted[HERE / "cranfield.1"] = man_page()
     wanted[HERE.parent / "systems.md"] = systems_page()
     wanted[HERE.parent / "strategies.md"] = strategies_page()
     wanted[HERE.parent / "assessor.md"] = with_keys((HERE.parent / "assessor.md").read_text(encoding="utf-8"))
@@ -44,6 +49,7 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "commands", "# Commands\n\n" + "\n".join(command_sections())
     yield "formats", "# Formats\n\n" + markdown(list_formats())
     yield "thresholds", thresholds_page()
+    yield "tables", tables_page()
     yield "python", python_page()
 
 
@@ -72,6 +78,16 @@ def thresholds_page() -> str:
         "[calibration](../calibration.md#the-thresholds).\n\n"
     )
     return head + markdown(table_of(["threshold", Column("default", kind="number"), "meaning"], rows))
+
+
+def tables_page() -> str:
+    """Give the page with the tables of a collection: what each holds, and its columns."""
+    parts = ["# Tables\n\nWhat a collection file holds; [a walk through it](../how-to/use-sql.md).\n"]
+    for name, said, columns in questions.tables():
+        parts.append(f"## {name}\n\n{said[0].upper()}{said[1:]}.\n")
+        if columns:
+            parts.append(markdown(table_of(["column", "meaning"], list(columns.items()))))
+    return "\n".join(parts)
 
 
 def with_keys(text: str) -> str:

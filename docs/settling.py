@@ -1,6 +1,6 @@
-"""Writes the table of docs/reuse.md that shows how many judgments settle takes, on pairs whose labels are known.
+"""Writes the tables of docs/reuse.md that show how many judgments settle takes, on pairs whose labels are known.
 
-    python docs/settling.py FOLDER [PAIRS] > table.md
+    python docs/settling.py FOLDER [PAIRS] > tables.md
 
 FOLDER has TREC-2, PAIRS is how many pairs are drawn; all of them without it. Each group has one run. Both runs
 of a pair are held out: the pool is made of the others, the model of unjudged documents learned from them. Then
@@ -19,13 +19,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
 from left_out import Collection, trec_2
 
-from cranfield.base.tables import table_of
+from cranfield.base.text import table_of
 from cranfield.evaluate.align import align
 from cranfield.evaluate.lists import Counts, Values
 from cranfield.evaluate.measure import own_measures, parse_measures
@@ -41,26 +41,21 @@ from cranfield.runs.run import Run
 DEPTHS = (10, 20)
 MEASURES = ("P@10", "DCG@10", "nDCG@10")
 RANDOM_ORDERS, RESAMPLES, SEED = 3, 1000, 1
-COLUMNS = (
+CERTAIN = (
+    *("measure", "pool depth", "pairs", "unjudged", "oracle", "settle", "ratio", "of medians"),
+    *("by topic", "winner known", "random", "within range"),
+)
+PROBABLE = (
     "measure",
     "pool depth",
     "pairs",
-    "unjudged",
-    "certain: oracle",
-    "settle",
-    "ratio",
-    "of medians",
-    "by topic",
-    "winner known",
     "random",
-    "not likely at first",
-    "likely: random",
     "settle",
     "ratio",
     "of medians",
+    "at most half",
     "least",
-    "likely right",
-    "within range",
+    "right",
 )
 
 Next = Callable[[Judging], int]
@@ -87,7 +82,7 @@ class Course:
 def main() -> None:
     """Read, judge, write."""
     pairs = int(sys.argv[2]) if len(sys.argv) > 2 else None
-    sys.stdout.write(table(binary(trec_2(Path(sys.argv[1]))), pairs))
+    sys.stdout.write(tables(binary(trec_2(Path(sys.argv[1]))), pairs))
 
 
 def binary(collection: Collection) -> Collection:
@@ -95,20 +90,24 @@ def binary(collection: Collection) -> Collection:
     return replace(collection, grades={pair: min(grade, 1) for pair, grade in collection.grades.items()})
 
 
-def table(collection: Collection, pairs: int | None) -> str:
-    """The table as Markdown."""
+def tables(collection: Collection, pairs: int | None) -> str:
+    """The tables of certain and of likely as Markdown."""
     rng = np.random.default_rng(SEED)
     groups = {one.run: one.group for one in collection.contributors}
     of_group = {groups[run.tag]: run for run in sorted(collection.runs, key=lambda _: rng.random())}
-    chosen, lines = list(of_group.values()), []
+    chosen, certain, likely = list(of_group.values()), [], []
     both = [(one, two) for one in range(len(chosen)) for two in range(one)]
     drawn = [both[place] for place in rng.permutation(len(both))[:pairs].tolist()]
     for depth in DEPTHS:
         found = [courses(collection, chosen, pair, depth) for pair in drawn]
         of_measure = zip(MEASURES, zip(*found, strict=True), strict=True)
         resampled = _resampled(drawn, len(chosen), rng)
-        lines += [(measure, str(depth), *line(some, resampled)) for measure, some in of_measure]
-    return renderers.get("markdown")(table_of(list(COLUMNS), lines))
+        for measure, some in of_measure:
+            lines = of_certain(some, resampled), of_likely(some, resampled)
+            for rows, line in zip((certain, likely), lines, strict=True):
+                rows.append((measure, str(depth), *line))
+    write = renderers.get("markdown")
+    return write(table_of(list(CERTAIN), certain)) + "\n" + write(table_of(list(PROBABLE), likely))
 
 
 def _resampled(pairs: Sequence[tuple[int, int]], groups: int, rng: np.random.Generator) -> Values:
@@ -118,34 +117,50 @@ def _resampled(pairs: Sequence[tuple[int, int]], groups: int, rng: np.random.Gen
     return np.asarray(times[:, one] * times[:, two], dtype=float)
 
 
-def line(found: Sequence[Course], resampled: Values) -> Iterator[str]:
-    """Give one line of the table: means over pairs, and ratios of them with intervals from drawn groups."""
-    unjudged, oracle, certain, by_topic, known, random, likely, random_likely, least, right, within = (
-        np.array(column, dtype=float) for column in zip(*map(astuple, found), strict=True)
-    )
-    is_open, is_doubtful = certain > 0, likely > 0
+def columns_of(found: Sequence[Course]) -> dict[str, Values]:
+    """The numbers of all pairs, by name."""
+    return {
+        one.name: np.array([getattr(course, one.name) for course in found], dtype=float) for one in fields(Course)
+    }
 
-    def ratio(over: Values, under: Values, kept: Values, *, interval: bool = True) -> str:
-        share = float((over * kept).sum() / (under * kept).sum())
-        draws = (resampled @ (over * kept)) / np.maximum(resampled @ (under * kept), TOLERANCE)
-        low, high = np.quantile(draws, [0.025, 0.975])
-        return f"{share:.2f} ({low:.2f}–{high:.2f})" if interval else f"{share:.2f}"
 
-    def of_medians(over: Values, under: Values, kept: Values) -> str:
-        return f"{np.median(over[kept]) / np.median(under[kept]):.2f}"
+def ratio(over: Values, under: Values, kept: Values, resampled: Values) -> str:
+    """The ratio of the means over some pairs, with its interval from drawn groups."""
+    draws = (resampled @ (over * kept)) / np.maximum(resampled @ (under * kept), TOLERANCE)
+    low, high = np.quantile(draws, [0.025, 0.975])
+    return f"{over[kept].sum() / under[kept].sum():.2f} ({low:.2f}–{high:.2f})"
 
-    yield str(int(is_open.sum()))
-    yield from (f"{one[is_open].mean():.0f}" for one in (unjudged, oracle, certain))
-    yield ratio(certain, oracle, is_open)
-    yield of_medians(certain, oracle, is_open)
-    yield from (ratio(one, oracle, is_open, interval=False) for one in (by_topic, known, random))
-    yield str(int(is_doubtful.sum()))
-    yield from (f"{one[is_doubtful].mean():.0f}" for one in (random_likely, likely))
-    yield ratio(likely, random_likely, is_doubtful)
-    yield of_medians(likely, random_likely, is_doubtful)
-    yield ratio(least, random_likely, is_doubtful, interval=False)
-    yield f"{100 * right.mean():.1f}%"
-    yield f"{100 * within[is_open].mean():.0f}%"
+
+def of_medians(over: Values, under: Values, kept: Values) -> str:
+    """The ratio of the medians."""
+    return f"{np.median(over[kept]) / np.median(under[kept]):.2f}"
+
+
+def of_certain(found: Sequence[Course], resampled: Values) -> Iterator[str]:
+    """Give one line of the table of certain: means over the pairs that are open."""
+    of = columns_of(found)
+    oracle, kept = of["oracle"], of["certain"] > 0
+    yield str(int(kept.sum()))
+    yield from (f"{of[name][kept].mean():.0f}" for name in ("unjudged", "oracle", "certain"))
+    yield ratio(of["certain"], oracle, kept, resampled)
+    yield of_medians(of["certain"], oracle, kept)
+    for name in ("by_topic", "winner_known", "random_certain"):
+        yield f"{of[name][kept].sum() / oracle[kept].sum():.2f}"
+    yield f"{100 * of['is_within'][kept].mean():.0f}%"
+
+
+def of_likely(found: Sequence[Course], resampled: Values) -> Iterator[str]:
+    """Give one line of the table of likely: means over the pairs that are not likely at first."""
+    of = columns_of(found)
+    likely, random = of["likely"], of["random_likely"]
+    kept = likely > 0
+    yield str(int(kept.sum()))
+    yield from (f"{one[kept].mean():.0f}" for one in (random, likely))
+    yield ratio(likely, random, kept, resampled)
+    yield of_medians(likely, random, kept)
+    yield f"{100 * (2 * likely <= random)[kept].mean():.0f}%"
+    yield f"{of['least_likely'][kept].sum() / random[kept].sum():.2f}"
+    yield f"{100 * of['is_right'].mean():.1f}%"
 
 
 def courses(collection: Collection, runs: Sequence[Run], pair: tuple[int, int], depth: int) -> list[Course]:

@@ -39,6 +39,15 @@ def pytest_sessionfinish() -> None:
         write_renewed()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def settings_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the tests away from the settings and the cache of whoever runs them."""
+    with pytest.MonkeyPatch.context() as patch:
+        for variable in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
+            patch.setenv(variable, str(tmp_path_factory.mktemp("home")))
+        yield
+
+
 @pytest.fixture
 def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
     """The texts that are kept for this test: `kept(text)` compares one, `kept.raises(kind)` what an error says."""

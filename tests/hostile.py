@@ -41,6 +41,7 @@ from cranfield.evaluate.measure import parse_measures
 from cranfield.judge.external import label_from
 from cranfield.pool import plan
 from cranfield.qrels import reading as qrels
+from cranfield.qrels.qrels import qrels_formats
 from cranfield.qrels.release import parse_rule
 from cranfield.reuse.card import read_card
 from cranfield.runs import reading as runs
@@ -48,7 +49,8 @@ from cranfield.runs.check import Expectations, check
 from cranfield.runs.run import ranked
 from cranfield.workflows.collection import parse_scale
 from cranfield.workflows.corpus import read_clusters
-from cranfield.workflows.runs.runs import read_requests
+from cranfield.workflows.recipe import read_recipe
+from cranfield.workflows.runs.lists import described, read_requests
 
 ROOT = Path(__file__).parents[1]
 KITCHEN, ARTEFACTS = ROOT / "collections" / "kitchen", ROOT / "tests" / "fixtures" / "artefacts"
@@ -79,6 +81,7 @@ SEEDS: dict[str, list[bytes]] = {
         RUN,
         b"qid,docid,score,rank\n1,a,2.5,1\n1,b,1.5,2\n2,a,7,1\n",
         b"1\ta\t1\n1\tb\t2\n2\tc\t1\n",
+        b"# ir_metadata.start\n# tag: x\n# actor:\n#   team: [a]\n# ir_metadata.end\n1 Q0 a 1 2.5 x\n2 Q0 b 1 1 x\n",
         b'{"qid": "1", "docid": "a", "score": 1.5}\n{"qid": 1, "docid": 2, "score": -3, "rank": 1}\n',
     ],
     "qrels": [
@@ -86,6 +89,8 @@ SEEDS: dict[str, list[bytes]] = {
         b"1 0 d1 s1 1\n1 0 d2 s2 0\n2 0 d1 s1 2\n",
         b"query-id\tcorpus-id\tscore\n1\td1\t1\n2\td2\t0\n",
         b'{"topic": "1", "document": "d1", "grade": 1}\n',
+        b"1 184 2 \r\n1 29 -1\r\n2 12 3\r\n",
+        b"01 1410  0 0.000000\n02 12  0 0\n",
         beginning(KITCHEN / "judgments.csv"),
     ],
     "documents": [
@@ -115,6 +120,13 @@ SEEDS: dict[str, list[bytes]] = {
     "rule": [b"majority", b"latest", b"prefer ana, ben; then highest"],
     "label": [b'{"topic": "1", "document": "d1", "grade": 1, "confidence": 0.5, "note": "x"}'],
     "runs.toml": [(KITCHEN / "runs.toml").read_bytes()[:2000]],
+    "recipe": [
+        b'name = "x"\ntraps = ["y"]\n[files]\ntopics = "t"\n[qrels]\ngrades = { -1 = 0 }\n[counts]\ntopics = 2\n'
+    ],
+    "run list": [
+        b"tag\tteam\tpriority\tfile\na\tb\t1\tx/a.run\nc\td\t2\t\n",
+        b"<set><runs><tag>a</tag><organization>b</organization></runs></set>\n",
+    ],
 }
 
 PIECES = [
@@ -178,7 +190,7 @@ def read_run(path: Path, draw: random.Random) -> None:
 
 def read_qrels(path: Path, draw: random.Random) -> None:
     read: Callable[..., object] = draw.choice((qrels.read_qrels, qrels.read_judgments))
-    read(Source(path), format=draw.choice([None, None, *qrels.qrels_formats.names()]))
+    read(Source(path), format=draw.choice([None, None, *qrels_formats.names()]))
 
 
 def text_of(path: Path) -> str:
@@ -203,6 +215,8 @@ READERS: dict[str, Callable[[Path, random.Random], object]] = {
     "rule": lambda path, draw: parse_rule(text_of(path)),
     "label": lambda path, draw: label_from(text_of(path), BINARY, {("1", "d1")}),
     "runs.toml": lambda path, draw: read_requests(path),
+    "recipe": lambda path, draw: read_recipe(path),
+    "run list": lambda path, draw: described([], path),
     "subtopics": lambda path, draw: qrels.read_subtopics(Source(path)),
     "encoded": lambda path, draw: list(
         corpus.read_documents(Source(path, draw.choice(("latin-1", "utf-16", "utf-7", "cp1252", "shift_jis"))))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from cranfield.base.tables import Table
+from cranfield.base.text import Table
 from cranfield.report.page import Block, Fold, Page, Switch, TableBlock
 
 

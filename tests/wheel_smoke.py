@@ -1,4 +1,4 @@
-"""Builds the wheel, installs it into an empty environment, and runs the demonstration from there."""
+"""Builds sdist and wheel, installs each into an empty environment, and runs the demonstration from there."""
 
 import subprocess
 import sys
@@ -19,25 +19,33 @@ def run(*command: object, cwd: Path) -> str:
 
 
 def main() -> None:
-    """Do it all in a folder that is thrown away."""
+    """Do it all in a folder that is thrown away. The wheel is made from the sdist, as installers make it."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        run(sys.executable, "-m", "build", "--wheel", "--outdir", folder, ROOT, cwd=folder)
-        (wheel,) = folder.glob("*.whl")
+        run(sys.executable, "-m", "build", "--outdir", folder, ROOT, cwd=folder)
+        (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
         packed = zipfile.ZipFile(wheel).namelist()
         assert "cranfield/py.typed" in packed
-        assert "cranfield/_collections/kitchen/collection.toml" in packed
+        for shipped in (ROOT / "collections").glob("*/collection.toml"):
+            assert f"cranfield/_collections/{shipped.parent.name}/collection.toml" in packed
         assert not [entry for entry in packed if entry.startswith(("tests/", "collections/"))]
-        venv.create(folder / "env", with_pip=True)
-        python = folder / "env" / "bin" / "python"
-        run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, cwd=folder)
-        cranfield = folder / "env" / "bin" / "cranfield"
-        assert run(cranfield, "--version", cwd=folder).startswith("cranfield ")
-        assert "Usage: cranfield" in run(python, "-m", "cranfield", "--help", cwd=folder)
-        run(cranfield, "demo", "demo", cwd=folder)
-        counts = run(cranfield, "status", "-C", "demo/collection.db", "--format", "csv", cwd=folder)
-        assert "documents,240" in counts, counts
-        print(f"{wheel.name} installs into an empty environment and runs its demonstration")
+        for built in (wheel, sdist):
+            environment = folder / built.name.removesuffix(".gz").replace(".", "-")
+            venv.create(environment, with_pip=True)
+            smoke(built, environment)
+            print(f"{built.name} installs into an empty environment and runs its demonstration")
+
+
+def smoke(built: Path, environment: Path) -> None:
+    """Install what was built, and see that the program, its pages and its collection came along."""
+    python, cranfield = environment / "bin" / "python", environment / "bin" / "cranfield"
+    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", built, cwd=environment)
+    assert run(cranfield, "--version", cwd=environment).startswith("cranfield ")
+    assert "Usage: cranfield" in run(python, "-m", "cranfield", "--help", cwd=environment)
+    assert ".TH CRANFIELD 1" in (environment / "share" / "man" / "man1" / "cranfield.1").read_text("utf-8")
+    run(cranfield, "demo", "demo", cwd=environment)
+    counts = run(cranfield, "status", "-C", "demo/collection.db", "--format", "csv", cwd=environment)
+    assert "documents,240" in counts, counts
 
 
 if __name__ == "__main__":

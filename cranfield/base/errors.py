@@ -29,7 +29,7 @@ Severity = Literal["error", "warning"]
 LINES_KEPT = 10
 """How many line numbers a problem that occurs often carries as examples."""
 
-RESTORE = "put the last good backup back with: cranfield restore BACKUP"
+RESTORE = "restore the last good backup with: cranfield restore BACKUP"
 """What to do with a damaged collection."""
 
 FULL = (errno.ENOSPC, errno.EDQUOT)

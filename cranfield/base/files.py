@@ -1,4 +1,4 @@
-"""How bytes from outside enter: files, pipes, four kinds of compression, lines with their numbers.
+"""How bytes from outside enter: files, pipes, URLs, four kinds of compression, lines with their numbers.
 
 Compression is recognised by the first bytes, never by the name. Whatever goes wrong below (a truncated gzip, a
 folder where a file was expected, bytes that are not UTF-8) leaves here as a `SourceError` with file and line.
@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
 from cranfield.base.errors import FULL, CranfieldError, SourceError, UsageError, quoted, reason_of
+from cranfield.base.places import Place
 from cranfield.base.registry import deferred
 
 with deferred:
@@ -46,7 +47,7 @@ GROWN, GROWTH = 1 << 27, 100
 """A compressed file may grow to 128 MB, and beyond that to 100 times its size: runs and texts reach 5 to 30 times."""
 
 LARGEST_PIPE = 1 << 34
-"""How much is taken from a pipe (16 GB), or half of what is free where it is kept, if that is less."""
+"""How much is taken from a pipe or a URL (16 GB), or half of what is free where it is kept, if that is less."""
 
 LINES_AT_ONCE = 1 << 23
 """How many bytes are parsed at once: enough work for all threads, little beside the columns of a large run."""
@@ -84,12 +85,32 @@ class Source:
         return str(self.path) == "-"
 
     @property
+    def data_set(self) -> str:
+        """The name of the data set of ir_datasets that is meant, if one is: it has no bytes of its own."""
+        return self.path.data_set if isinstance(self.path, Place) else ""
+
+    @property
     def is_piped(self) -> bool:
         """Whether the bytes come only once: from standard input, or through a pipe such as `<(zcat …)`.
 
         They are kept on disk with this very source, so another source for the same path would find nothing.
         """
         return self.is_stdin or (self.path.exists() and not self.path.is_file() and not self.path.is_dir())
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the bytes come from a URL; they are kept on disk as those of a pipe, but can be fetched again."""
+        return isinstance(self.path, Place) and self.path.is_remote
+
+    @property
+    def run(self) -> str:
+        """Which run of a set this is; empty for a file by itself."""
+        return self.path.run if isinstance(self.path, Place) else ""
+
+    @property
+    def whole(self) -> str:
+        """The file or folder of a set, by its path or URL."""
+        return self.path.whole if isinstance(self.path, Place) else str(self.path)
 
     @property
     def is_folder(self) -> bool:
@@ -107,13 +128,15 @@ class Source:
     @property
     def stem(self) -> str:
         """The file name without its folder, compression suffix and format suffix; `input.bm25` has none."""
+        if self.run:
+            return self.run
         stem, dot, suffix = self.bare_name.rpartition(".")
         return stem if dot and stem and suffix.lower() in _SUFFIXES else self.bare_name
 
     @property
     def size(self) -> int | None:
-        """The bytes of the file as it lies there; None for what comes through a pipe."""
-        return self.path.stat().st_size if not self.is_stdin and self.path.is_file() else None
+        """The bytes of the file as it lies there; None for what comes through a pipe or from a URL."""
+        return None if self.is_stdin or not (file := Path(self.whole)).is_file() else file.stat().st_size
 
     def open(self) -> BinaryIO:
         """Open a fresh stream of decompressed bytes from the start."""
@@ -206,7 +229,9 @@ class Source:
 
     @cached_property
     def file_sha256(self) -> str:
-        """SHA-256 of the file itself, compressed as it lies there."""
+        """SHA-256 of the file itself, compressed as it lies there; empty for one run of a set, and for a data set."""
+        if self.run or self.data_set:
+            return ""
         digest = hashlib.sha256()
         with _translated(self.name), self._raw() as stream:
             while block := stream.read(_BLOCK):
@@ -215,7 +240,7 @@ class Source:
 
     @property
     def spooled(self) -> Path:
-        """A copy on disk of what comes through a pipe, so that it can be read more than once.
+        """A copy on disk of what comes through a pipe or from a URL, so that it can be read more than once.
 
         No `cached_property`: before Python 3.12 that has one lock for all sources, and two pipes that one process
         fills in turns would wait for each other.
@@ -225,12 +250,10 @@ class Source:
                 forget = weakref.finalize(self, Path(copy.name).unlink, missing_ok=True)
                 try:
                     most = min(LARGEST_PIPE, shutil.disk_usage(copy.name).free // 2)
-                    with nullcontext(sys.stdin.buffer) if self.is_stdin else self.path.open("rb") as stream:
-                        while block := stream.read(_BLOCK):
-                            copy.write(block)
-                            if copy.tell() > most:
-                                size = f"more than {most >> 20:,} MB"
-                                raise SourceError(self.name, f"{size} came through the pipe; save it to a file first")
+                    if isinstance(self.path, Place):
+                        self.path.fetch(copy.name, most)
+                    else:
+                        self._take_from_pipe(copy, most)
                 except BaseException:
                     forget()
                     raise
@@ -238,8 +261,18 @@ class Source:
         copied: Path = self.__dict__["_copy"]
         return copied
 
+    def _take_from_pipe(self, copy: Any, most: int) -> None:
+        with nullcontext(sys.stdin.buffer) if self.is_stdin else self.path.open("rb") as stream:
+            while block := stream.read(_BLOCK):
+                copy.write(block)
+                if copy.tell() > most:
+                    size = f"more than {most >> 20:,} MB"
+                    raise SourceError(self.name, f"{size} came through the pipe; save it to a file first")
+
     def _raw(self, *, buffering: int = -1) -> BinaryIO:
         try:
+            if self.is_remote:
+                return self.spooled.open("rb", buffering=buffering)
             if self.is_folder:
                 raise SourceError(self.name, "this is a folder; a file is expected")
             mode = 0 if str(self.path) in ("-", "/dev/stdin") else self.path.stat().st_mode
@@ -282,7 +315,7 @@ def codec_name(encoding: str) -> str:
         known = codecs.lookup(encoding)
         "".encode(encoding)
     except (LookupError, ValueError):
-        there_are = "utf-8, utf-16, latin-1, cp1252 and all others of Python"
+        there_are = "utf-8, utf-16, latin-1, cp1252 and any other Python encoding"
         raise UsageError(f"unknown encoding {quoted(encoding)}; known are {there_are}") from None
     return known.name
 
@@ -421,6 +454,7 @@ def whole_file(path: Path, *, replace: bool = False) -> Iterator[Path]:
         raise UsageError(f"{path} already exists; choose another name")
     unfinished = path.with_name(f"{path.name}.unfinished-{os.getpid()}")
     try:
+        unfinished.unlink(missing_ok=True)  # of a process that was killed, or a link that somebody has put there
         yield unfinished
         if replace:
             refuse_target(path)  # `restore` has moved the collection away by now
@@ -438,6 +472,25 @@ def whole_file(path: Path, *, replace: bool = False) -> Iterator[Path]:
         raise kind(f"{path} cannot be written: {reason_of(error)}") from None
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+# Where a program keeps what belongs to the user, not to a collection.
+
+
+def settings_folder() -> Path:
+    """Where settings of this user are kept: the remembered name, and which sources were approved."""
+    return _own_folder("XDG_CONFIG_HOME", ".config", "Application Support")
+
+
+def cache_folder() -> Path:
+    """Where is kept what can be made again."""
+    return _own_folder("XDG_CACHE_HOME", ".cache", "Caches")
+
+
+def _own_folder(variable: str, usual: str, on_macos: str) -> Path:
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / on_macos / "cranfield"
+    return Path(os.environ.get(variable) or Path.home() / usual) / "cranfield"
 
 
 # How a step tells whoever started it what it is doing, without knowing who that is.

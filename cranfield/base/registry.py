@@ -150,22 +150,23 @@ class Registry(Generic[Part]):
         return decorate
 
     def get(self, name: str) -> Part:
-        """The part called `name`; an unknown name is an error that lists the known ones.
+        """The part called `name`; an unknown name is an error that lists the known ones."""
+        return self._parts[self.canonical(name)]
+
+    def canonical(self, name: str) -> str:
+        """The name of the part that `name` means, perhaps an alias, perhaps in another case.
 
         One of ours is found without a look at what other distributions bring: that takes longer than all else here.
         """
-        self._discover_ours()
-        if self._aliases.get(name, name) not in self._parts:
-            self._discover()
-        try:
-            return self._parts[self._aliases.get(name, name)]
-        except KeyError:
-            raise UnknownName(self.noun, name, [*self._parts, *self._aliases]) from None
-
-    def canonical(self, name: str) -> str:
-        """The name of the part that `name`, perhaps an alias, means."""
-        self.get(name)
-        return self._aliases.get(name, name)
+        for discover in (self._discover_ours, self._discover):
+            discover()
+            if (named := self._aliases.get(name, name)) in self._parts:
+                return named
+        words = [*self._parts, *self._aliases]
+        alike = {self._aliases.get(word, word) for word in words if word.casefold() == name.casefold()}
+        if len(alike) != 1:
+            raise UnknownName(self.noun, name, words)
+        return alike.pop()
 
     def __contains__(self, name: str) -> bool:
         """Whether a part, or an alias of one, has this name."""

@@ -1,347 +1,22 @@
-"""A table: how it is read from a file, and the one shape in which results reach people, files and frames."""
+"""A table read from a file: a schema in; columns, and everything that is wrong with its lines, out.
+
+A schema says how the columns are usually called, and in which words a file is refused. So all problems of a file
+are reported at once, each with its lines, whatever it is a file of.
+"""
 
 from __future__ import annotations
 
 import csv
 import json
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
-from itertools import islice
-from math import isfinite
-from typing import Any, Literal, NamedTuple
+from functools import lru_cache
+from itertools import chain
+from typing import Any
 
 from cranfield.base.errors import LINES_KEPT, Problem, ProblemsFound, Severity, quoted
 from cranfield.base.files import Source
-from cranfield.base.registry import deferred
-from cranfield.base.text import counted, visible_line
-
-with deferred:
-    import html as entities
-
-    import pandas as pd
-
-
-Value = str | int | float | bool | None | tuple[int, ...]
-
-NUMBERS = ("number", "p")
-"""The kinds of column that hold numbers: they stand to the right, and a gap among them is NaN in a frame."""
-
-ROWS_IN_HTML = 60
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column: its name in data formats, its heading for people, how its values are printed and what they mean.
-
-    `kind` is text, number, p or verdict. A `p` that would be
-    printed as 0 is printed as below the smallest number that is not: no finite experiment shows a 0.
-    """
-
-    name: str
-    heading: str = ""
-    kind: str = "text"
-    digits: int = 4
-    meaning: str = ""
-
-    @property
-    def title(self) -> str:
-        """What people read above the column."""
-        return self.heading or self.name.replace("_", " ")
-
-    @property
-    def numeric(self) -> bool:
-        """Whether it holds numbers."""
-        return self.kind in NUMBERS
-
-
-Number = partial(Column, kind="number")
-"""A column of numbers."""
-
-
-class Cell(NamedTuple):
-    """One cell as people read it: its text, whether that stands out, and what it is made of."""
-
-    column: Column
-    value: Value
-    text: str
-    bold: bool
-
-    @property
-    def is_verdict(self) -> bool:
-        """Whether it says how far something can be trusted: that stands out where a surface can show it."""
-        return self.column.kind == "verdict" and bool(self.value)
-
-
-@dataclass(frozen=True)
-class Table:
-    """Columns and rows, with a caption and notes for people; data formats carry the rows alone.
-
-    A table of `facts` has the columns fact and value, and is one object in JSON. `bold` are the (row, column) of
-    cells that stand out.
-    """
-
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[Value, ...], ...]
-    caption: str = ""
-    notes: tuple[str, ...] = ()
-    facts: bool = False
-    bold: frozenset[tuple[int, int]] = frozenset()
-
-    def cells(self, escape: Callable[[str], str]) -> Iterator[list[Cell]]:
-        """The rows as every surface writes them, in text that is escaped for it."""
-        for number, row in enumerate(self.rows):
-            texts = map(escape, map(printed, row, self.columns))
-            bold = [(number, place) in self.bold for place in range(len(row))]
-            yield list(map(Cell, self.columns, row, texts, bold))
-
-    def records(self) -> list[dict[str, Value]]:
-        """The rows as dictionaries by column name."""
-        names = [column.name for column in self.columns]
-        return [dict(zip(names, row, strict=True)) for row in self.rows]
-
-    def frame(self) -> pd.DataFrame:
-        """The rows as a pandas frame, under the names of data formats; numbers are never rounded.
-
-        A column of numbers in which some are missing is one of floats, with NaN for them.
-        """
-        series = {}
-        for place, column in enumerate(self.columns):
-            cells = [row[place] for row in self.rows]
-            gaps = not cells or None in cells
-            kind = None if not gaps else "float64" if column.numeric else "object"
-            series[column.name] = pd.Series(cells, dtype=kind)
-        return pd.DataFrame(series)
-
-    def select(self, places: Sequence[int]) -> Table:
-        """The table with these columns alone."""
-        return replace(
-            self,
-            columns=tuple(self.columns[place] for place in places),
-            rows=tuple(tuple(row[place] for place in places) for row in self.rows),
-            bold=frozenset((row, places.index(column)) for row, column in self.bold if column in places),
-        )
-
-
-Surface = Literal["terminal", "pipe", "document", "data"]
-"""Where a result goes: tables to a terminal or through a pipe, into a document (Markdown, LaTeX), or as data."""
-
-
-class Shown(NamedTuple):
-    """A result as a command shows it: sentences before the tables, the tables, and sentences after them."""
-
-    notes: Sequence[str]
-    tables: Iterable[Table]
-    remarks: Sequence[str]
-
-
-class Result:
-    """What a command gives, in Python and on the command line.
-
-    A result declares `table`; where people read something else than files and frames carry, `tables` too. Sentences
-    go to standard error: `notes` before the table, `remarks` after it. `wide` tables are of many numbers: on a narrow
-    terminal they are cut into several, while others fold. With `only_notes` the sentences say
-    it all, and people see no table; with `only_rows` they see none that is empty.
-    """
-
-    notes: Sequence[str] = ()
-    remarks: Sequence[str] = ()
-    wide = False
-    only_notes = False
-    only_rows = False
-
-    def table(self) -> Table:
-        """The rows as data formats and frames have them."""
-        raise NotImplementedError
-
-    def tables(self) -> Iterable[Table]:
-        """What people read."""
-        table = self.table()
-        return [] if self.only_notes or (self.only_rows and not table.rows) else [table]
-
-    def on(self, surface: Surface) -> Shown:
-        """The result for a surface. One whose tables depend on it says so here."""
-        return Shown(self.notes, [self.table()] if surface == "data" else self.tables(), self.remarks)
-
-    def attributes(self) -> Mapping[str, object]:
-        """What is the same in all rows, for the attributes of the frame."""
-        return {}
-
-    def frame(self) -> pd.DataFrame:
-        """The rows as a pandas frame; its `attrs` have the notes, and what is the same in all rows."""
-        frame = self.table().frame()
-        frame.attrs.update(self.attributes(), notes=[*self.notes, *self.remarks])
-        return frame
-
-    def _repr_html_(self) -> str:
-        return html(self.tables(), notes=[*self.notes, *self.remarks])
-
-
-def table_of(
-    columns: Sequence[Column | str], rows: Sequence[Sequence[Value]], *, caption: str = "", notes: Sequence[str] = ()
-) -> Table:
-    """Make a table; a column given by name alone is one of numbers when all its values are."""
-    made = []
-    for place, column in enumerate(columns):
-        if isinstance(column, str):
-            cells = [row[place] for row in rows if row[place] is not None]
-            numbers = all(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in cells)
-            column = Column(column, kind="number" if cells and numbers else "text")
-        made.append(column)
-    return Table(tuple(made), tuple(tuple(row) for row in rows), caption, tuple(notes))
-
-
-def facts_table(facts: Mapping[str, Value], *, caption: str = "") -> Table:
-    """Make a two-column table of named facts."""
-    return replace(table_of(["fact", Column("value")], list(facts.items()), caption=caption), facts=True)
-
-
-@dataclass(frozen=True)
-class Changed(Result):
-    """What a command has changed: some facts, and sentences about them, which are all that people see."""
-
-    facts: Mapping[str, Value]
-    notes: tuple[str, ...] = field(default=(), compare=False)
-    only_notes = True
-
-    def table(self) -> Table:
-        """The facts."""
-        return facts_table(self.facts)
-
-
-@dataclass(frozen=True)
-class Listing(Result):
-    """A table, and perhaps a `short` one for the screen."""
-
-    full: Table
-    short: Table | None = None
-    notes: Sequence[str] = ()
-    remarks: Sequence[str] = ()
-
-    def table(self) -> Table:
-        """All of it."""
-        return self.full
-
-    def tables(self) -> list[Table]:
-        """What fits on a screen."""
-        return [self.short or self.full]
-
-
-def with_best(table: Table, columns: Sequence[int]) -> Table:
-    """The table with the highest value of each of these columns in bold; equal ones, as printed, all of them."""
-    if len(table.rows) < 2:
-        return table
-    bold = set(table.bold)
-    for place in columns:
-        column = table.columns[place]
-        values = (row[place] for row in table.rows)
-        known = [value for value in values if isinstance(value, int | float) and value == value]
-        best = printed(max(known, default=None), column)
-        bold |= {(number, place) for number, row in enumerate(table.rows) if best == printed(row[place], column)}
-    return replace(table, bold=frozenset(bold))
-
-
-def printed(value: Value, column: Column) -> str:
-    """A value as people read it: numbers rounded to the column's digits, nothing for None, - for no number."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float) and not isfinite(value):
-        return "-"
-    if isinstance(value, float):
-        text = f"{value:.{column.digits}f}"
-        if column.kind == "p" and 0 <= value < 10.0**-column.digits:
-            return f"<{10.0**-column.digits:.{column.digits}f}"
-        return text.removeprefix("-") if text.strip("-0.") == "" else text  # a loss of -0.00001 is no minus
-    if isinstance(value, tuple):
-        return ", ".join(str(number) for number in value)
-    return f"{value:,}" if isinstance(value, int) else value
-
-
-def html_text(text: str) -> str:
-    """Foreign text as one harmless line of HTML."""
-    return entities.escape(visible_line(text))
-
-
-def html(tables: Iterable[Table], *, heading: str = "", notes: Iterable[str] = ()) -> str:
-    """Tables as HTML that stands in somebody else's page, a notebook: no script, and no style that leaks."""
-    parts = [f"<p><strong>{html_text(heading)}</strong></p>"] if heading else []
-    for table in tables:
-        # Notebooks put everything to the right, as numbers: words need a style of their own.
-        sides = ["" if column.numeric else ' style="text-align: left"' for column in table.columns]
-        titles = zip(sides, table.columns, strict=True)
-        head = "".join(f'<th scope="col"{side}>{html_text(column.title)}</th>' for side, column in titles)
-        rows = []
-        for cells in islice(table.cells(html_text), ROWS_IN_HTML):
-            texts = (f"<strong>{one.text}</strong>" if one.bold or one.is_verdict else one.text for one in cells)
-            rows.append("".join(f"<td{side}>{text}</td>" for side, text in zip(sides, texts, strict=True)))
-        caption = f"<caption>{html_text(table.caption)}</caption>" if table.caption else ""
-        body = f"<tbody>{''.join(f'<tr>{row}</tr>' for row in rows)}</tbody>"
-        cut = [f"the first {ROWS_IN_HTML} of {len(table.rows):,} rows"] if len(table.rows) > ROWS_IN_HTML else []
-        parts.append(f'<table class="dataframe">{caption}<thead><tr>{head}</tr></thead>{body}</table>')
-        parts += [f"<p>{html_text(note)}</p>" for note in (*table.notes, *cut)]
-    return f"<div>{''.join(parts)}{''.join(f'<p>{html_text(note)}</p>' for note in notes)}</div>"
-
-
-# A table as plain text, where there is no terminal that it would have to fit.
-
-
-_OUR_SIGNS = str.maketrans("–…", "-.")
-"""What our own tables have beside ASCII, each as wide as one letter: the dash of intervals, and where text is cut."""
-
-
-def plain_text(table: Table) -> str | None:
-    """The text that is drawn on a terminal wide enough, without colours.
-
-    None where there are other letters than ASCII and our own signs: how much room they take is for whoever draws them
-    to know.
-    """
-    columns = [column_texts(table, place) for place in range(len(table.columns))]
-    caption, notes = visible_line(table.caption), [visible_line(note) for note in table.notes]
-    if not all(text.translate(_OUR_SIGNS).isascii() for texts in (*columns, [caption], notes) for text in texts):
-        return None
-    lines = [caption] if caption else []
-    if table.rows:
-        widths = [max(1, *map(len, texts)) for texts in columns]
-        head, *rows = [
-            "  ".join(
-                text.rstrip().rjust(width) if column.numeric else text.ljust(width)
-                for text, width, column in zip(cells, widths, table.columns, strict=True)
-            )
-            for cells in zip(*columns, strict=True)
-        ]
-        lines += [f"{head} ", "─" * (len(head) + 1), *(f"{row} " for row in rows)]
-    return "".join(f"{line}\n" for line in (*lines, *notes))
-
-
-def column_texts(table: Table, place: int) -> list[str]:
-    """What stands in a column, its title first, as it is seen."""
-    column = table.columns[place]
-    return [visible_line(text) for text in (column.title, *(printed(row[place], column) for row in table.rows))]
-
-
-# Cells that a spreadsheet would take for a formula, and run: `=cmd|…` in a note, `@SUM(…)` as a name.
-
-_FORMULA = re.compile(r"'*+[=+\-@\t\r].", re.DOTALL)
-_NUMBER = re.compile(r"[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?%?")
-
-
-def harmless_cell(text: str) -> str:
-    """Text as a spreadsheet shows it: behind an apostrophe where it would be a formula; numbers are none."""
-    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
-
-
-def cell_as_meant(text: str) -> str:
-    """The text that `harmless_cell` was made of."""
-    return text[1:] if text.startswith("'") and harmless_cell(text[1:]) == text else text
-
-
-# A table read from a file: a schema in; columns, and everything that is wrong with its lines, out.
-#
-# A schema says how the columns are usually called, and in which words a file is refused. So all problems of a file
-# are reported at once, each with its lines, whatever it is a file of.
+from cranfield.base.text import counted
 
 Row = tuple[int, dict[str, str]]
 """The line a row begins on, and its cells by column."""
@@ -540,8 +215,14 @@ def object_in(text: str | bytes) -> dict[str, Any] | None:
 def csv_rows(
     lines: Iterable[str], delimiter: str = ",", *, strict: bool = False
 ) -> Iterator[tuple[int, list[str] | str]]:
-    """The line that each row begins on, and its cells, or what keeps it from being cut into cells."""
-    rows = csv.reader(lines, delimiter=delimiter, strict=strict)
+    """The line that each row begins on, and its cells, or what keeps it from being cut into cells.
+
+    Semicolons serve as commas where the first line has no comma: so spreadsheets write where numbers have one.
+    """
+    lines = iter(lines)
+    first = next(lines, "")
+    delimiter = ";" if delimiter == "," and ";" in first and "," not in first else delimiter
+    rows = csv.reader(chain([first], lines) if first else [], delimiter=delimiter, strict=strict)
     while True:
         line = rows.line_num + 1
         try:

@@ -8,12 +8,12 @@ from shutil import get_terminal_size
 from typing import NamedTuple
 
 from cranfield.base.registry import deferred
-from cranfield.base.text import cell_width, shortened_in_the_middle, visible_line
 
 with deferred:
     from rich import console as rich_console
     from rich import text as rich_text
 
+    from cranfield.base import text as texts
     from cranfield.workflows import display
 
 _EIGHTHS, _LEVELS = " ▏▎▍▌▋▊▉█", "▁▂▃▄▅▆▇█"
@@ -42,7 +42,7 @@ class Curve(NamedTuple):
 def put(title: str, rows: Sequence[Bar | Curve], *, legend: str = "") -> None:
     """Draw a chart on standard output; without a terminal as wide as $COLUMNS says, else 80."""
     console = rich_console.Console(file=sys.stdout, highlight=False, soft_wrap=True)
-    lines = [(visible_line(title), "bold"), *_lines(rows, get_terminal_size().columns)]
+    lines = [(texts.visible_line(title), "bold"), *_lines(rows, get_terminal_size().columns)]
     if legend:
         lines.append((legend.format(full=_FULL, shade=_SHADE), ""))
     for line, style in lines:
@@ -52,9 +52,9 @@ def put(title: str, rows: Sequence[Bar | Curve], *, legend: str = "") -> None:
 
 def _lines(rows: Sequence[Bar | Curve], width: int) -> Iterator[tuple[str, str]]:
     """Each row as a line, with its colour."""
-    labels = [shortened_in_the_middle(visible_line(row.label), _LONGEST_LABEL) for row in rows]
-    widest, texts = max(map(cell_width, labels), default=0), max((len(row.text) for row in rows), default=0)
-    room = max(width - widest - texts - 3, _NARROWEST)
+    labels = [texts.shortened_in_the_middle(texts.visible_line(row.label), _LONGEST_LABEL) for row in rows]
+    widest, longest = max(map(texts.cell_width, labels), default=0), max((len(row.text) for row in rows), default=0)
+    room = max(width - widest - longest - 3, _NARROWEST)
     bars = [row for row in rows if isinstance(row, Bar)]
     most = max((one for row in bars for one in (row.value, row.high or 0.0) if one == one), default=0.0)
     for label, row in zip(labels, rows, strict=True):
@@ -64,7 +64,7 @@ def _lines(rows: Sequence[Bar | Curve], width: int) -> Iterator[tuple[str, str]]
             step = max(1, min(_STEP, room // max(len(row.values), 1)))
             heights = (round(min(max(value, 0.0), 1.0) * (len(_LEVELS) - 1)) for value in row.values)
             drawn, colour = "".join(_LEVELS[height] * step for height in heights), ""
-        yield f"{label}{' ' * (widest - cell_width(label))} {drawn} {row.text}", colour
+        yield f"{label}{' ' * (widest - texts.cell_width(label))} {drawn} {row.text}", colour
 
 
 def _bar(row: Bar, room: int, most: float) -> str:

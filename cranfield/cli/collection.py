@@ -1,25 +1,34 @@
 """Commands about the collection file as a whole."""
 
+import dataclasses
+import json
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TextIO, cast
 
 import typer
 from typer import Argument, Option
 
-from cranfield.base.errors import UsageError
+from cranfield.base.errors import MissingExtra, UsageError
+from cranfield.base.records import GradeScale
 from cranfield.base.registry import deferred
 from cranfield.cli import console
 from cranfield.cli.console import COLLECTION, Collection, Format
 from cranfield.cli.main import Stage
 
 with deferred:
+    import sqlite3
+    import tempfile
+
     from cranfield.cli import main
+    from cranfield.store import questions
     from cranfield.workflows import check as check_workflow
     from cranfield.workflows import collection as collections
+    from cranfield.workflows import recipe as recipes
     from cranfield.workflows import status as status_workflow
 
 stage = Stage()
@@ -29,38 +38,139 @@ stage = Stage()
     "init",
     "init",
     "init recipes --scale graded --guidelines guidelines.md",
-    "init recipes --scale '0=no, 1=partly, 2=fully' -C recipes.db",
+    "init --recipe kitchen -C kitchen.db",
 )
 def init(
     name: Annotated[str, Argument(help="Name of the collection.")] = "",
     collection: Collection = COLLECTION,
+    from_: Annotated[
+        str,
+        Option(
+            "--from",
+            help="A folder with the files of a recipe, or with topics, qrels and runs of a campaign; or irds:NAME, a"
+            " data set of ir_datasets.",
+        ),
+    ] = "",
+    recipe: Annotated[
+        str,
+        Option(help="A known collection: what its files are called and mean, and how many records they have."),
+    ] = "",
+    copy: Annotated[bool, Option("--copy", help="Copy the documents of a data set of ir_datasets.")] = False,
     scale: Annotated[
         str,
-        Option(help="binary, graded, a line like '0=no, 1=partly, 2=fully', or a TOML file with [[grade]] tables."),
-    ] = "binary",
+        Option(
+            help="binary, graded, a line like '0=no, 1=partly, 2=fully', or a TOML file with [[grade]] tables."
+            " [default: binary, or that of the recipe]"
+        ),
+    ] = "",
     relevant_from: Annotated[int | None, Option(help="The lowest grade that counts as relevant.")] = None,
     guidelines: Annotated[Path | None, Option(help="Guidelines for the assessors, a Markdown file.")] = None,
     licence: Annotated[str, Option(help="Licence of the collection, for example CC-BY-4.0.")] = "",
 ) -> None:
     """Create a collection: one SQLite file."""
-    chosen = collections.parse_scale(scale, relevant_from=relevant_from)
-    called = name or collection.absolute().parent.name
-    collections.init_collection(collection, name=called, scale=chosen, guidelines=guidelines, licence=licence)
-    steps = ", ".join(f"{step.grade} {step.label}" for step in chosen.grades)
-    console.say(f"created {collection}; scale: {steps}; relevant from grade {chosen.relevant_from}")
-    console.say(f"next: add documents with {console.hint('corpus add FILE…', collection)}")
+    if not (from_ or recipe):
+        chosen = collections.parse_scale(scale or "binary", relevant_from=relevant_from)
+        called = name or collection.absolute().parent.name
+        collections.init_collection(collection, name=called, scale=chosen, guidelines=guidelines, licence=licence)
+        _say_created(collection, chosen)
+        console.say(f"next: add documents with {console.hint('corpus add FILE…', collection)}")
+        return
+    known = recipes.recipe_for(recipe, from_, copy=copy)
+    chosen = collections.parse_scale(scale, relevant_from=relevant_from) if scale else known.scale
+    if relevant_from is not None:
+        chosen = dataclasses.replace(chosen, relevant_from=relevant_from)
+    about = {**known.about, "licence": licence or known.about.get("licence", "")}
+    guide = guidelines or known.guidelines
+    known = dataclasses.replace(known, name=name or known.name, scale=chosen, about=about, guidelines=guide)
+    with console.progress() as progress:
+        made = recipes.make_collection(collection, known, progress=progress)
+    console.put_problems(made.problems)
+    console.say(*made.remarks)
+    _say_created(collection, chosen)
+    console.say(f"next: {console.hint('status', collection)}")
+    if not made.is_complete:
+        raise typer.Exit(1)
+
+
+def _say_created(collection: Path, scale: GradeScale) -> None:
+    steps = ", ".join(f"{step.grade} {step.label}" for step in scale.grades)
+    console.say(f"created {collection}; scale: {steps}; relevant from grade {scale.relevant_from}")
 
 
 @stage.command(
     "status",
     "status",
     "status -C recipes.db",
+    "status --sql",
 )
-def status(collection: Collection = COLLECTION, format: Format = "table") -> None:
+def status(
+    sql: Annotated[bool, Option("--sql", help="Print the query behind each number, as a script for SQLite.")] = False,
+    collection: Collection = COLLECTION,
+    format: Format = "table",
+) -> None:
     """Show the state of the collection and the next step."""
+    if sql and format != "table":
+        raise UsageError(f"--sql prints a script, and does not go with --format {format}")
     with console.collection(collection) as store:
         standing = status_workflow.status(store, hint=partial(console.hint, collection=collection))
-    console.show(standing, format)
+    if sql:
+        console.put(standing.sql())
+    else:
+        console.show(standing, format)
+
+
+@stage.command(
+    "datasette",
+    "datasette --open",
+    "datasette --port 8010 -C recipes.db",
+    "datasette --get '/collection/progress.json?_shape=array'",
+)
+def datasette(
+    port: Annotated[int, Option(min=1, max=65_535, help="Port on this machine.")] = 8001,
+    browser: Annotated[bool, Option("--open", help="Open it in a browser.")] = False,
+    get: Annotated[str, Option(metavar="PATH", help="Print one page and end, for example /collection.json.")] = "",
+    metadata: Annotated[
+        Path | None, Option(help="Only write the questions and charts to this file, for a Datasette of your own.")
+    ] = None,
+    collection: Collection = COLLECTION,
+) -> None:
+    """Browse the collection with Datasette, read-only: tables, common questions, charts, SQL of your own."""
+    with console.collection(collection) as store:  # which refuses a file with the code of a stranger
+        path, is_live = store.path, store.writable
+    described = json.dumps(questions.datasette_metadata(path.stem), indent=2) + "\n"
+    if metadata is not None:
+        with console.binary_output(metadata) as stream:
+            stream.write(described.encode())
+        return
+    try:
+        from datasette import hookimpl
+        from datasette.cli import cli
+        from datasette.plugins import pm
+    except ImportError:
+        raise MissingExtra("cranfield datasette", "web") from None
+
+    class ReadOnly:
+        @staticmethod
+        @hookimpl  # type: ignore[untyped-decorator]
+        def prepare_connection(conn: sqlite3.Connection, database: str) -> None:
+            if database == path.stem:
+                conn.execute("PRAGMA query_only = ON")
+                conn.execute("PRAGMA trusted_schema = OFF")
+
+    # rich would print each mistake in a query as a traceback of hundreds of lines.
+    pm.get_plugin("datasette.handle_exception").rich = None
+    # A file that nobody can write has no log, and may be in a folder where SQLite cannot make one to read with.
+    words = ["serve", *([] if is_live else ["--immutable"]), str(path), "--port", str(port)]
+    words += ["--setting", "sql_time_limit_ms", "10000", "--setting", "allow_download", "off"]
+    words += ["--open"] * browser + (["--get", get] if get else [])
+    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+        file.write(described)
+        file.flush()
+        pm.register(ReadOnly)
+        try:
+            cli.main([*words, "--metadata", file.name], standalone_mode=False)
+        finally:
+            pm.unregister(ReadOnly)
 
 
 @stage.command(
@@ -127,9 +237,12 @@ def restore(
 @stage.command(
     "demo",
     "demo",
-    "demo kitchen",
+    "demo kitchen --whole",
 )
-def demo(folder: Annotated[Path, Argument(help="Folder for the demonstration.")] = Path("cranfield-demo")) -> None:
+def demo(
+    folder: Annotated[Path, Argument(help="Folder for the demonstration.")] = Path("cranfield-demo"),
+    whole: Annotated[bool, Option("--whole", help="Show all that the commands print, not its first lines.")] = False,
+) -> None:
     """Run every stage on the shipped collection. A folder in use is left as it is: the next gets a number."""
     wanted, number = folder, 1
     while folder.is_dir() and any(folder.iterdir()) and folder.name.strip("."):
@@ -142,10 +255,12 @@ def demo(folder: Annotated[Path, Argument(help="Folder for the demonstration.")]
     folder.mkdir(parents=True, exist_ok=True)
     database = folder / "collection.db"
     kitchen = collections.shipped_collection("kitchen")
+    kitchen = kitchen.relative_to(Path.cwd()) if Path.cwd() in kitchen.parents else kitchen
     places, lines = {"KITCHEN": kitchen, "FOLDER": folder}, (kitchen / "demo.txt").read_text("utf-8").splitlines()
-    for sentence, command in zip(*[iter(lines)] * 2, strict=True):  # every stage: a sentence, then the command
+    # Every stage: a sentence, then how many lines of a command are worth reading here, and the command.
+    for sentence, command in zip(*[iter(lines)] * 2, strict=True):
         # Places stand at the beginning of a word, and are put in after it was split: their names may have blanks.
-        parts = [word.partition("/") for word in shlex.split(command)]
+        count, *parts = [word.partition("/") for word in shlex.split(command)]
         words = [str(places[place] / name) if place in places else place for place, _, name in parts]
         at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
         if words[:2] == ["judge", "import"] and "--layer" not in words and at_terminal:
@@ -154,10 +269,31 @@ def demo(folder: Annotated[Path, Argument(help="Folder for the demonstration.")]
                 _run(["judge", "--assessor", "you", "--topic", "T01", "-C", str(database)])
         console.say("")
         console.say(sentence)
-        _run([*words, "-C", str(database)])
+        shown = _FirstLines(sys.stdout, sys.maxsize if whole else int(count[0]))
+        with redirect_stdout(cast("TextIO", shown)):
+            _run([*words, "-C", str(database)])
     console.say("")
+    if not whole:
+        console.say("Where a table ends with …, cranfield demo --whole shows the rest.")
     console.say(f"The report is {folder / 'report.html'}: open it in a browser.")
     console.say(f"The collection is {database}. Try for example: {console.hint('runs list', database)}")
+
+
+class _FirstLines:
+    """A stream of which only the first lines are written, and then that there are more."""
+
+    def __init__(self, stream: TextIO, lines: int) -> None:
+        self._stream, self._left = stream, lines
+
+    def write(self, text: str) -> None:
+        """Write the lines that are left."""
+        for line in text.splitlines(keepends=True):
+            if self._left >= 0:
+                self._stream.write(line if self._left else "…\n")
+            self._left -= line.endswith("\n")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def _run(words: Sequence[str]) -> None:

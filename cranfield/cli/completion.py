@@ -11,9 +11,9 @@ from contextlib import suppress
 import typer
 
 from cranfield.base.registry import deferred
-from cranfield.base.text import visible_line
 
 with deferred:
+    from cranfield.base import text as texts
     from cranfield.cli import console
     from cranfield.evaluate import measure as measuring
     from cranfield.pool import strategy
@@ -36,7 +36,7 @@ def _completing(find: Callable[[typer.Context, str], Iterable[str]]) -> Complete
 
     def complete(context: typer.Context, incomplete: str) -> list[str]:
         with suppress(Exception):
-            names = (name for name in find(context, incomplete) if visible_line(name) == name)
+            names = (name for name in find(context, incomplete) if texts.visible_line(name) == name)
             return [name for name in names if name.startswith(incomplete)]
         return []
 

@@ -21,7 +21,6 @@ from typer import Argument, Option
 
 from cranfield.base.errors import CranfieldError, Problem, ProblemsFound, UnknownName, UsageError
 from cranfield.base.registry import deferred
-from cranfield.base.text import visible, visible_line
 from cranfield.cli import completion
 from cranfield.report.rendering import renderers
 
@@ -29,7 +28,8 @@ with deferred:
     from rich import console as rich_console
     from rich import text as rich_text
 
-    from cranfield.base import files, spread, tables
+    from cranfield.base import files, places, spread
+    from cranfield.base import text as texts
     from cranfield.report.renderers import csv
     from cranfield.workflows import display
     from cranfield.workflows import inputs as workflow
@@ -67,6 +67,11 @@ def collection_of(context: typer.Context, value: Path = COLLECTION) -> Path:
             return Path(part.params.get("collection", value))  # this part's own is `value` while it is parsed
         part = part.parent
     return value
+
+
+def path_or_url(word: str) -> Path:
+    """A file by its path or URL."""
+    return places.located(word)
 
 
 Collection = Annotated[
@@ -119,7 +124,10 @@ Cluster = Annotated[
     str,
     Option(envvar="CRANFIELD_CLUSTER", help="Large jobs go to the Dask cluster at this address.", show_envvar=False),
 ]
-Groups = Annotated[Path | None, Option(help="A file of run tag, group, and pooled or new, separated by tabs.")]
+Groups = Annotated[
+    Path | None,
+    Option(parser=path_or_url, help="A file of run tag, group, and pooled or new, separated by tabs."),
+]
 PoolDepth = Annotated[int | None, Option(min=1, help="The pool depth.")]
 Pool = Annotated[
     str,
@@ -167,11 +175,7 @@ def name_of_assessor(name: str) -> str:
     """The name on the line or in the environment, else the remembered one, else what is answered at a terminal."""
     if name:  # a blank one is refused later, and must not become the remembered name of somebody else
         return name.strip()
-    if sys.platform == "darwin":
-        settings = Path.home() / "Library" / "Application Support"
-    else:
-        settings = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    file = settings / "cranfield" / "assessor"
+    file = files.settings_folder() / "assessor"
     with suppress(OSError, UnicodeDecodeError):  # a name that cannot be read is none
         if file.is_file() and (known := file.read_text(encoding="utf-8").strip()):
             return known
@@ -188,17 +192,23 @@ def name_of_assessor(name: str) -> str:
 def say(*lines: str) -> None:
     """Narrate: lines on standard error, folded between words on a terminal. A command stays in one piece."""
     for text in lines:
-        shown = visible(text)
+        shown = texts.visible(text)
         is_folded = sys.stderr.isatty() and not text.startswith("$ ")
         print(_folded(shown) if is_folded else shown, file=sys.stderr)  # noqa: T201
 
 
 def _folded(text: str) -> str:
-    """Lines that are longer than the terminal is wide, folded between words; what is indented stays so."""
+    """Lines that are longer than the terminal is wide, folded between words; what is indented stays so.
+
+    A command at the end of one gets a line of its own, whole, so that it can be pasted.
+    """
     width, lines = get_terminal_size().columns, []
     for line in text.split("\n"):
         indent = line[: len(line) - len(line.lstrip())]
-        lines.append(fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False))
+        sentence, mark, command = line.rpartition(": cranfield ") if len(line) > width else (line, "", "")
+        sentence = f"{sentence}:" if mark else line
+        lines.append(fill(sentence, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False))
+        lines += [f"{indent}  cranfield {command}"] if mark else []
     return "\n".join(lines)
 
 
@@ -212,13 +222,13 @@ def hint(command: str, collection: Path) -> str:
 def put(text: str, *, prose: bool = False) -> None:
     """Write to standard output: to a file or pipe as it is, to a terminal made harmless, and prose folded."""
     if sys.stdout.isatty():
-        text = _folded(visible(text)) if prose else visible(text)
+        text = _folded(texts.visible(text)) if prose else texts.visible(text)
     sys.stdout.write(text)
     sys.stdout.flush()
 
 
 def show(
-    result: tables.Result, format: str = "table", *, whole: bool = False, draw: Callable[[], None] | None = None
+    result: texts.Result, format: str = "table", *, whole: bool = False, draw: Callable[[], None] | None = None
 ) -> None:
     """Print a result: its notes, its tables for people or the one table of data, and its remarks.
 
@@ -227,7 +237,7 @@ def show(
     """
     if draw is not None and format != "table":
         raise UsageError(f"--chart draws in the terminal, and does not go with --format {format}")
-    surface: tables.Surface = "document"
+    surface: texts.Surface = "document"
     if format in DATA_FORMATS or (whole and format != "table"):
         surface = "data"
     elif format == "table":
@@ -241,7 +251,7 @@ def show(
     say(*shown.remarks)
 
 
-def put_table(table: tables.Table, format: str = "table", *, wide: bool = False, follows: bool = False) -> None:
+def put_table(table: texts.Table, format: str = "table", *, wide: bool = False, follows: bool = False) -> None:
     """Write a table to standard output.
 
     A `wide` one, of many numbers, is cut into several on a terminal that is too narrow. One that `follows` another is
@@ -258,7 +268,7 @@ def put_table(table: tables.Table, format: str = "table", *, wide: bool = False,
     forced = any(os.environ.get(name) for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"))
     is_utf = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
     for part in display.fitted(table, get_terminal_size().columns) if wide and is_terminal else [table]:
-        text = tables.plain_text(part) if is_utf and not (is_terminal or forced) else None
+        text = texts.plain_text(part) if is_utf and not (is_terminal or forced) else None
         if text is not None:  # rich would write the same, and take longer for that than most commands
             sys.stdout.write(text)
             continue
@@ -274,32 +284,18 @@ def put_marked(lines: Sequence[tuple[str, str]], *, start: str, end: str) -> Non
     console = rich_console.Console(file=sys.stdout, highlight=False, soft_wrap=True)
     plain = not console.is_terminal
     for heading, body in lines:
-        console.print(rich_text.Text(visible_line(heading), style="bold"))
+        console.print(rich_text.Text(texts.visible_line(heading), style="bold"))
         text = rich_text.Text("  ")
-        for index, part in enumerate(visible_line(body).replace(end, start).split(start)):
+        for index, part in enumerate(texts.visible_line(body).replace(end, start).split(start)):
             hit = index % 2 == 1
             text.append(f"[{part}]" if hit and plain else part, style="bold yellow" if hit else "")
         console.print(text)
     sys.stdout.flush()
 
 
-def put_problems(problems: Sequence[Problem], *, total: int = 0) -> None:
-    """Narrate problems, errors before warnings, with the places they were seen at; `total` counts unlisted ones."""
-    ordered = sorted(problems, key=lambda problem: (problem.severity != "error", problem.file))
-    remedies: set[tuple[str, str]] = set()
-    for problem in ordered[:PROBLEMS_SHOWN]:
-        others, unlisted = list(map(str, problem.lines[1:])), problem.count - len(problem.lines)
-        also = ""
-        if others:
-            more = f" and {unlisted:,} more" if unlisted > 0 else ""
-            also = f" (also on line{'s' if len(others) > 1 or more else ''} {', '.join(others)}{more})"
-        say(f"{problem.severity}: {problem}{also} [{problem.code}]")
-        if problem.remedy and (problem.code, problem.remedy) not in remedies:
-            say(f"    {problem.remedy}")
-        remedies.add((problem.code, problem.remedy))
-    more_problems = max(total, len(ordered)) - min(len(ordered), PROBLEMS_SHOWN)
-    if more_problems > 0:
-        say(f"… and {more_problems:,} more")
+def put_problems(problems: Sequence[Problem], *, total: int = 0, by_kind: bool = False) -> None:
+    """Narrate problems; `total` counts unlisted ones too."""
+    say(*texts.lines_about(problems, total=total, most=PROBLEMS_SHOWN, by_kind=by_kind))
 
 
 def fail(error: CranfieldError) -> int:
@@ -312,21 +308,9 @@ def fail(error: CranfieldError) -> int:
     return error.exit_status
 
 
-@contextmanager
-def collection(path: Path) -> Iterator[Store]:
-    """Open the collection for one command, and tell the user when another process makes us wait."""
-    has_said = False
-
-    def waiting(seconds: float) -> None:
-        nonlocal has_said
-        if not has_said and seconds > 1:
-            say("another process is writing to this collection; waiting for it to finish …")
-            has_said = True
-
-    with workflow.open_store(path, waiting) as store:
-        if store.kept_as:
-            say(f"{path} was written by an older version and has been upgraded; the original is {store.kept_as}")
-        yield store
+def collection(path: Path) -> AbstractContextManager[Store]:
+    """Open the collection for one command."""
+    return workflow.open_store(path, say)
 
 
 @contextmanager
@@ -369,7 +353,9 @@ def opened(
     options = workflow.PoolOptions(groups=groups, depth=pool_depth, card=card, pool="" if card else pool)
     # A collection that happens to lie in the folder must not change what files say by its pool and its scale.
     is_bundle = qrels is not None and workflow.may_be_bundle(Path(qrels))
-    are_files = is_bundle or (qrels is not None and runs and all(Path(word).is_file() for word in (qrels, *runs)))
+    are_files = is_bundle or (
+        qrels is not None and runs and all(places.located(word).is_file() for word in (qrels, *runs))
+    )
     is_ignored = path == COLLECTION and path.exists() and are_files and _is_default()
     if is_ignored:
         with_it = "" if is_bundle else f"; -C {path} adds its pool and scale"
@@ -384,7 +370,9 @@ def opened(
         if store is None and options.pool:
             raise UsageError(f"--pool {pool}: no such card, and no collection is open")
         if warn is not None:
+            absent = [word for word in runs or () if store is None and not Path(word).exists()]
             wrong = {
+                f"there is no file and no release bundle {', '.join(absent)}": absent and qrels is None,
                 "--layer selects judgments of a collection, and no collection is open": store is None and layers,
                 "no qrels: name a file with --qrels or a collection with -C": store is None and qrels is None,
                 "no runs: name run files, or with -C a collection that has runs": not runs and not inputs.names(),

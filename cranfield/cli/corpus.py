@@ -8,18 +8,24 @@ from typer import Argument, Option
 
 from cranfield.base.errors import CranfieldError, ProblemsFound, UsageError, quoted
 from cranfield.base.registry import deferred
-from cranfield.base.text import HIT_END, HIT_START, begins_with, shortened, visible, visible_line
 from cranfield.cli import console
 from cranfield.cli.console import COLLECTION, Collection, Format
 from cranfield.cli.main import Stage
 
 with deferred:
+    from cranfield.base import text as texts
     from cranfield.workflows import corpus
 
 stage = Stage("corpus", "Documents and topics.")
 
 
-Files = Annotated[list[Path], Argument(help="Files (also gzip, bz2, xz, zstd), a folder, or - for standard input.")]
+Files = Annotated[
+    list[Path],
+    Argument(
+        parser=console.path_or_url,
+        help="Files (also gzip, bz2, xz, zstd), URLs, a folder, or - for standard input.",
+    ),
+]
 From = Annotated[str | None, Option("--from", help="The format, if it is not recognised (see cranfield formats).")]
 Columns = Annotated[
     str,
@@ -63,7 +69,10 @@ def add(
     "corpus topics",
 )
 def topics(
-    files: Annotated[list[Path] | None, Argument(help="Topic files; omit them to list the topics.")] = None,
+    files: Annotated[
+        list[Path] | None,
+        Argument(parser=console.path_or_url, help="Topic files; omit them to list the topics."),
+    ] = None,
     collection: Collection = COLLECTION,
     from_: From = None,
     columns: Columns = "",
@@ -116,6 +125,35 @@ class _Narrator:
 
 
 @stage.command(
+    "outside",
+    "corpus outside jsonl:documents.jsonl",
+    "corpus outside --approve",
+    "corpus outside",
+)
+def outside(
+    sources: Annotated[
+        list[str] | None,
+        Argument(help="Sources as KIND:PLACE (see cranfield formats); omit them to list what there is."),
+    ] = None,
+    collection: Collection = COLLECTION,
+    columns: Columns = "",
+    approve: Annotated[
+        bool, Option("--approve", help="Let this machine use sources that the collection names. [default: all]")
+    ] = False,
+    remove: Annotated[bool, Option("--remove", help="Remove sources; documents that were judged are kept.")] = False,
+    format: Format = "table",
+) -> None:
+    """Point to documents that stay outside, or list where they are."""
+    if approve and remove:
+        raise UsageError("use either --approve or --remove, not both")
+    with console.collection(collection) as store, console.progress() as progress:
+        documents = corpus.Corpus(store, progress=progress)
+        do: Any = "approve" if approve else "remove" if remove else "add"
+        result = documents.outside(sources or (), do=do, columns=_columns(columns))
+    console.show(result, format, whole=True)
+
+
+@stage.command(
     "show",
     "corpus show",
     "corpus show K146",
@@ -133,9 +171,12 @@ def show(
             console.show(documents.show(document, count=count), format, whole=True)
             return
         one = documents.document(document)
-    title = "" if begins_with(one.text, one.title) else one.title
+    title = "" if texts.begins_with(one.text, one.title) else one.title
     lines = [f"{one.id}  {title}".rstrip(), *(f"{name}: {value}" for name, value in one.metadata.items())]
-    console.put("\n".join(visible_line(line) for line in lines) + f"\n\n{visible(one.text).rstrip()}\n", prose=True)
+    console.put(
+        "\n".join(texts.visible_line(line) for line in lines) + f"\n\n{texts.visible(one.text).rstrip()}\n",
+        prose=True,
+    )
 
 
 @stage.command(
@@ -156,8 +197,10 @@ def search(
     if format != "table":
         console.put_table(result.table(), format)
         return
-    lines = [(f"{hit.document}  {shortened(hit.title, 80)}  ({hit.score:.2f})", hit.snippet) for hit in result.hits]
-    console.put_marked(lines, start=HIT_START, end=HIT_END)
+    lines = [
+        (f"{hit.document}  {texts.shortened(hit.title, 80)}  ({hit.score:.2f})", hit.snippet) for hit in result.hits
+    ]
+    console.put_marked(lines, start=texts.HIT_START, end=texts.HIT_END)
     console.say(*result.remarks)
 
 

@@ -19,7 +19,6 @@ with deferred:
     from cranfield.report import figures
     from cranfield.workflows.evaluate import evaluate as evaluation
     from cranfield.workflows.evaluate import figures as evaluate_figures
-    from cranfield.workflows.judge import queue as queues
 
 stage = Stage()
 
@@ -114,9 +113,7 @@ def evaluate(
             return
         chosen |= {"by_topic": by_topic, "topics": topics, "ties": ties, **console.novelty(duplicates)}
         found = files.evaluate(runs=named, verdicts=not no_verdict, **chosen)
-        step = None
-        if format == "table" and files.store is not None and found.trust:
-            step = found.trust.next_step(partial(queues.open_queues, files.store))
+        step = files.next_step(found) if format == "table" else None
     console.show(found, format, draw=partial(_draw, found) if chart else None)
     if step:
         console.say(f"next: {step[0]}: {console.hint(step[1], collection)}")

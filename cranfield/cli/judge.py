@@ -12,7 +12,6 @@ from typer import Argument, Option
 
 from cranfield.base.errors import UsageError, quoted
 from cranfield.base.registry import deferred
-from cranfield.base.text import counted
 from cranfield.cli import completion, console
 from cranfield.cli.console import COLLECTION, Assessor, Collection, Format, name_of_assessor
 from cranfield.cli.main import Stage
@@ -22,6 +21,7 @@ with deferred:
     from assessor_ui import app as interface
     from assessor_ui import plain as plain_interface
     from assessor_ui import session as interface_session
+    from cranfield.base import text as texts
     from cranfield.workflows import collection as collections
     from cranfield.workflows.judge import judge as workflow
 
@@ -175,7 +175,7 @@ def assign(
     overlap: Annotated[
         str | None, Option(help="Share of documents judged by several assessors, such as 20%.")
     ] = None,
-    by: Annotated[int, Option(min=2, help="Assessors per document of the overlap.")] = 2,
+    by: Annotated[int, Option(min=2, help="Assessors per document in the overlap.")] = 2,
     probes: Annotated[
         str | None, Option(help="Share of answers followed by a consistency probe: an earlier document shown again.")
     ] = None,
@@ -283,7 +283,13 @@ def try_topic(
     "judge import qrels.txt --assessor Ann --layer second",
 )
 def import_(
-    file: Annotated[Path, Argument(help="Qrels, or a table: topic, document, grade[, assessor, time, note].")],
+    file: Annotated[
+        Path,
+        Argument(
+            parser=console.path_or_url,
+            help="Qrels, or a table: topic, document, grade[, assessor, time, note].",
+        ),
+    ],
     collection: Collection = COLLECTION,
     assessor: Annotated[str, Option(help="The assessor, if the file does not name one.")] = "",
     layer: Layer = "main",
@@ -438,13 +444,13 @@ def adjudicate(
     name, status = name_of_assessor(assessor), 0
     with opened(collection, quiet=not plain) as judging:
         session = judging.adjudicate(name, layer=layer, across=across, topics=topics)
-        console.say(f"{counted(len(session), 'case')} open")
+        console.say(f"{texts.counted(len(session), 'case')} open")
         if len(session):
             refuse_without_terminal(plain=plain)
             status = run_interface(adjudication.Adjudication(session), plain=plain)
         left = len(session)
     if left:
-        console.say(f"{counted(left, 'case')} left")
+        console.say(f"{texts.counted(left, 'case')} left")
     if status:
         raise typer.Exit(status)
 

@@ -15,15 +15,16 @@ from cranfield.cli.main import Stage
 from cranfield.report.rendering import renderers
 
 with deferred:
-    from cranfield.base import tables
+    from cranfield.base import text as texts
     from cranfield.compare import comparison, significance
+    from cranfield.corpus import outside
     from cranfield.corpus import reading as corpus_reading
     from cranfield.evaluate import foreign
     from cranfield.evaluate import measure as measuring
     from cranfield.evaluate.trec_eval import names as trec_names
     from cranfield.evaluate.trec_eval import printing
     from cranfield.pool import stopping, strategy
-    from cranfield.qrels import reading as qrels_reading
+    from cranfield.qrels import qrels as qrels_core
     from cranfield.runs import reading as runs_reading
 
 stage = Stage()
@@ -42,6 +43,9 @@ def trec_eval(context: typer.Context) -> None:
     printed = printing.trec_eval(context.args)
     sys.stdout.buffer.write(printed.output)
     sys.stdout.buffer.flush()
+    if {"-h", "--help"} & {*context.args}:
+        examples = stage.commands["trec-eval"].examples
+        console.put("\nExamples:\n" + "".join(f"  cranfield {line}\n" for line in examples))
     sys.stderr.write(printed.errors)
     raise typer.Exit(printed.status)
 
@@ -112,8 +116,8 @@ def tests(
             parts.append((kind, comparison.TUKEY, [], comparison.tukey))
     if not name:
         rows = [(kind, word, ", ".join(aliases), _summary(part)) for kind, word, aliases, part in parts]
-        named = tables.Column("aliases", "also called"), tables.Column("summary", "description")
-        console.put_table(tables.table_of(["kind", "name", *named], rows), format)
+        named = texts.Column("aliases", "also called"), texts.Column("summary", "description")
+        console.put_table(texts.table_of(["kind", "name", *named], rows), format)
         console.say("for formula and source: cranfield tests NAME")
         return
     for kind, word, aliases, part in parts:
@@ -124,29 +128,32 @@ def tests(
     raise UnknownName("test or correction", name, known)
 
 
-def list_formats() -> "tables.Table":
+def list_formats() -> "texts.Table":
     """Every format: of what, name, summary, whether it is read and written."""
-    rows: list[tuple[tables.Value, ...]] = []
+    rows: list[tuple[texts.Value, ...]] = []
     registries: dict[str, Registry[Any]] = {
         "documents": corpus_reading.document_formats,
         "topics": corpus_reading.topic_formats,
         "runs": runs_reading.run_formats,
-        "qrels": qrels_reading.qrels_formats,
+        "qrels": qrels_core.qrels_formats,
     }
     for noun, registry in registries.items():
         for name, part in registry.items():
             rows.append((noun, name, part.summary, hasattr(part, "read"), hasattr(part, "write")))
+    rows += [
+        ("documents outside", name, part.summary, True, False) for name, part in outside.document_sources.items()
+    ]
     rows += [("tables", name, _summary(renderer), False, True) for name, renderer in renderers.items()]
-    return tables.table_of(["of", "format", tables.Column("summary", "description"), "read", "written"], rows)
+    return texts.table_of(["of", "format", texts.Column("summary", "description"), "read", "written"], rows)
 
 
-def list_strategies() -> "tables.Table":
+def list_strategies() -> "texts.Table":
     """Every strategy and stopping rule, with its options and their defaults."""
-    rows: list[tuple[tables.Value, ...]] = []
+    rows: list[tuple[texts.Value, ...]] = []
     for name, part in [*strategy.strategies.items(), *stopping.stopping_rules.items()]:
         options = ", ".join(f"{option}={default}" for option, default in part.defaults.items())
         rows.append((name, getattr(part, "kind", "stopping rule"), part.help.splitlines()[0].rstrip("."), options))
-    return tables.table_of(["strategy", "kind", tables.Column("summary", "description"), "options"], rows)
+    return texts.table_of(["strategy", "kind", texts.Column("summary", "description"), "options"], rows)
 
 
 def describe_strategy(name: str) -> str:
@@ -168,7 +175,7 @@ def describe_strategy(name: str) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def list_measures() -> "tables.Table":
+def list_measures() -> "texts.Table":
     """Every measure, with the names that it has elsewhere."""
     theirs = trec_names.trec_names_of()
     rows = [
@@ -182,8 +189,8 @@ def list_measures() -> "tables.Table":
         )
         for name, kind in measuring.measures.items()
     ]
-    return tables.table_of(
-        ["measure", "cutoff", "parameters", "also", "trec_eval", tables.Column("what it is", "description")], rows
+    return texts.table_of(
+        ["measure", "cutoff", "parameters", "also", "trec_eval", texts.Column("what it is", "description")], rows
     )
 
 

@@ -110,7 +110,11 @@ class _Page:
         for option in (word.partition("=")[0] for word in takewhile(lambda word: word not in subcommands, args)):
             if option in self.removed:
                 raise UsageError(f"{option} was removed; {self.removed[option]}")
-        return super().parse_args(ctx, args)  # type: ignore[misc]
+        try:
+            return super().parse_args(ctx, args)  # type: ignore[misc]
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")  # which newer versions of typer put before it
+            raise
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         if self.epilog:
@@ -188,7 +192,12 @@ SECTIONS = {
         "report": "report",
         "trec-eval": "listing",
     },
-    "Look after the collection": {"check": "collection", "backup": "collection", "restore": "collection"},
+    "Look after the collection": {
+        "check": "collection",
+        "backup": "collection",
+        "restore": "collection",
+        "datasette": "collection",
+    },
     "Look up": {"measures": "listing", "strategies": "listing", "tests": "listing", "formats": "listing"},
 }
 """The headings of the help in the order of the work, and under each its commands with the files that hold them."""
@@ -250,7 +259,9 @@ def _main(
 ) -> None:
     if verbose:
         form = "%(relativeCreated)8d ms  %(name)s: %(message)s"
-        logging.basicConfig(stream=sys.stderr, level=logging.DEBUG, format=form)
+        logging.basicConfig(stream=sys.stderr, format=form)
+        # Those of other libraries are not for all eyes: they log signatures and keys.
+        logging.getLogger("cranfield").setLevel(logging.DEBUG)
 
 
 def run() -> None:
@@ -296,29 +307,30 @@ def status_of(arguments: list[str]) -> int:
         if "" in arguments:
             raise UsageError("a word of the command is empty; is a shell variable unset?")
         program()(args=words, prog_name="cranfield")
-    except CranfieldError as error:
-        return console.fail(error)
-    except UnicodeEncodeError as error:
-        return console.fail(not_utf8(error))
-    except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        console.say(f"cranfield: {place}{reason_of(error)}")
-        return 1
-    except MemoryError:
-        console.say("cranfield: the memory of this machine does not suffice for these inputs")
-        return 1
     except SystemExit as leaving:
         # typer ends Ctrl-C this way, and a reader who has gone (cranfield … | head) too.
         if leaving.code == INTERRUPTED:
             console.say("cranfield: interrupted; nothing was left incomplete")
         return leaving.code if isinstance(leaving.code, int) else 0
     except Exception as error:  # noqa: BLE001
-        # Nobody foresaw this. A traceback is for developers: the user is told where it is.
-        kept: Any = {"prefix": "cranfield-", "suffix": ".log", "delete": False, "encoding": "utf-8"}
-        with tempfile.NamedTemporaryFile("w", **kept) as log:
-            log.write("".join(traceback.format_exception(error)))
-        console.say(
-            f"cranfield: unexpected error, please report it: {type(error).__name__}; details are in {log.name}"
-        )
-        return BUG
+        return _fail(error)
     return 0
+
+
+def _fail(error: Exception) -> int:
+    """Say what went wrong, and give the status that it means."""
+    if isinstance(error, CranfieldError | UnicodeEncodeError):
+        return console.fail(not_utf8(error) if isinstance(error, UnicodeEncodeError) else error)
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename else ""
+        console.say(f"cranfield: {place}{reason_of(error)}")
+        return 1
+    if isinstance(error, MemoryError):
+        console.say("cranfield: the memory of this machine does not suffice for these inputs")
+        return 1
+    # Nobody foresaw this. A traceback is for developers: the user is told where it is.
+    kept: Any = {"prefix": "cranfield-", "suffix": ".log", "delete": False, "encoding": "utf-8"}
+    with tempfile.NamedTemporaryFile("w", **kept) as log:
+        log.write("".join(traceback.format_exception(error)))
+    console.say(f"cranfield: unexpected error, please report it: {type(error).__name__}; details are in {log.name}")
+    return BUG

@@ -15,7 +15,7 @@ from cranfield.cli.console import COLLECTION, Collection, Format
 from cranfield.cli.main import Stage
 
 with deferred:
-    from cranfield.base import tables
+    from cranfield.base import text as texts
     from cranfield.workflows.pool import pool
 
 stage = Stage("pool", "Select the documents to judge, and record why.")
@@ -163,7 +163,7 @@ _CHARTS = {
 """Of a table: what its chart is of, the columns up to which bars are full and shaded, and what that means."""
 
 
-def _draw(by: str, table: "tables.Table") -> None:
+def _draw(by: str, table: "texts.Table") -> None:
     """Draw a table of a pool as bars."""
     if by not in _CHARTS:
         raise UsageError(f"--chart draws --by {', '.join(_CHARTS)}; not {by}")

@@ -113,7 +113,7 @@ def release(
     "qrels import qrels.txt --name theirs --note 'from the track'",
 )
 def import_(
-    file: Annotated[Path, Argument(help="A qrels file, compressed or not.")],
+    file: Annotated[Path, Argument(parser=console.path_or_url, help="A qrels file, compressed or not, or its URL.")],
     name: Annotated[str, Option("--name", help="Name of the release.")],
     collection: Collection = COLLECTION,
     from_: From = None,

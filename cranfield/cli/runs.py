@@ -1,5 +1,6 @@
 """`cranfield runs`: rankings enter."""
 
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -9,21 +10,22 @@ from typer import Argument, Option
 
 from cranfield.base.errors import UsageError, quoted
 from cranfield.base.registry import deferred
-from cranfield.base.text import counted, visible_line
 from cranfield.cli import completion, console
 from cranfield.cli.console import COLLECTION, Collection, Format, Replace
 from cranfield.cli.corpus import From
 from cranfield.cli.main import Stage
 
 with deferred:
+    from cranfield.base import text as texts
     from cranfield.workflows.runs import runs as workflow
 
 stage = Stage("runs", "Ranked runs of systems.")
 
-WARNINGS_SHOWN = 10
 
-
-Files = Annotated[list[Path], Argument(help="Run files (also compressed), or a runs.toml that describes several.")]
+Files = Annotated[
+    list[str],
+    Argument(help="Run files (also compressed, URLs, Parquet sets), folders, or a runs.toml that describes several."),
+]
 Order = Annotated[
     Literal["score", "rank", "file"] | None,
     Option(help="The order of the run: by score (the default, as trec_eval), by rank, or as in the file."),
@@ -66,7 +68,7 @@ def check(
         )
     if format == "table":
         console.put_problems(result.problems)
-        console.put("".join(f"{visible_line(line)}\n" for line in result.summaries), prose=True)
+        console.put("".join(f"{texts.visible_line(line)}\n" for line in result.summaries), prose=True)
     else:
         console.put_table(result.table(), format)
     console.say(*result.remarks)
@@ -75,10 +77,45 @@ def check(
 
 
 @stage.command(
+    "watch",
+    "runs watch runs --once",
+    "runs watch runs --once --every 1",
+)
+def watch(
+    folder: Annotated[Path, Argument(help="The folder in which run files arrive, and folders in it.")],
+    collection: Collection = COLLECTION,
+    order: Order = None,
+    names: Names = None,
+    max_depth: MaxDepth = 1000,
+    every: Annotated[
+        float, Option(min=0.1, help="Look every so many seconds; a file that has not changed since is complete.")
+    ] = 5,
+    once: Annotated[
+        bool,
+        Option("--once", help="Check what is there and end: for cron and git hooks. Errors make the status 1."),
+    ] = False,
+) -> None:
+    """Check runs as they arrive in a folder, and write a report beside each."""
+    count = bad = 0
+    with console.collection_if_any(collection) as store, suppress(KeyboardInterrupt):
+        if not once:
+            console.say(f"watching {folder}; Ctrl-C ends it")
+        runs = workflow.Runs(store).watch(
+            folder, once=once, seconds=every, order=order, names=names, max_depth=max_depth
+        )
+        for path, result in runs:
+            count, bad = count + 1, bad + result.has_errors
+            console.say(f"{texts.visible_line(result.summaries[0])}; report: {path.name}.report.txt")
+    console.say(f"{texts.counted(count, 'file')} checked, {bad:,} with errors")
+    if bad and once:
+        raise typer.Exit(1)
+
+
+@stage.command(
     "submit",
     "runs submit bm25.run --group larder --family lexical",
     "runs submit dense.run --new",
-    "runs submit runs.toml",
+    "runs submit runs --repair",
     removed={
         "--min-depth": "runs show has the number of rows of a run",
     },
@@ -98,6 +135,13 @@ def submit(
     order: Order = None,
     names: Names = None,
     max_depth: MaxDepth = 1000,
+    run_list: Annotated[
+        Path | None,
+        Option("--list", help="A table with run, team and priority of each run: CSV or tab-separated, or XML."),
+    ] = None,
+    repair: Annotated[
+        bool, Option("--repair", help="Store runs without the errors that can be fixed automatically.")
+    ] = False,
     format: Format = "table",
 ) -> None:
     """Store runs, all or none; submitting the same content again does nothing."""
@@ -107,17 +151,11 @@ def submit(
     hint = partial(console.hint, collection=collection)
     with console.collection(collection) as store, console.progress() as progress:
         result = workflow.Runs(store, hint=hint, progress=progress).submit(
-            files, name=name, role=role, **reading, **about
+            files, name=name, role=role, run_list=run_list, repair=repair, **reading, **about
         )
-    warnings = result.problems  # they are kept with the runs: told one by one while they are few, else by kind
-    if len(warnings) <= WARNINGS_SHOWN:
-        console.put_problems(warnings)
-    else:
-        for code in dict.fromkeys(warning.code for warning in warnings):
-            alike = [warning for warning in warnings if warning.code == code]
-            count = counted(len({warning.file for warning in alike}), "file")
-            console.say(f"warning: {count}, for example {alike[0]} [{code}]")
-        console.say("all warnings of a run: cranfield runs show RUN")
+    console.put_problems(result.problems, by_kind=True)  # they are kept with the runs
+    if len(result.problems) > len({problem.code for problem in result.problems}):
+        console.say(f"all warnings of a run: {hint('runs show RUN')}")
     console.show(result, format)
 
 
@@ -168,6 +206,27 @@ def export(
     with console.collection(collection) as store, console.binary_output(output, replace=replace) as stream:
         notes = workflow.Runs(store).export(name, stream, format=to)
     console.say(*notes)
+
+
+@stage.command(
+    "pack",
+    "runs pack runs -o runs.parquet",
+    "runs pack bm25.run dense.run -o runs.parquet --columns pyterrier",
+)
+def pack(
+    files: Annotated[list[str], Argument(help="Run files, or folders of run files.")],
+    output: Annotated[Path, Option("-o", "--output", help="The Parquet file to write.")],
+    names: Names = None,
+    columns: Annotated[
+        Literal["cranfield", "pyterrier"],
+        Option(help="Names of the columns: run, topic, document … or name, qid, docno … as in PyTerrier."),
+    ] = "cranfield",
+    replace: Replace = False,
+) -> None:
+    """Write run files as one set: a Parquet file that stands for all of them wherever runs are named."""
+    with console.progress() as progress, console.binary_output(output, replace=replace) as stream:
+        packed = workflow.Runs(None, progress=progress).pack(files, stream, names=names, columns=columns)
+    console.say(f"wrote {output}: {packed}")
 
 
 @stage.command(

@@ -32,7 +32,10 @@ Budgets = Annotated[
 ]
 Groups = Annotated[
     Path | None,
-    Option(help="File of groups: run tag, group, and pooled (a contributing run) or new, separated by tabs."),
+    Option(
+        parser=console.path_or_url,
+        help="File of groups: run tag, group, and pooled (a contributing run) or new, separated by tabs.",
+    ),
 ]
 Outsiders = Annotated[
     bool,

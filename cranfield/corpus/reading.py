@@ -9,8 +9,10 @@ its `schema`, so that others can be named.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 from unicodedata import category
@@ -18,8 +20,11 @@ from unicodedata import category
 from cranfield.base.errors import InputError, Problem, UnknownName, UsageError, quoted
 from cranfield.base.files import LONGEST_LINE, Source
 from cranfield.base.records import Document, Topic
-from cranfield.base.registry import Registry
+from cranfield.base.registry import Registry, deferred
 from cranfield.base.tables import Schema, spelled
+
+with deferred:
+    from cranfield.corpus import datasets
 
 document_formats: Registry[Any] = Registry(
     "document format", package="cranfield.corpus.formats", group="cranfield.document_formats"
@@ -33,16 +38,28 @@ TopicIds = Literal["given", "position"]
 
 
 def read_documents(
-    path: Path | Source, *, format: str | None = None, columns: Mapping[str, str] | None = None
+    path: Path | Source,
+    *,
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    ids: str = "",
 ) -> Iterator[Document | Problem]:
     """The documents of a file or folder and the problems with it, in the order of the file, streamed.
 
     The format is named or recognised. `columns` says what the file calls the id, the title or the text, where that is
-    none of the usual words. Every problem names the file. A file without any document is a problem. A `Source`
-    instead of a path can name another encoding and report the progress.
+    none of the usual words. With `ids`, as in "CACM-{:04}", a document is called by the number its id ends with.
+    Every problem names the file. A file without any document is a problem. A `Source` instead of a path can name
+    another encoding and report the progress.
     """
     source = path if isinstance(path, Source) else Source(path)
-    yield from _placed(source, _records(source, "documents", format, columns), "documents")
+    for record in _placed(source, _records(source, "documents", format, columns), "documents"):
+        yield replace(record, id=renumbered(record.id, ids)) if ids and isinstance(record, Document) else record
+
+
+def renumbered(id: str, pattern: str) -> str:
+    """An id as a pattern has it: `CACM-46`, `46` and `046` are CACM-0046 by "CACM-{:04}"."""
+    number = re.search(r"\d+\Z", id)
+    return pattern.format(int(number[0])) if pattern and number else id
 
 
 def read_topics(
@@ -65,17 +82,46 @@ def read_topics(
 
 def _records(source: Source, kind: Kind, format: str | None, columns: Mapping[str, str] | None) -> Iterator[Any]:
     """What a file holds, read in its format, with some of its columns called as the user says."""
+    if source.data_set:
+        return _of_data_set(source.data_set, kind)
     name = format_of(source, kind, format)
     reader = (document_formats if kind == "documents" else topic_formats).get(name)
     if columns:
         if not hasattr(reader, "schema"):
             raise UsageError(f"--columns names the columns of a table or the fields of JSON lines; {name} has none")
-        for part in columns:
-            if part not in reader.schema.columns:
-                raise UnknownName(f"part of {kind}", part, reader.schema.columns)
-        spellings = {**reader.schema.columns, **{part: (spelled(word),) for part, word in columns.items()}}
-        reader = replace(reader, schema=replace(reader.schema, columns=spellings))
-    return reader.read(source)  # type: ignore[no-any-return]
+        reader = replace(reader, schema=with_columns(reader.schema, columns))
+    return _with_named(reader.read(source), columns or {})
+
+
+def _with_named(records: Iterator[Any], columns: Mapping[str, str]) -> Iterator[Any]:
+    """The records, and an error for each named column that none of them has; the others they have are metadata."""
+    absent, others = dict(columns), dict[str, None]()
+    for record in records:
+        if absent and not isinstance(record, Problem):
+            absent = {part: word for part, word in absent.items() if not getattr(record, part)}
+            others |= dict.fromkeys(record.metadata)
+        yield record
+    for part, word in absent.items() if others else ():
+        seen = ", ".join(quoted(name, limit=40) for name in islice(others, 10))
+        yield Problem("no-column", f"no {part} in a column {quoted(word)}; other columns are {seen}")
+
+
+def _of_data_set(name: str, kind: Kind) -> Iterator[Document | Topic | Problem]:
+    """The documents or topics of a data set of ir_datasets."""
+    schema = DOCUMENT if kind == "documents" else TOPIC
+    records = datasets.DataSet(name).records("docs" if kind == "documents" else "queries", schema)
+    for number, (parts, metadata) in enumerate(records, start=1):
+        yield from checked(schema, parts, metadata, number)
+
+
+def with_columns(schema: Schema, columns: Mapping[str, str]) -> Schema:
+    """The schema with some of its parts called as the user says."""
+    for part in columns:
+        if part not in schema.columns:
+            raise UnknownName(
+                "part of documents" if "text" in schema.columns else "part of topics", part, schema.columns
+            )
+    return replace(schema, columns={**schema.columns, **{part: (spelled(word),) for part, word in columns.items()}})
 
 
 def _placed(source: Source, records: Iterator[Any], noun: str) -> Iterator[Any]:
@@ -140,6 +186,8 @@ def format_of(path: Path | Source, kind: Kind, format: str | None = None) -> str
         return format
     if source.is_folder and is_documents:
         return "folder"
+    if source.data_set:
+        return "irds"
     found = recognised(source, formats)
     if is_documents and found is not None:
         # Where only the name of the file speaks for a format of documents, topics are known by their content.

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from cranfield.base.errors import CollectionError, InputError, Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.text import counted
@@ -402,6 +403,59 @@ def _document_codes(qrels: Qrels, runs: Sequence[Run]) -> dict[int, Codes]:
         looked_up = list(threads.map(look_up, shares))
     in_turn = [looked_up[place % len(shares)][place // len(shares)] for place in range(len(parts))]
     return dict(zip(distinct, in_turn, strict=True))
+
+
+# Where pairs stand among known ones, by their keys.
+
+_ROOM = 3
+"""A table of keys has 2^3 to 2^4 slots for each, so that few share one."""
+
+
+@dataclass(frozen=True, eq=False)
+class KeyTable:
+    """Where keys stand among known ones: a table of slots, each with a place, from which others may follow."""
+
+    keys: Keys
+    head: Codes
+    following: Codes
+
+    @staticmethod
+    def of(keys: Keys) -> KeyTable:
+        """The table of known keys."""
+        head = np.full(1 << (len(keys).bit_length() + _ROOM), -1, dtype=np.int32)
+        order = np.argsort(keys).astype(np.int32)  # and so by slots, the first bits of the keys
+        slots = _slots(keys[order], len(head))
+        together = slots[1:] == slots[:-1]
+        following = np.full(len(order), -1, dtype=np.int32)
+        following[order[:-1][together]] = order[1:][together]
+        first = np.concatenate([np.ones(min(len(order), 1), dtype=bool), ~together])
+        head[slots[first]] = order[first]
+        return KeyTable(keys, head, following)
+
+    def places(self, asked: Keys, columns: Sequence[tuple[NDArray[Any], NDArray[Any]]] = ()) -> Codes:
+        """The place of each key, -1 where it is not known.
+
+        Keys that are equal may stand for different things: `columns`, of the known ones and of those asked for,
+        are then compared instead. All places are there, and with `clip` numpy does not check that: much faster.
+        """
+        columns = columns or [(self.keys, asked)]
+        found = self.head.take(_slots(asked, len(self.head)), mode="clip")
+        rows = np.flatnonzero(found >= 0)
+        while len(rows):
+            here = found.take(rows, mode="clip")
+            other = np.zeros(len(rows), dtype=bool)
+            for known, wanted in columns:
+                other |= known.take(here, mode="clip") != wanted.take(rows, mode="clip")
+            going_on = self.following[here[other]]
+            rows = rows[other]
+            found[rows] = going_on
+            rows = rows[going_on >= 0]
+        return found
+
+
+def _slots(keys: Keys, count: int) -> Places:
+    """The slot of each key among `count`, a power of two: its first bits."""
+    return (keys >> np.uint64(64 - (count.bit_length() - 1))).view(np.int64)
 
 
 # The short way from a stored ranking to what the qrels say of it: codes of the collection lead to their rows.

@@ -1,15 +1,16 @@
 """The short way from an ordinary run file to its grades: no ids are kept, only what the qrels say of each row.
 
 A file is ordinary if each line has six columns with one blank (or one tab) between them, each topic stands in one
-piece with its scores falling, and no document stands twice in a topic. Whatever else a file is, it takes the long
-way through `cranfield.runs`, which tells what is wrong with it; both ways give the same grades.
+piece with its scores falling, and no document stands twice in a topic; so is a run of a Parquet set in such an order.
+Whatever else a file is, it takes the long way through `cranfield.runs`, which tells what is wrong with it; both ways
+give the same grades.
 """
 
 from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,12 +20,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cranfield.base.files import UTF8_BOM, Source
-from cranfield.evaluate.align import NONE, KnownRun, Reference, ties_of
+from cranfield.evaluate.align import NONE, KeyTable, KnownRun, Reference, ties_of
 from cranfield.qrels.qrels import Qrels
+from cranfield.runs import sets
 from cranfield.runs.columns import (
     Codes,
     Keys,
-    KeyTable,
     Mask,
     Places,
     Scores,
@@ -36,6 +37,7 @@ from cranfield.runs.columns import (
     keys_of_words,
     running_sum,
     taken,
+    text_of,
 )
 from cranfield.runs.run import as_float32
 
@@ -123,15 +125,8 @@ def ordinary_lines(letters: Letters, size: int) -> Lines | None:
         size += 1
     text = letters[:size]
     gap = text <= _BLANK
-    if not size or gap[0] or (gap[1:] & gap[:-1]).any():
+    if not size or gap[0] or (gap[1:] & gap[:-1]).any() or not _is_visible(text):
         return None
-    if text.max() >= _DELETE:
-        # More than ASCII has to be UTF-8 without DEL and control characters.
-        try:
-            if _INVISIBLE.search(bytes(text).decode()) is not None:
-                return None
-        except UnicodeDecodeError:
-            return None
     found = np.flatnonzero(gap)
     count, rest = divmod(len(found), COLUMNS)
     if rest:
@@ -148,6 +143,16 @@ def ordinary_lines(letters: Letters, size: int) -> Lines | None:
     starts = np.empty(count, dtype=np.int64)
     starts[0], starts[1:] = 0, gaps[:-1, -1] + 1
     return Lines(letters, starts, gaps)
+
+
+def _is_visible(text: Letters) -> bool:
+    """Whether what is more than ASCII is UTF-8 without DEL and control characters."""
+    if text.max(initial=0) < _DELETE:
+        return True
+    try:
+        return _INVISIBLE.search(bytes(text).decode()) is None
+    except UnicodeDecodeError:
+        return False
 
 
 def ids_at(letters: Letters, starts: Places, lengths: Places) -> Ids:
@@ -201,20 +206,29 @@ def pairs_of(topic_names: list[str], codes: Codes, counts: Places, documents: Id
     return Pairs(keys, marks, documents.words)
 
 
-def judged_pairs(qrels: Qrels) -> JudgedPairs | None:
-    """The pairs of qrels by their keys; None where there are none, or an id is very long."""
-    ids = as_text(qrels.document_ids)
+def ids_of(column: pa.Array) -> tuple[Ids, Letters] | None:
+    """A column of text as ids, and its text; None where an id is very long."""
+    ids = as_text(column)
     ends = np.frombuffer(ids.buffers()[1], dtype=np.int64)[ids.offset : ids.offset + len(ids) + 1]
     lengths = np.diff(ends)
-    if lengths.max(initial=0) > LONGEST_ID or not len(qrels):
+    if lengths.max(initial=0) > LONGEST_ID:
         return None
     text = np.frombuffer(joined_text(ids), dtype=np.uint8)
     letters = with_room(len(text))
     letters[: len(text)] = text
-    documents = ids_at(letters, ends[:-1] - ends[0], lengths)
+    return ids_at(letters, ends[:-1] - ends[0], lengths), text
+
+
+def judged_pairs(qrels: Qrels) -> JudgedPairs | None:
+    """The pairs of qrels by their keys; None where there are none, or an id is very long."""
+    found = ids_of(qrels.document_ids)
+    if found is None or not len(qrels.documents):
+        return None
+    documents, _ = found
     codes = np.arange(len(qrels.topic_ids), dtype=np.int32)
-    pairs = pairs_of(qrels.topics, codes, np.diff(qrels.offsets), documents.take(qrels.documents))
-    return JudgedPairs({topic: place for place, topic in enumerate(qrels.topics)}, pairs, KeyTable.of(pairs.keys))
+    topics = qrels.topic_ids.to_pylist()
+    pairs = pairs_of(topics, codes, np.diff(qrels.offsets), documents.take(qrels.documents))
+    return JudgedPairs({topic: place for place, topic in enumerate(topics)}, pairs, KeyTable.of(pairs.keys))
 
 
 _TOPIC, _DOCUMENT, _SCORE, _TAG = 0, 2, 4, 5
@@ -257,6 +271,15 @@ def read_direct(
     # A large array made and dropped: from then on the C library keeps memory of this size, and the many arrays to
     # come are not mapped anew each time, which would take longer than filling them.
     np.empty(_MEMORY_KEPT, dtype=np.uint8)
+    if source.run:
+        found = []
+        for batch in sets.batches_of(source, "topic", "document", "score"):
+            rows = _rows_of_batch(batch, source.run)
+            part = None if rows is None else _part(rows, judged, reference, keep_keys=keep_keys)
+            if part is None:
+                return None
+            found.append(part)
+        return _joined(found, reference) if found else None
     pieces, turn = enumerate(_pieces(source)), threading.Lock()
     parts: dict[int, _Part] = {}
     ordinary = True
@@ -270,7 +293,8 @@ def read_direct(
             if piece is None:
                 return
             number, (letters, size) = piece
-            part = _part(letters, size, judged, reference, keep_keys=keep_keys)
+            rows = _rows_of_lines(letters, size)
+            part = None if rows is None else _part(rows, judged, reference, keep_keys=keep_keys)
             if part is None:
                 ordinary = False
             else:
@@ -311,21 +335,60 @@ def _pieces(source: Source) -> Iterator[tuple[Letters, int]]:
             yield letters, size
 
 
-def _part(letters: Letters, size: int, judged: JudgedPairs, reference: Reference, *, keep_keys: bool) -> _Part | None:
-    """The rows of a piece; None where something in it is not ordinary."""
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows before they are held against the qrels; `topic_at` names the topic of a row, `tags` are first and last."""
+
+    topics: Ids
+    documents: Ids
+    scores: Scores
+    topic_at: Callable[[int], str]
+    tags: tuple[str, str]
+
+
+def _rows_of_lines(letters: Letters, size: int) -> _Rows | None:
     lines = ordinary_lines(letters, size)
     if lines is None:
         return None
-    scores, topic_ids, documents = lines.numbers(_SCORE), lines.ids(_TOPIC), lines.ids(_DOCUMENT)
-    if scores is None or topic_ids is None or documents is None:
+    scores, topics, documents = lines.numbers(_SCORE), lines.ids(_TOPIC), lines.ids(_DOCUMENT)
+    if scores is None or topics is None or documents is None:
         return None
-    other = np.ones(len(lines), dtype=bool)
-    other[1:] = topic_ids.lengths[1:] != topic_ids.lengths[:-1]
-    for word in topic_ids.words:
+    tags = lines.text(0, _TAG), lines.text(len(lines) - 1, _TAG)
+    return _Rows(topics, documents, scores, lambda line: lines.text(line, _TOPIC), tags)
+
+
+def _rows_of_batch(batch: Mapping[str, pa.Array], run: str) -> _Rows | None:
+    """The rows of a Parquet batch; None where ids or scores are not ordinary ones."""
+    columns = {
+        part: one.dictionary_decode() if pa.types.is_dictionary(one.type) else one for part, one in batch.items()
+    }
+    has_scores = "score" in columns and pa.types.is_floating(columns["score"].type)
+    if not has_scores or any(one.null_count for one in columns.values()):
+        return None
+    ids = []
+    for part in ("topic", "document"):
+        is_text = pa.types.is_string(columns[part].type) or pa.types.is_large_string(columns[part].type)
+        found = ids_of(columns[part]) if is_text else None
+        if found is None or not found[0].lengths.all() or (found[1] <= _BLANK).any() or not _is_visible(found[1]):
+            return None
+        ids.append(found[0])
+    scores = columns["score"].cast(pa.float64()).to_numpy(zero_copy_only=False)
+    if not np.isfinite(scores).all():
+        return None
+    topics, documents = ids
+    return _Rows(topics, documents, scores, lambda row: str(columns["topic"][row]), (run, run))
+
+
+def _part(rows: _Rows, judged: JudgedPairs, reference: Reference, *, keep_keys: bool) -> _Part | None:
+    """What the qrels say of the rows of a piece; None where their order is not ordinary."""
+    scores, documents = rows.scores, rows.documents
+    other = np.ones(len(scores), dtype=bool)
+    other[1:] = rows.topics.lengths[1:] != rows.topics.lengths[:-1]
+    for word in rows.topics.words:
         other[1:] |= word[1:] != word[:-1]
     starts = np.flatnonzero(other)
-    topics = [lines.text(line, _TOPIC) for line in starts.tolist()]
-    counts = np.diff(starts, append=len(lines))
+    topics = [rows.topic_at(row) for row in starts.tolist()]
+    counts = np.diff(starts, append=len(scores))
     codes = np.array([judged.topic_codes.get(topic, NONE) for topic in topics], dtype=np.int32)
     pairs = pairs_of(topics, codes, counts, documents)
     rises = scores[1:] > scores[:-1]
@@ -333,11 +396,11 @@ def _part(letters: Letters, size: int, judged: JudgedPairs, reference: Reference
     if rises.any() or _has_repeats(pairs.keys):
         return None
     compared = as_float32(scores) if reference == "9" else scores
-    tied = np.zeros(len(lines), dtype=bool)
+    tied = np.zeros(len(scores), dtype=bool)
     np.equal(compared[1:], compared[:-1], out=tied[1:])
     tied[starts] = False
-    rows = judged.rows(pairs)
-    needed = np.ones(len(rows), dtype=bool) if keep_keys else rows != NONE
+    found = judged.rows(pairs)
+    needed = np.ones(len(found), dtype=bool) if keep_keys else found != NONE
     needed[[0, -1]] = True  # they have neighbours elsewhere, with which they may share their scores
     places, _ = ties_of(tied, np.flatnonzero(needed))
     needed[1:-1] = False
@@ -346,7 +409,7 @@ def _part(letters: Letters, size: int, judged: JudgedPairs, reference: Reference
     return _Part(
         topics=topics,
         starts=starts,
-        judged=rows,
+        judged=found,
         tied=tied,
         keys=pairs.keys if keep_keys else None,
         first_keys=pairs.keys[: counts[0]].copy(),
@@ -354,8 +417,8 @@ def _part(letters: Letters, size: int, judged: JudgedPairs, reference: Reference
         sharing=sharing,
         sharing_ids=documents.take(sharing),
         ends=scores[[0, -1]],
-        first_tag=lines.text(0, _TAG),
-        last_tag=lines.text(len(lines) - 1, _TAG),
+        first_tag=rows.tags[0],
+        last_tag=rows.tags[1],
     )
 
 
@@ -392,7 +455,7 @@ def _joined(parts: list[_Part], reference: Reference) -> KnownRun | None:
         _order_ties_by_id(judged, pair_keys, tied, parts, first_rows)
     starts = np.concatenate(begins)
     offsets = np.append(starts, len(judged))
-    ids = pa.array(topics, pa.large_string())
+    ids = text_of(topics)
     order = byte_order(ids)
     if not np.array_equal(order, np.arange(len(order))):
         counts = np.diff(offsets)[order]

@@ -1,8 +1,9 @@
-"""Qrels, runs and groups given from Python: pandas frames, or mappings of topic -> document -> number.
+"""Qrels, runs and groups given from Python, as frames, mappings or objects of others, and given back as such.
 
 They are checked by the readers of files, and all errors are reported together. Rows count from 1. Ids are text; whole
 numbers become their decimal digits, and anything else is refused: 7.0 is no topic. The columns of a frame may have
-any of the names that files may give them.
+any of the names that files may give them. Objects of ranx and trectools are known by the names of their modules:
+neither is imported unless one is wanted back.
 """
 
 from __future__ import annotations
@@ -10,20 +11,20 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Literal, TypeGuard
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard, get_args
 
 import numpy as np
 import pyarrow as pa
 
-from cranfield.base.errors import Problem, ProblemsFound, UsageError, quoted
+from cranfield.base.errors import Problem, ProblemsFound, UnknownName, UsageError, quoted
 from cranfield.base.files import Source
+from cranfield.base.places import located
 from cranfield.base.tables import Columns, Findings
 from cranfield.qrels.qrels import Qrels
 from cranfield.qrels.reading import QRELS
 from cranfield.qrels.reading import rows_of as qrels_rows
-from cranfield.runs import reading
+from cranfield.runs import reading, sets
 from cranfield.runs.columns import LineNumbers, encoded
 from cranfield.runs.reading import Member
 from cranfield.runs.run import Run, ranked
@@ -40,8 +41,23 @@ def is_frame(value: object) -> TypeGuard[pandas.DataFrame]:
     return hasattr(value, "columns") and hasattr(value, "iloc")
 
 
+def _is_foreign(value: object) -> bool:
+    return type(value).__module__.partition(".")[0] in ("ranx", "trectools")
+
+
+def _unpacked(value: Any) -> Any:
+    """The mapping or frame in an object of ranx or trectools; anything else as it is."""
+    if not _is_foreign(value):
+        return value
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    data = value.run_data if hasattr(value, "run_data") else value.qrels_data
+    return data.rename(columns={theirs: ours for ours, theirs in _SPELLED["trectools"].items()})
+
+
 def qrels_given(value: object) -> Qrels:
     """The qrels that a frame (topic, document, grade) or a mapping of topic -> document -> grade means."""
+    value = _unpacked(value)
     if is_frame(value):
         names = [str(column) for column in value.columns]
         roles = dict(QRELS.roles(names))
@@ -55,7 +71,7 @@ def qrels_given(value: object) -> Qrels:
     else:
         columns = _flattened(value, "qrels are", "grade")
     texts = {role: _column(values, "whole" if role == "grade" else "id") for role, values in columns.items()}
-    return qrels_rows("qrels", texts, np.arange(1, len(texts["grade"]) + 1), Findings(QRELS)).qrels()
+    return qrels_rows(texts, np.arange(1, len(texts["grade"]) + 1), Findings(QRELS)).qrels("qrels")
 
 
 def runs_given(value: object, *, name: str = "") -> list[Run]:
@@ -157,7 +173,7 @@ def groups_given(value: object) -> tuple[Member, ...]:
     runs are new, role; a mapping of run -> group names the runs that were pooled. All errors are reported together.
     """
     if is_path(value):
-        return reading.read_groups(Source(Path(value)))
+        return reading.read_groups(Source(located(value)))
     if isinstance(value, Mapping):
         rows = [(run, group, "pooled") for run, group in value.items()]
     elif is_frame(value):
@@ -181,7 +197,7 @@ def groups_given(value: object) -> tuple[Member, ...]:
 
 def named_runs(runs: object) -> tuple[tuple[str, ...] | None, tuple[str | Run, ...]]:
     """The names of files, frames and mappings, where they were given, and the paths or runs themselves."""
-    if is_path(runs) or is_frame(runs):
+    if is_path(runs) or is_frame(runs) or _is_foreign(runs):
         runs = [runs]
     if not isinstance(runs, Mapping | Sequence):
         raise UsageError(f"runs are files, frames, or a mapping of name -> run, not {type(runs).__name__}")
@@ -193,7 +209,11 @@ def named_runs(runs: object) -> tuple[tuple[str, ...] | None, tuple[str | Run, .
         inner = list(one.values()) if named and isinstance(one, Mapping) else []
         if inner and not any(isinstance(value, Mapping) for value in inner):
             raise UsageError("runs map names to runs; this looks like a single run: pass runs={'name': …}")
-        found += [os.fspath(one)] if is_path(one) else runs_given(one, name=str(name))
+        words = sets.expanded([os.fspath(one)]) if is_path(one) else []
+        if named and len(words) > 1:
+            raise UsageError(f"{quoted(name)} names {len(words):,} runs; pass the set or the pattern without a name")
+        own_name = getattr(one, "name", None) if _is_foreign(one) else None
+        found += words or runs_given(_unpacked(one), name=str(name or own_name or ""))
     if not found:
         raise UsageError("no run to evaluate")
     return tuple(str(name) for name in runs) if named else None, tuple(found)
@@ -206,3 +226,61 @@ def is_path(value: object) -> TypeGuard[str | os.PathLike[str]]:
 
 def _is_word(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
+
+
+# What is given back: a frame with our names, or what another library takes.
+
+Form = Literal["frame", "pyterrier", "ir_measures", "ranx", "trectools"]
+
+_SPELLED = {
+    "pyterrier": {"topic": "qid", "document": "docno", "grade": "label"},
+    "ir_measures": {"topic": "query_id", "document": "doc_id", "grade": "relevance"},
+    "trectools": {"topic": "query", "document": "docid", "grade": "rel", "run": "system"},
+}
+
+
+def frame_of(rows: Qrels | Run) -> pandas.DataFrame:
+    """Qrels as topic, document and grade, or a run as run, topic, document, rank and score, best first."""
+    import pandas as pd
+
+    if isinstance(rows, Qrels):
+        return pd.DataFrame(list(rows), columns=["topic", "document", "grade"])
+    counts = np.diff(rows.offsets)
+    return pd.DataFrame(
+        {
+            "run": rows.tag,
+            "topic": np.repeat(rows.topic_ids.to_pylist(), counts),
+            "document": rows.document_ids.take(pa.array(rows.documents)).to_pylist(),
+            "rank": np.arange(1, rows.row_count + 1) - np.repeat(rows.offsets[:-1], counts),
+            "score": rows.scores,
+        }
+    )
+
+
+def given_back(rows: Qrels | Run, form: Form) -> Any:
+    """Qrels or a run in the form that another library takes."""
+    frame, is_run = frame_of(rows), isinstance(rows, Run)
+    if form == "frame":
+        return frame
+    if form == "ranx":
+        import ranx
+
+        number = "score" if is_run else "grade"
+        nested: dict[str, dict[str, Any]] = {}
+        for topic, document, value in zip(frame["topic"], frame["document"], frame[number], strict=True):
+            nested.setdefault(topic, {})[document] = value
+        return ranx.Run(nested, name=rows.tag) if isinstance(rows, Run) else ranx.Qrels(nested)
+    if form not in _SPELLED:
+        raise UnknownName("form", form, get_args(Form))
+    renamed = frame.rename(columns=_SPELLED[form])
+    if form == "trectools":
+        import trectools
+
+        given = trectools.TrecRun() if is_run else trectools.TrecQrel()
+        data = renamed.assign(q0="Q0" if is_run else "0")
+        order = ("query", "q0", "docid", *(("rank", "score", "system") if is_run else ("rel",)))
+        setattr(given, "run_data" if is_run else "qrels_data", data[list(order)])
+        return given
+    if form == "pyterrier" and is_run:
+        return renamed.assign(rank=renamed["rank"] - 1)  # it counts from 0
+    return renamed

@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 import numpy as np
 
 from cranfield.base.errors import UnknownName, UsageError, quoted
+from cranfield.base.records import GradeScale
 from cranfield.base.registry import Registry, deferred
 from cranfield.evaluate.lists import Counts, GradeGains, Lists, Values, gain_function
 from cranfield.evaluate.trec_eval.names import MEASURES, NICKNAMES, in_our_words
@@ -473,6 +474,14 @@ def parse_measures(texts: Sequence[str], *, threshold: int = 1, gains: GradeGain
             for expression in [part] if ours else in_our_words(part) or [part]:
                 found.setdefault(_measure(scanned(expression), threshold, gains))
     return list(found)
+
+
+def parse_by_scale(texts: Sequence[str], scale: GradeScale) -> list[AnyMeasure]:
+    """The same where the scale of a collection says what expressions do not.
+
+    A bare `AP` then takes its threshold and a bare `nDCG` its gains, and their printed forms tell both.
+    """
+    return parse_measures(texts, threshold=scale.relevant_from, gains=scale.own_gains)
 
 
 def _parts(text: str) -> Iterator[str]:

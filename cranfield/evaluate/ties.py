@@ -9,16 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.errors import UsageError
+from cranfield.base.text import counted
 from cranfield.evaluate.align import Alignment, ties_of
 from cranfield.evaluate.lists import NOT_POOLED, GradeGains, Lists, Values, gain_function
-from cranfield.evaluate.measure import Measure, own_measures
-from cranfield.evaluate.scores import Scores
+from cranfield.evaluate.measure import AnyMeasure, Measure, own_measures
+from cranfield.evaluate.scores import Scores, score
 from cranfield.qrels.qrels import Grades
 from cranfield.runs.columns import Mask, Places
 
@@ -132,6 +133,31 @@ def _worth_of(measure: Measure) -> Worth | None:
     return None if rises_with == "unknown" else Worth(rises_with)
 
 
+class TiedScores(NamedTuple):
+    """Scores with ties in some order, the summaries that another order could move, and what is to be said of it."""
+
+    scores: Scores
+    moved: tuple[Moved, ...] = ()
+    note: str = ""
+
+
+def score_with_ties(alignment: Alignment, measures: Sequence[AnyMeasure], ties: str, *, seed: int) -> TiedScores:
+    """Score with ties by document id as trec_eval has them, at their best or worst, or in all orders."""
+    found = score(alignment, measures)
+    if ties == "trec":
+        return TiedScores(found, tuple(moved_by_ties(alignment, found)) if alignment.tied.any() else ())
+    if ties != "expected":
+        return TiedScores(scores_at_end(alignment, found, ties))  # type: ignore[arg-type]
+    expected = expected_scores(alignment, found, rng=np.random.default_rng(seed))
+    note = "ties: expected scores are exact, over all orders"
+    if expected.drawn:
+        note = (
+            f"ties: expected scores are exact but for {counted(expected.drawn, 'list')} with too many orders, of"
+            f" which {expected.orders:,} were sampled; standard error of a mean at most {expected.error:.1g}"
+        )
+    return TiedScores(expected.scores, note=note)
+
+
 def scores_at_end(alignment: Alignment, scores: Scores, end: Literal["best", "worst"]) -> Scores:
     """The scores with all ties in the best, or the worst, order."""
     unknown = [str(measure) for measure in own_measures(scores.measures) if _worth_of(measure) is None]
@@ -146,8 +172,8 @@ def scores_at_end(alignment: Alignment, scores: Scores, end: Literal["best", "wo
     return replace(scores, values=values, ties=end)
 
 
-def moved_by_ties(alignment: Alignment, scores: Scores) -> list[Moved]:
-    """The summaries that another order of tied documents could move by more than `TOLD_FROM`.
+def moved_by_ties(alignment: Alignment, scores: Scores, *, least: float = TOLD_FROM) -> list[Moved]:
+    """The summaries that another order of tied documents could move by more than `least`.
 
     Where it is not known what a measure rises with, some orders are tried.
     """
@@ -160,19 +186,14 @@ def moved_by_ties(alignment: Alignment, scores: Scores) -> list[Moved]:
                 end[cells] = pick(end[cells], values)
     ends = [replace(scores, values=values).summary for values in (low, high)]
     bottom, top = np.minimum(*ends), np.maximum(*ends)
-    far = np.argwhere(np.maximum(top - scores.summary, scores.summary - bottom) > TOLD_FROM)
-    measures = own_measures(scores.measures)
-    return [
-        Moved(
-            run=scores.run_names[run],
-            measure=str(measures[measure]),
-            value=float(scores.summary[measure, run]),
-            worst=float(bottom[measure, run]),
-            best=float(top[measure, run]),
-            exact=_worth_of(measures[measure]) is not None,
-        )
-        for measure, run in far.tolist()
-    ]
+    far = np.argwhere(np.maximum(top - scores.summary, scores.summary - bottom) > least)
+    moved = []
+    for place, run in far.tolist():
+        measure, value = own_measures(scores.measures)[place], float(scores.summary[place, run])
+        low_end, high_end = float(bottom[place, run]), float(top[place, run])
+        exact = _worth_of(measure) is not None
+        moved.append(Moved(scores.run_names[run], str(measure), value, low_end, high_end, exact))
+    return moved
 
 
 def _ends(alignment: Alignment, scores: Scores) -> Iterator[tuple[Lists, Lists, Measure, int, Places]]:

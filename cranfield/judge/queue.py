@@ -122,7 +122,9 @@ def check_names(assessors: Sequence[str], *, seconds: int = 0) -> None:
     if twice:
         raise UsageError(f"assessor named twice: {', '.join(twice)}")
     if seconds >= len(assessors):
-        raise UsageError(f"each document of the overlap needs {seconds + 1} assessors; only {len(assessors)} named")
+        raise UsageError(
+            f"each document in the overlap needs {seconds + 1} assessors; only {len(assessors)} are named"
+        )
 
 
 def topics_in_turn(roles: Mapping[str, Role], busy: Mapping[str, int]) -> list[str]:

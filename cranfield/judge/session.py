@@ -23,7 +23,8 @@ class Item:
     """A document to be judged for a topic. `position` of `of` is the place in the topic's queue, from 1.
 
     `left` is how many documents of the topic are left for the assessor. `before` is their own earlier answer where
-    they come back to the document (undo, history), else None.
+    they come back to the document (undo, history), else None. `remark` is what they should know of the text: that it
+    has changed, or why it is `missing`; then the document can be postponed, but not judged.
     """
 
     topic: Topic
@@ -32,6 +33,8 @@ class Item:
     of: int
     left: int
     before: Answer | None = None
+    remark: str = ""
+    missing: bool = False
 
     @property
     def pair(self) -> Pair:
@@ -227,7 +230,7 @@ class Opinion:
 class Case:
     """A document that assessors see differently. `position` of `of` is its place among the open cases, from 1.
 
-    `before` is the decision that was just taken back, where there is one.
+    `before` is the decision that was just taken back, where there is one; `remark` and `missing` are as of an item.
     """
 
     topic: Topic
@@ -236,6 +239,8 @@ class Case:
     position: int = 1
     of: int = 1
     before: int | None = None
+    remark: str = ""
+    missing: bool = False
 
 
 class AdjudicationSession(Protocol):

@@ -34,11 +34,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import itemgetter
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, NoReturn, TypeVar, get_args
 
 from cranfield.base.errors import UnknownName, UsageError, nearest, quoted
 from cranfield.pool.stopping import StoppingRule, parsed_rule
-from cranfield.pool.strategy import RankAmount, Strata, Strategy, spelled_number, strategies
+from cranfield.pool.strategy import RankAmount, Strata, Strategy, spelled_number, strategies, strategy_named
 
 GRAMMAR = 1
 """The version of the plan language; it is stored beside each plan."""
@@ -298,9 +298,9 @@ Result = TypeVar("Result")
 def parse(text: str, *, is_checked: bool = True) -> Plan:
     """The plan that a text means; a `UsageError` lists everything that is wrong with it, with its position.
 
-    One that is not `is_checked` is only read, whether it makes sense or not.
+    A number alone is a depth. One that is not `is_checked` is only read, whether it makes sense or not.
     """
-    divided: list[list[Word]] = [[]]
+    text, divided = f"depth {text}" if text.strip().isdecimal() else text, list[list[Word]]([[]])
     for match in _WORD.finditer(text):
         if match.group() == ";":
             divided.append([])
@@ -353,12 +353,10 @@ class _StepReader:
             found = quoted(number) if self.words else "the end of the step"
             self.mistakes.append((position, f"cap needs one number of at least 1, as in 'cap 800'; found {found}"))
             return None
-        try:
-            self.strategy = strategies.get(self.name)
-        except UnknownName as error:
-            unknown = UnknownName("pooling strategy", self.name, [*error.known, "cap"])
-            self.mistakes.append((self.position, str(unknown)))
+        named = self._attempt(self.position, strategy_named, self.name)
+        if named is None:
             return None
+        self.strategy = named
         while self.words:
             word, position = self.words.pop(0)
             self._attempt(position, self._read_word, word, position)
@@ -402,18 +400,22 @@ class _StepReader:
         elif _PERCENT.fullmatch(word):
             raise UsageError(f"expected an integer (documents) or a share such as 5%, found {quoted(word)}")
         else:
-            expected = "an amount (10, until 100, 5%, budget 1000), an option or a scope"
-            options = [f"{name.replace('_', '-')}=" for name in self.strategy.options]
-            known = ["until", "budget", "across", *options, *(f"{scope}=" for scope in _SCOPE_WORDS)]
-            near = [*nearest(word, [*known, *strategies.names()]), ""][0]
-            guess = f"; did you mean {quoted(near)}?" if near else ""
-            if word.removesuffix("%").replace(".", "").isdecimal():
-                guess = f"; a number has at most {_DIGITS} digits"
-            elif word.lower() == "then" or word.endswith(","):
-                guess = "; steps are separated by ';'"
-            elif near in strategies.names():
-                guess = f"; steps are separated by ';': did you mean '; {near}'?"
-            raise UsageError(f"expected {expected}, found {quoted(word)}{guess}")
+            self._refuse_word(word)
+
+    def _refuse_word(self, word: str) -> NoReturn:
+        """Say what could stand where a word does, and perhaps what was meant."""
+        expected = "an amount (10, until 100, 5%, budget 1000), an option or a scope"
+        options = [f"{name.replace('_', '-')}=" for name in self.strategy.options]
+        known = ["until", "budget", "across", *options, *(f"{scope}=" for scope in _SCOPE_WORDS)]
+        near = [*nearest(word, [*known, *strategies.names()]), ""][0]
+        guess = f"; did you mean {quoted(near)}?" if near else ""
+        if word.removesuffix("%").replace(".", "").isdecimal():
+            guess = f"; a number has at most {_DIGITS} digits"
+        elif word.lower() == "then" or word.endswith(","):
+            guess = "; steps are separated by ';'"
+        elif near in strategies.names():
+            guess = f"; steps are separated by ';': did you mean '; {near}'?"
+        raise UsageError(f"expected {expected}, found {quoted(word)}{guess}")
 
     def _set_amount(self, kind: AmountKind, text: str) -> None:
         number = float(text) if kind == "share" else int(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -52,8 +52,11 @@ def replay(
     texts: Texts | None = None,
     queries: Mapping[str, str] | None = None,
     unknown: Label = None,
+    only: Collection[str] | None = None,
 ) -> Replay:
     """Play a plan against known labels; `unknown` is the label of a document without one.
+
+    With `only` the documents of these topics alone are judged: the others have their share of a budget all the same.
 
     A plan that looks at each topic by itself goes topic by topic: the first document of every topic, then the second
     of every topic and so on, so that equal places mean equal cost. With a budget across topics the order is the one
@@ -75,9 +78,10 @@ def replay(
         live = LivePool(plan, runs, topics=topics, seed=seed, texts=texts, queries=queries)
         if live.spreads:
             return Replay(tuple(judge(live, None)))
-        by_topic = [judge(live, topic) for topic in live.topics]
+        by_topic = [judge(live, topic) for topic in live.topics if only is None or topic in only]
     else:
         pool = build(plan, runs, topics=topics, seed=seed)
-        by_topic = [[labelled(topic, document) for document in pool.documents_of(topic)] for topic in pool.topics]
+        chosen = [topic for topic in pool.topics if only is None or topic in only]
+        by_topic = [[labelled(topic, document) for document in pool.documents_of(topic)] for topic in chosen]
     longest = max(map(len, by_topic), default=0)
     return Replay(tuple(some[place] for place in range(longest) for some in by_topic if place < len(some)))

@@ -21,7 +21,8 @@ from cranfield.base.records import MAIN
 from cranfield.judge.events import Event
 from cranfield.qrels.qrels import Grades, Qrels, pair_keys, sorted_qrels
 from cranfield.qrels.release import DEFAULT_RULE, NOW, RULE_WORDS, Rule
-from cranfield.runs.columns import CODED, WORD, Coded, Codes, Mask, Places, encoded, parsed_words, used_only
+from cranfield.runs.columns import Coded, Codes, Mask, Places, encoded, text_of, used_only, values_of
+from cranfield.runs.words import CODED, WORD, parsed_words
 
 # What assessors said, as columns: what a merge rule chooses from.
 
@@ -78,10 +79,10 @@ def opinions_in_text(parts: Sequence[tuple[str, int, str]]) -> Opinions | None:
     table = parsed_words(text, "\t", types, rows=sum(counts))
     if table is None:  # also where there are no rows at all
         return None
-    ids = pa.array([topic for topic, _, _ in parts], pa.large_string())
+    ids = text_of([topic for topic, _, _ in parts])
     topics = ids, np.repeat(np.arange(len(parts), dtype=np.int32), counts)
     words = [encoded(table[name]) for name in _WORDS[1:]]
-    return _opinions([topics, *words], [table[name].to_numpy() for name in _NUMBERS])
+    return _opinions([topics, *words], [values_of(table[name]) for name in _NUMBERS])
 
 
 def _opinions(words: Sequence[Coded], numbers: Sequence[Places]) -> Opinions:
@@ -119,10 +120,10 @@ def merged(
     opinions: Opinions, *, rule: Rule = DEFAULT_RULE, primary: Primary | None = None, layers: Sequence[str] = (MAIN,)
 ) -> Merged:
     """Choose one opinion for each pair. A pair for which no name of the rule gives a grade is left out."""
-    pairs = opinions.pairs
+    pairs, names = opinions.pairs, opinions.layer_names.to_pylist()
     parts: list[Rows] = [np.empty(0, dtype=np.int64)]
     for layer in dict.fromkeys(layers):
-        rows = np.flatnonzero(opinions.layers == opinions.layer_names.index(layer).as_py())
+        rows = np.flatnonzero(opinions.layers == (names.index(layer) if layer in names else -1))
         propagated = opinions.propagated[rows]
         if propagated.any():  # such a grade gives way where somebody judged the document itself
             rows = rows[~propagated | ~np.isin(pairs[rows], pairs[rows[~propagated]])]

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.base.tables import Number, Result, Table, table_of
+from cranfield.base.registry import Format, Registry
+from cranfield.base.text import Number, Result, Table, table_of
 from cranfield.runs.columns import (
-    TEXT,
     Codes,
     Places,
     as_text,
@@ -23,9 +23,15 @@ from cranfield.runs.columns import (
     encoded,
     in_pieces,
     joined_lines,
+    repeats,
     running_sum,
     taken,
+    text_of,
     used_only,
+)
+
+qrels_formats: Registry[Format] = Registry(
+    "qrels format", package="cranfield.qrels.formats", group="cranfield.qrels_formats"
 )
 
 Grades = NDArray[np.int32]
@@ -72,14 +78,17 @@ class Qrels:
         The iteration column and the strata are no part.
         """
         digest = sha256(b"cranfield-qrels-1\n")
-        for part in self.columns():
-            digest.update(joined_lines(part["topic"], "\t", part["document"], "\t", part["grade"], "\n"))
+        for lines in self.lines("", "\t", "\t", "\n"):
+            digest.update(lines)
         return digest.hexdigest()
 
-    def columns(self, spell: Callable[[str], str] = str) -> Iterator[dict[str, pa.Array]]:
-        """The columns topic, document, grade and, in a sample, stratum, some rows at a time; ids in a `spell`ing."""
+    def lines(self, *around: str, spell: Callable[[str], str] = str, strata: bool = False) -> Iterator[memoryview]:
+        """Lines of topic, document and grade with the words `around` them, some at a time; ids in a `spell`ing.
+
+        With `strata` those of a sample stand before the grades, with a blank between.
+        """
         topics, documents = (
-            ids if spell is str else pa.array([spell(word) for word in ids.to_pylist()], TEXT)
+            ids if spell is str else text_of([spell(word) for word in ids.to_pylist()])
             for ids in (self.topic_ids, self.document_ids)
         )
         columns: dict[str, Any] = {
@@ -87,9 +96,16 @@ class Qrels:
             "document": (documents, self.documents),
             "grade": self.grades,
         }
-        if self.strata is not None:
-            columns["stratum"] = pa.array(self.stratum_names, TEXT), self.strata
-        return in_pieces(len(self), columns)
+        if strata and self.strata is not None:
+            columns["stratum"] = text_of(self.stratum_names), self.strata
+        before, middle, last, end = around
+        for part in in_pieces(len(self), columns):
+            stratum = (part["stratum"], " ") if "stratum" in part else ()
+            yield joined_lines(before, part["topic"], middle, part["document"], last, *stratum, part["grade"], end)
+
+    def write(self, stream: BinaryIO, format: str) -> None:
+        """Write the qrels in a format."""
+        qrels_formats.get(format).write(self, stream)
 
     def __iter__(self) -> Iterator[tuple[str, str, int]]:
         """(topic, document, grade), sorted."""
@@ -151,6 +167,11 @@ def pair_keys(topics: Codes, documents: Codes) -> Places:
     return (topics.astype(np.int64) << 32) | documents
 
 
+def repeated_pairs(topics: Codes, documents: Codes) -> Places:
+    """The rows, rising, of pairs that stand in an earlier row too."""
+    return repeats(pair_keys(topics, documents))
+
+
 def in_byte_order(ids: pa.Array, codes: Codes) -> tuple[pa.Array, Codes]:
     """Distinct ids sorted by their bytes, and the codes of the rows among them."""
     order = byte_order(ids)
@@ -198,7 +219,7 @@ def with_unjudged(qrels: Qrels, pooled: Sequence[tuple[str, str]]) -> Qrels:
     """Add the pooled (topic, document) that have no grade, with the grade -1."""
     topics, documents = zip(*pooled, strict=True) if pooled else ((), ())
     all_topics, all_documents = (
-        pa.concat_arrays([taken(as_text(ids), rows), pa.array(words, TEXT)])
+        pa.concat_arrays([taken(as_text(ids), rows), text_of(words)])
         for ids, rows, words in (
             (qrels.topic_ids, qrels.topic_of_row, topics),
             (qrels.document_ids, qrels.documents, documents),

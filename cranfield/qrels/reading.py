@@ -14,24 +14,21 @@ import pyarrow as pa
 
 from cranfield.base.errors import Problem, ProblemsFound
 from cranfield.base.files import Source
-from cranfield.base.registry import Format, Registry
-from cranfield.base.tables import LINE_FAULTS, Fault, Findings, Schema, cell_as_meant, read_table
-from cranfield.base.text import counted
-from cranfield.qrels.qrels import Grades, Qrels, pair_keys, qrels_of, sorted_qrels
+from cranfield.base.registry import Format, deferred
+from cranfield.base.tables import LINE_FAULTS, Columns, Fault, Findings, Schema, csv_rows, read_table
+from cranfield.base.text import cell_as_meant, counted
+from cranfield.qrels.qrels import Grades, Qrels, qrels_formats, qrels_of, repeated_pairs, sorted_qrels
 from cranfield.runs.columns import (
     Codes,
     LineNumbers,
     Mask,
     Places,
     encoded,
-    joined_lines,
-    repeats,
 )
 from cranfield.runs.reading import UNFIT_IDS, matching, numbers_in
 
-qrels_formats: Registry[Format] = Registry(
-    "qrels format", package="cranfield.qrels.formats", group="cranfield.qrels_formats"
-)
+with deferred:
+    from cranfield.corpus import datasets
 
 _COLUMNS_OF_A_RUN = 6
 
@@ -41,8 +38,13 @@ def read_qrels(source: Source, *, format: str | None = None) -> Qrels:
 
     Whatever is wrong with it is raised at once as `ProblemsFound`, each problem with its lines.
     """
+    if source.data_set:
+        table = Columns.of(source, QRELS.columns, Findings(QRELS))
+        for number, judgment in enumerate(datasets.DataSet(source.data_set).judgments(), start=1):
+            table.add(number, judgment)
+        return rows_in(table).qrels(source.name)
     rows: QrelsRows = format_of(source, format=format).read(source)
-    return rows.qrels()
+    return rows.qrels(source.name)
 
 
 def format_of(source: Source, *, format: str | None = None) -> Format:
@@ -129,13 +131,12 @@ class QrelsRows:
     stratum_names: tuple[str, ...] = ()
     lines: LineNumbers = field(default_factory=LineNumbers)
     problems: tuple[Problem, ...] = ()
-    source_name: str = ""
     plain: bool = False
 
-    def qrels(self) -> Qrels:
+    def qrels(self, name: str) -> Qrels:
         """The qrels, or an error with everything that is wrong: a pair is judged once, even if the grades agree."""
         problems = list(self.problems)
-        if len(again := repeats(pair_keys(self.topics, self.documents))):
+        if len(again := repeated_pairs(self.topics, self.documents)):
             first = int(again[0])
             topic = self.topic_ids[int(self.topics[first])].as_py()
             example = f"{topic} {self.document_ids[int(self.documents[first])].as_py()}"
@@ -144,15 +145,15 @@ class QrelsRows:
         if not len(self.grades) and not problems:
             problems = [refusal("empty")]
         if problems:
-            placed = [problem.at(self.source_name) for problem in problems]
-            raise ProblemsFound(f"{self.source_name}: these qrels cannot be used", placed)
+            placed = [problem.at(name) for problem in problems]
+            raise ProblemsFound(f"{name}: these qrels cannot be used", placed)
         return sorted_qrels(
             (self.topic_ids, self.topics),
             (self.document_ids, self.documents),
             self.grades,
             strata=self.strata,
             stratum_names=self.stratum_names,
-            name=self.source_name,
+            name=name,
         )
 
 
@@ -162,7 +163,7 @@ def grades_of(words: pa.Array) -> tuple[Grades, dict[str, Mask]]:
     return numbers_in(words, whole, pa.int32()), {"grade-not-an-integer": ~whole}
 
 
-def rows_of(source_name: str, columns: Mapping[str, pa.Array], lines: Places, findings: Findings) -> QrelsRows:
+def rows_of(columns: Mapping[str, pa.Array], lines: Places, findings: Findings) -> QrelsRows:
     """Make rows of text columns (`topic`, `document` and `grade`), and note what is wrong with them."""
     grades, wrong_grades = grades_of(columns["grade"])
     faults = [("grade", code, wrong) for code, wrong in wrong_grades.items()]
@@ -183,8 +184,13 @@ def rows_of(source_name: str, columns: Mapping[str, pa.Array], lines: Places, fi
         grades=grades[good],
         lines=LineNumbers.of_rows(lines[good].tolist()),
         problems=findings.problems(),
-        source_name=source_name,
     )
+
+
+def rows_in(table: Columns) -> QrelsRows:
+    """The rows of a table that was read line by line."""
+    columns = {role: pa.array(cells, pa.string()) for role, cells in table.values.items()}
+    return rows_of(columns, np.array(table.lines, dtype=np.int64), table.findings)
 
 
 # Formats whose rows name their columns; a file of `formats` declares each.
@@ -203,14 +209,12 @@ class NamedColumns:
         if not self.delimiter:
             return head.lstrip().startswith(b"{")
         line = next(iter(head.splitlines()), b"").decode("utf-8", "replace")
-        words = [word.strip().strip('"') for word in line.split(self.delimiter)]
-        return QRELS.roles(words).keys() == QRELS.columns.keys()
+        _, words = next(csv_rows([line], self.delimiter), (1, ""))
+        return len(words) >= len(QRELS.columns) and QRELS.roles(map(str.strip, words)).keys() == QRELS.columns.keys()
 
     def read(self, source: Source) -> QrelsRows:
         """Read rows that have at least topic, document and grade."""
-        table = read_table(source, QRELS, delimiter=self.delimiter)
-        columns = {role: pa.array(cells, pa.string()) for role, cells in table.values.items()}
-        return rows_of(source.name, columns, np.array(table.lines, dtype=np.int64), table.findings)
+        return rows_in(read_table(source, QRELS, delimiter=self.delimiter))
 
     def write(self, qrels: Qrels, stream: BinaryIO) -> None:
         """Write one row per judgment; in a table, ids are quoted where that is needed and nowhere else."""
@@ -226,9 +230,8 @@ class NamedColumns:
             stream.write((self.delimiter.join(self.header) + "\n").encode())
         else:
             around = ('{"topic": ', ', "document": ', ', "grade": ', "}\n")
-        for part in qrels.columns(spell):
-            words = (around[0], part["topic"], around[1], part["document"], around[2], part["grade"], around[3])
-            stream.write(joined_lines(*words))
+        for lines in qrels.lines(*around, spell=spell):
+            stream.write(lines)
 
 
 # Tables that also say who gave a grade, when, and why.

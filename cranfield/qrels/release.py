@@ -25,7 +25,7 @@ from cranfield.base.errors import (
 from cranfield.base.files import Source, most_grown
 from cranfield.base.records import Grade, GradeScale
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Column, Result, Table, Value, facts_table, table_of
+from cranfield.base.text import Column, Result, Table, Value, facts_table, table_of
 
 with deferred:
     import lzma

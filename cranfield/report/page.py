@@ -10,8 +10,7 @@ from html import escape
 from importlib.resources import files
 from math import ceil, floor, log10
 
-from cranfield.base.tables import Table, html_text
-from cranfield.base.text import visible
+from cranfield.base.text import Table, html_text, visible
 from cranfield.report.renderers.markdown import escaped, render_markdown
 
 
@@ -204,7 +203,9 @@ def _html_block(block: Block) -> Iterator[str]:
             yield f"</div><figcaption>{html_text(block.caption)}</figcaption></figure>"
         case Literal(text, label):
             label = html_text(label or "text")
-            yield f'<pre tabindex="0" role="region" aria-label="{label}">{escape(visible(text))}</pre>'
+            # Lines break between words alone, never at the dashes of an option.
+            words = re.sub(r"\S*-\S*", r"<span>\g<0></span>", escape(visible(text)))
+            yield f'<pre tabindex="0" role="region" aria-label="{label}">{words}</pre>'
         case Fold(title, blocks, hint):
             beside = f' <span class="hint">{html_text(hint)}</span>' if hint else ""
             yield f"<details><summary>{html_text(title)}{beside}</summary>"

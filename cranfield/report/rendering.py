@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cranfield.base.registry import Registry
 
 if TYPE_CHECKING:
-    from cranfield.base.tables import Table
+    from cranfield.base.text import Table
 
 Renderer = Callable[["Table"], str]
 """From a table to the text of one format; its docstring's first line is its help."""

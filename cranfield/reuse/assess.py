@@ -10,6 +10,7 @@ from math import ceil, log
 from typing import Any, Literal
 
 import numpy as np
+from numpy.random import default_rng
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.text import counted
@@ -299,23 +300,15 @@ def assess_measures(
         completion = Completion(
             alignment, knowledge.provenance, relevant_from=knowledge.relevant_from, retrieved=cache.retrieved
         )
-        completed = dict(zip(deep, completion.of(deep, rng=np.random.default_rng(SEED)), strict=True))
-    assessments = tuple(
-        assess_runs(
-            alignment,
-            measure,
-            knowledge,
-            low=intervals.lowest[place],
-            high=intervals.highest[place],
-            rng=np.random.default_rng(SEED),
-            thresholds=thresholds,
-            cache=cache,
-            completed=completed.get(measure),
-            learn=learn,
+        completed = dict(zip(deep, completion.of(deep, rng=default_rng(SEED)), strict=True))
+    assessments = []
+    for place, measure in enumerate(chosen):
+        ends: Any = {"low": intervals.lowest[place], "high": intervals.highest[place], "rng": default_rng(SEED)}
+        common: Any = {"thresholds": thresholds, "cache": cache, "learn": learn}
+        assessments.append(
+            assess_runs(alignment, measure, knowledge, completed=completed.get(measure), **ends, **common)
         )
-        for place, measure in enumerate(chosen)
-    )
-    return intervals, assessments
+    return intervals, tuple(assessments)
 
 
 def assess_runs(
@@ -355,8 +348,9 @@ def assess_runs(
     by_depth = takes_pool_depth(measure)
     to_rank = coverage.depth_in_words if by_depth else ""
     of_pool = _of_pool(knowledge, alignment.lists, to_rank=to_rank, whole=measure.kind.whole_list)
-    evidence = tuple(
-        replace(
+    evidence = []
+    for run, of_run in enumerate(models):
+        found = replace(
             coverage.evidence(run, topic_judged=table.topic_judged),
             low=float(low[run]) if is_finite[run] else None,
             high=float(high[run]) if is_finite[run] else None,
@@ -374,8 +368,7 @@ def assess_runs(
             uneven=0.0 if completed is None else completed.uneven(run),
             **of_pool,
         )
-        for run, of_run in enumerate(models)
-    )
+        evidence.append(found)
     upper = 0.0 if loss is None else np.nan_to_num(np.maximum(loss.upper, 0.0))
     return Assessment(
         measure=measure,
@@ -390,7 +383,7 @@ def assess_runs(
         loss=loss,
         completed=completed,
         untestable=untestable,
-        evidence=evidence,
+        evidence=tuple(evidence),
         verdicts=tuple(verdict_of(one, table) for one in evidence),
         rank=1 + (score[np.newaxis, :] > score[:, np.newaxis]).sum(axis=1),
         ranks=rank_interval(np.fmin(low, score), np.fmax(high, score)),

@@ -18,13 +18,12 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import numpy as np
 
 from cranfield.base.errors import InputError, Problem, ProblemsFound, quoted
-from cranfield.evaluate.align import Alignment
+from cranfield.evaluate.align import Alignment, KeyTable
 from cranfield.evaluate.lists import Counts, Values
 from cranfield.evaluate.measure import Measure
 from cranfield.reuse.labels import NOBODY, Retrieved
 from cranfield.reuse.provenance import Provenance
 from cranfield.reuse.unjudged_model import Chain, Spread, Step, UnjudgedModel, Upper
-from cranfield.runs.columns import KeyTable
 
 VERSION = 3
 """Older cards are read too: those of version 2 have no fusion scores, those of version 1 no models by depth and no
@@ -236,7 +235,7 @@ def read_card(text: str, *, file: str = "") -> Card:
         reusability = content.get("reusability")
         content = reusability.get("card") if isinstance(reusability, dict) else None
         if content is None:
-            raise _refused(["this card has nothing on the pool: its contributing runs were not known"], file)
+            raise _refused(["this card does not describe the pool: its contributing runs were not known"], file)
     if not isinstance(content, dict) or content.get("kind") != KIND:
         raise _refused([f"not a card: 'kind' must be {COLLECTION_KIND!r} or {KIND!r}"], file)
     version = content.get("version")

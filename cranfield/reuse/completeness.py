@@ -31,7 +31,7 @@ from cranfield.reuse.unjudged_model import TO_ALL, TO_RUN, chances, fit_chances
 from cranfield.runs.columns import documents_of_pairs
 
 DEPTH = 100
-"""The rank down to which a score is completed; twice the pool depth where that is more."""
+"""The rank down to which a score is completed, where lists go so far; twice the pool depth where that is more."""
 
 FORM = 0.25
 """By how much of itself a drift may be off for each doubling of the depth."""
@@ -83,7 +83,8 @@ class Completion:
         self.alignment, self.provenance, self._relevant_from = alignment, provenance, relevant_from
         self._retrieved = retrieved or partial(Retrieved, alignment, provenance)
         self.pool_depth = int(provenance.depth.min()) if len(provenance.depth) else 0
-        self.depth = max(DEPTH, 2 * int(provenance.depth.max(initial=0)))
+        longest = alignment.lists.length.reshape(alignment.shape)[provenance.group_of_run >= 0].max(initial=0)
+        self.depth = min(max(DEPTH, 2 * int(provenance.depth.max(initial=0))), max(int(longest), self.pool_depth))
 
     @cached_property
     def unknown(self) -> str:
@@ -96,8 +97,8 @@ class Completion:
             return (
                 f"a pool of depth {self.pool_depth} is too shallow to extrapolate; at least {FEWEST_DEPTHS} is needed"
             )
-        if self.alignment.lists.length.max(initial=0) <= self.pool_depth:
-            return "no list goes deeper than the pool"
+        if self.depth <= self.pool_depth:
+            return "no contributing run goes deeper than the pool"
         new = new_by_depth(self.alignment, self.provenance, rel=self._relevant_from).relevant.sum(axis=0)
         if fit_decay(new[: self.pool_depth]).s >= -FLAT:
             return "going deeper did not find fewer relevant documents"
@@ -165,21 +166,21 @@ class _Pairs:
     """
 
     def __init__(self, alignment: Alignment, retrieved: Retrieved, depth: int) -> None:
-        lists, pair = alignment.lists, retrieved.pair
-        best = np.full(len(retrieved.keys), np.iinfo(np.int64).max)
-        np.minimum.at(best, pair, retrieved.rank)
+        lists, near = alignment.lists, np.flatnonzero(retrieved.rank <= depth)
+        best = np.full(len(retrieved.keys), depth + 1)
+        np.minimum.at(best, retrieved.pair[near], retrieved.rank[near])
         kept = np.flatnonzero(best <= depth)
         number = np.full(len(best) + 1, -1, dtype=np.int32)
         number[kept] = np.arange(len(kept))
         self.alignment, self.of_row, self.best = alignment, number[retrieved.of_row], best[kept]
         self._fusion, self._groups = retrieved.fusion[kept], retrieved.groups[kept]
         self._keys = retrieved.keys[kept]
-        here = number[pair] >= 0
-        rows, self._run, self._weight = retrieved.rows[here], retrieved.run[here], retrieved.weight[here]
-        self._pair = self.of_row[rows]
+        here, rows = number[retrieved.pair] >= 0, retrieved.rows[near]
+        self._run, self._weight = retrieved.run[here], retrieved.weight[here]
+        self._pair = self.of_row[retrieved.rows[here]]
         self.topic, self.grade = np.zeros(len(kept), dtype=np.int64), np.full(len(kept), -1, dtype=np.int32)
-        self.topic[self._pair] = np.repeat(lists.topics, np.diff(np.searchsorted(rows, lists.offsets)))
-        self.grade[self._pair] = np.maximum(lists.grades[rows], np.int32(-1))
+        self.topic[self.of_row[rows]] = np.repeat(lists.topics, np.diff(np.searchsorted(rows, lists.offsets)))
+        self.grade[self.of_row[rows]] = np.maximum(lists.grades[rows], np.int32(-1))
 
     def columns(self, grade: NDArray[np.int32]) -> tuple[Values, float]:
         """What the chance of each pair depends on, if these grades are known, and the share of relevant ones.

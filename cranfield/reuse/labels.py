@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.errors import UsageError
-from cranfield.evaluate.align import Alignment
+from cranfield.evaluate.align import Alignment, KeyTable
 from cranfield.evaluate.lists import Counts, Values, ratio
 from cranfield.reuse.provenance import Provenance, places_of_prefixes, prefix_of
-from cranfield.runs.columns import KeyTable
 
 MOST_FLAGS = 50_000_000
 """Up to so many pairs of a row and a group are counted with a flag for each; sorting them takes longer."""
@@ -179,16 +178,14 @@ class Retrieved:
         self.fusion, self.groups = np.zeros(len(self.keys)), np.zeros(len(self.keys), dtype=np.int64)
         own, pair_there, places_of_run = np.zeros(len(places)), self.of_row[places], np.searchsorted(places, ends)
         for number in range(len(provenance.groups)):
-            mine = _rows_of(np.flatnonzero(group == number), of_run)
-            score = np.bincount(self.pair[mine], self.weight[mine], minlength=len(self.keys))
+            score = np.zeros(len(self.keys))
+            for run in np.flatnonzero(group == number).tolist():  # which has each pair once
+                mine = slice(of_run[run], of_run[run + 1])
+                score[self.pair[mine]] += self.weight[mine]
             self.fusion += score
             self.groups += score > 0
-            here = _rows_of(np.flatnonzero(provenance.own_group == number), places_of_run)
-            own[here] = score[pair_there[here]]
+            for run in np.flatnonzero(provenance.own_group == number).tolist():
+                here = slice(places_of_run[run], places_of_run[run + 1])
+                own[here] = score[pair_there[here]]
         self.popularity = np.zeros(len(keys))
         self.popularity[places] = np.log(np.maximum(self.fusion[pair_there] - own, 0.0) + NOBODY)
-
-
-def _rows_of(runs: Counts, starts: Counts) -> Counts:
-    """The rows of some runs; those of run r are `starts[r]` up to `starts[r + 1]`."""
-    return np.concatenate([np.arange(0), *(np.arange(starts[run], starts[run + 1]) for run in runs.tolist())])

@@ -21,6 +21,8 @@ from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import Counts, Found, Values
 from cranfield.evaluate.measure import Measure, aggregated
+from cranfield.evaluate.scores import score
+from cranfield.evaluate.ties import moved_by_ties
 from cranfield.reuse.completions import Reach
 from cranfield.reuse.intervals import (
     PASSED_OVER,
@@ -341,6 +343,8 @@ def open_score(
 
 # What may be said of two runs: which is better, and how sure that is while documents are unjudged.
 
+BY_TIES = "another order of tied documents could reverse the lead"
+
 Level = Literal["robust", "supported", "open"]
 
 
@@ -350,7 +354,8 @@ class Claim:
 
     `winner` leads with unjudged taken as not relevant; empty where the two are equal. `lead` is by how much, and
     `ends` its lowest and highest. `unjudged` counts the unjudged documents of both, and `down_to` is the rank below
-    which they were not looked at, None where all of them were.
+    which they were not looked at, None where all of them were. `by_ties` says that another order of tied documents
+    could reverse the lead.
     """
 
     level: Level
@@ -361,14 +366,16 @@ class Claim:
     reason: str
     unjudged: int = 0
     down_to: int | None = None
+    by_ties: bool = False
 
     @property
     def said(self) -> str:
         """What stands in a table: the level, to which rank it is robust where that is not the end, and who leads."""
+        order = ", in this tie order" if self.by_ties else ""
         if not self.unjudged:
-            return "all judged"
+            return f"all judged{order}"
         level = f"robust to rank {self.down_to}" if self.level == "robust" and self.down_to else self.level
-        return f"{level}: {self.winner}" if self.winner else level
+        return f"{level}{order}: {self.winner}" if self.winner else level
 
 
 def claim_of(
@@ -422,4 +429,15 @@ def claim_of(
         elif chance:
             reason += f"; the difference is not significant ({p})"
     depth = int(np.max(pair.depth)) if deep is not None and down_to else None  # type: ignore[arg-type]
-    return Claim(level, winner, loser, lead, ends, reason, unjudged, depth)
+    by_ties = bool(winner) and _swing_of_ties(pair, winner) >= (ends[0] if level == "robust" else lead) - TOLERANCE
+    reason += f"; {BY_TIES}" if by_ties else ""
+    return Claim(level, winner, loser, lead, ends, reason, unjudged, depth, by_ties)
+
+
+def _swing_of_ties(pair: OpenScore, winner: str) -> float:
+    """By how much a lead could shrink in another order of tied documents."""
+    alignment, swing = pair.alignment, 0.0
+    if alignment.tied.any():
+        for one in moved_by_ties(alignment, score(alignment, [pair.measure]), least=0.0):
+            swing += one.value - one.worst if one.run == winner else one.best - one.value
+    return swing

@@ -77,7 +77,8 @@ def qrels_rows(alignment: Alignment, qrels: Qrels, runs: Sequence[AnyRun]) -> tu
     """Give the qrels row at each rank, and the alignment's topic and the grade level of each qrels row."""
     if len(runs) != len(alignment.run_names) or qrels.content_hash != alignment.qrels_hash:
         raise UsageError("provenance needs the runs and the qrels that the alignment was made of")
-    chosen = np.flatnonzero(np.isin(qrels.topics, alignment.topic_ids))
+    wanted = set(alignment.topic_ids)
+    chosen = np.flatnonzero([topic in wanted for topic in qrels.topics])
     row = alignment.qrels_row
     if row is None:
         row = at_each_rank(None, qrels, runs, chosen=chosen, reference=alignment.reference)

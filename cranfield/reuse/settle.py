@@ -4,7 +4,8 @@ Two orders decide between two runs, as in minimal test collections. For a *certa
 rest can change, documents come by how much they are expected to raise the lowest lead: one that favours the run
 behind does so if it is not relevant, |w| (1 - p), one that favours the leader if it is, |w| p. Which run leads may
 itself be open: then documents come first that are needed whichever it is. For a *likely* decision (95%) they come by
-the variance of the difference that they take away: w² p (1 - p), and what they teach about the others.
+the variance of the difference that they take away: w² p (1 - p), and what they teach about the others; before them
+comes a document whose label will probably decide by itself, though others may teach more.
 
 p is the chance of a document by the model of unjudged documents. Labels do not fall independently of each other: the
 documents of a run may all be better than expected, and so may those of a topic. To the logit of p are added an effect
@@ -201,11 +202,11 @@ class Judging:
         mine, other = self.moves
         return np.array([expected * one + (1 - expected) * two for one, two in ((mine, other), (other, mine))])
 
-    def teaches(self, expected: Values) -> Values:
-        """How much of the variance of the difference each label is expected to take away.
+    def teaches(self, expected: Values) -> tuple[Values, Values]:
+        """How much of the variance of the difference each label should take away, and how far it moves the mean.
 
         Its own part, and some of that of others, by what it teaches about effects that they share: its squared
-        covariance with the difference over its own variance.
+        covariance with the difference over its own variance; the mean moves by their ratio for a whole label.
         """
         varies, weight = expected * (1 - expected), self.moves[0] - self.moves[1]
         covaries, spreads = weight.copy(), np.ones(len(weight))
@@ -213,20 +214,27 @@ class Judging:
             shared = np.bincount(group, weight * varies * self.is_open, minlength=len(information))
             covaries += (shared / information)[group]
             spreads += varies / information[group]
-        return np.asarray(varies * covaries**2 / spreads)
+        return np.asarray(varies * covaries**2 / spreads), np.asarray(covaries / spreads)
 
     def order(self, goal: Goal) -> tuple[Counts, int]:
         """The open documents, those first that bring most, and how many of them are expected to suffice.
 
         While it is open which run is ahead, what is needed for *certain* whichever it is comes first: of that, what
-        tells most about it.
+        tells most about it. For *likely*, what will decide by itself comes first, if that is more likely than not.
         """
         expected = self.expected
         (mean, variance), varies = self._difference(expected), (self.moves[0] - self.moves[1]) ** 2
-        first, gain = np.zeros(len(expected), dtype=bool), self.teaches(expected)
+        first = np.zeros(len(expected), dtype=bool)
         if goal == "likely":
+            gain, moves = self.teaches(expected)
             # With v taken away the squared mean is expected to be mean² + v: enough for what is left of the variance?
             enough = self._enough(gain, (NORMAL_95**2 * variance - mean**2) / (1 + NORMAL_95**2))
+            chance = np.zeros(len(expected))
+            for probability, label in ((1 - expected, 0), (expected, 1)):
+                decides = (mean + (label - expected) * moves) ** 2 >= NORMAL_95**2 * (variance - gain)
+                chance += probability * decides
+            first = chance > 0.5
+            gain = np.where(first, chance, gain)
         else:
             raises, missing, leader = self.raises(expected), (-self.low, self.high), int(mean < 0)
             needed = [self._enough(one, lead) for one, lead in zip(raises, missing, strict=True)]

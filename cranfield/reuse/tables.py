@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cranfield.base.tables import Column, Number, Table, Value, table_of
-from cranfield.base.text import counted
+from cranfield.base.text import Column, Number, Table, Value, counted, table_of
 from cranfield.reuse.assess import Assessment
 from cranfield.reuse.hold_out import CATEGORIES
 from cranfield.reuse.provenance import Level

@@ -12,6 +12,7 @@ import pyarrow as pa
 from cranfield.base.errors import Problem, quoted
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted
+from cranfield.runs import metadata
 from cranfield.runs.columns import Mask, Places, repeats
 from cranfield.runs.reading import problem
 from cranfield.runs.run import (
@@ -182,6 +183,7 @@ class Expectations:
 def check(rows: Rows, expectations: Expectations) -> list[Problem]:
     """Everything that is wrong with a run: errors (it is refused) first, then warnings (it is kept)."""
     problems = [*rows.problems, *_tag_problems(rows, expectations), *long_ids(rows)]
+    problems += metadata.problems_of(rows.metadata, rows.name)
     if len(rows):
         problems += _topic_problems(rows, expectations)
         problems += _depth_problems(rows, expectations)

@@ -7,8 +7,7 @@ every evaluation takes are reached by their names, through the one call behind a
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -16,11 +15,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as csv
 from numpy.typing import ArrayLike, NDArray
-
-from cranfield.base.files import Source
-from cranfield.base.tables import Findings
 
 try:
     from pyarrow._compute import ArraySortOptions, CastOptions, JoinOptions, SetLookupOptions, call_function
@@ -48,6 +43,23 @@ def column_of(values: NDArray[Any]) -> pa.Array:
     return pa.Array.from_buffers(pa.from_numpy_dtype(kept.dtype), len(kept), [None, pa.py_buffer(kept)])
 
 
+def values_of(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
+    """The integers of an Arrow column without gaps, as they lie there: `to_numpy` would look for pandas first."""
+    kind = np.dtype(str(column.type))
+    parts = [
+        np.frombuffer(part.buffers()[1] or b"", dtype=kind)[part.offset : part.offset + len(part)]
+        for part in (column.chunks if isinstance(column, pa.ChunkedArray) else [column])
+    ]
+    return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype=kind), *parts])
+
+
+def text_of(words: Sequence[str]) -> pa.Array:
+    """Strings as an Arrow array: `pa.array` would look for pandas first."""
+    letters = [word.encode() for word in words]
+    buffers = [None, pa.py_buffer(running_sum([*map(len, letters)])), pa.py_buffer(b"".join(letters))]
+    return pa.Array.from_buffers(TEXT, len(letters), buffers)
+
+
 def running_sum(counts: ArrayLike) -> Places:
     """The sums before each place and after the last: of the lengths of lists that lie in a row, where each begins."""
     return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
@@ -72,8 +84,7 @@ def byte_order(ids: pa.Array) -> NDArray[np.uint64]:
     """The places of ids in the order of their bytes."""
     words = as_text(ids)
     found = call_function("array_sort_indices", [words.view(pa.large_binary())], ArraySortOptions())
-    order: NDArray[np.uint64] = found.to_numpy()
-    return order
+    return values_of(found)
 
 
 def places_in(known: pa.Array, ids: pa.Array) -> Codes:
@@ -81,7 +92,7 @@ def places_in(known: pa.Array, ids: pa.Array) -> Codes:
     found = call_function("index_in", [as_text(ids)], SetLookupOptions(value_set=as_text(known)))
     if found.null_count:
         found = call_function("coalesce", [found, pa.scalar(-1, pa.int32())])
-    return np.array(found.to_numpy(), dtype=np.int32)
+    return np.array(values_of(found), dtype=np.int32)
 
 
 def equal(first: pa.Array, second: pa.Array) -> Mask:
@@ -91,8 +102,8 @@ def equal(first: pa.Array, second: pa.Array) -> Mask:
 
 def joined(*words: pa.Array | str, between: str) -> pa.Array:
     """Join columns of strings row by row; a single string stands in every row."""
-    parts = [pa.scalar(word, TEXT) if isinstance(word, str) else as_text(word) for word in words]
-    return call_function("binary_join_element_wise", [*parts, pa.scalar(between, TEXT)], JoinOptions())
+    parts = [text_of([word])[0] if isinstance(word, str) else as_text(word) for word in (*words, between)]
+    return call_function("binary_join_element_wise", parts, JoinOptions())
 
 
 def lengths_of(words: pa.Array) -> NDArray[np.integer]:
@@ -199,57 +210,6 @@ def _keys_of_topics(topics: Sequence[str]) -> Keys:
     return np.array([int.from_bytes(one, "little") for one in hashes], dtype=np.uint64)
 
 
-_ROOM = 3
-"""A table of keys has 2^3 to 2^4 slots for each, so that few share one."""
-
-
-@dataclass(frozen=True, eq=False)
-class KeyTable:
-    """Where keys stand among known ones: a table of slots, each with a place, from which others may follow."""
-
-    keys: Keys
-    head: Codes
-    following: Codes
-
-    @staticmethod
-    def of(keys: Keys) -> KeyTable:
-        """The table of known keys."""
-        head = np.full(1 << (len(keys).bit_length() + _ROOM), -1, dtype=np.int32)
-        order = np.argsort(keys).astype(np.int32)  # and so by slots, the first bits of the keys
-        slots = _slots(keys[order], len(head))
-        together = slots[1:] == slots[:-1]
-        following = np.full(len(order), -1, dtype=np.int32)
-        following[order[:-1][together]] = order[1:][together]
-        first = np.concatenate([np.ones(min(len(order), 1), dtype=bool), ~together])
-        head[slots[first]] = order[first]
-        return KeyTable(keys, head, following)
-
-    def places(self, asked: Keys, columns: Sequence[tuple[NDArray[Any], NDArray[Any]]] = ()) -> Codes:
-        """The place of each key, -1 where it is not known.
-
-        Keys that are equal may stand for different things: `columns`, of the known ones and of those asked for,
-        are then compared instead. All places are there, and with `clip` numpy does not check that: much faster.
-        """
-        columns = columns or [(self.keys, asked)]
-        found = self.head.take(_slots(asked, len(self.head)), mode="clip")
-        rows = np.flatnonzero(found >= 0)
-        while len(rows):
-            here = found.take(rows, mode="clip")
-            other = np.zeros(len(rows), dtype=bool)
-            for known, wanted in columns:
-                other |= known.take(here, mode="clip") != wanted.take(rows, mode="clip")
-            going_on = self.following[here[other]]
-            rows = rows[other]
-            found[rows] = going_on
-            rows = rows[going_on >= 0]
-        return found
-
-
-def _slots(keys: Keys, count: int) -> NDArray[np.int64]:
-    """The slot of each key among `count`, a power of two: its first bits."""
-    return (keys >> np.uint64(64 - (count.bit_length() - 1))).view(np.int64)
-
-
 # The distinct strings of a long column, and each row's code among them.
 
 LONG = 1 << 18
@@ -264,7 +224,7 @@ Piece = tuple[int, pa.Array]
 def encoded(values: pa.Array | pa.ChunkedArray | Sequence[str]) -> Coded:
     """The distinct strings of a column, and each row's code among them."""
     if not isinstance(values, pa.ChunkedArray):
-        values = pa.chunked_array([values if isinstance(values, pa.Array) else pa.array(values, TEXT)])
+        values = pa.chunked_array([values if isinstance(values, pa.Array) else text_of(values)])
     if pa.types.is_dictionary(values.type):
         values = values.unify_dictionaries()
     elif len(values) < LONG:
@@ -272,8 +232,8 @@ def encoded(values: pa.Array | pa.ChunkedArray | Sequence[str]) -> Coded:
     else:
         return distinct(values)
     if not values.num_chunks:
-        return pa.array([], TEXT), np.empty(0, dtype=np.int32)
-    codes = np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in values.chunks])
+        return text_of([]), np.empty(0, dtype=np.int32)
+    codes = np.concatenate([values_of(chunk.indices) for chunk in values.chunks])
     return as_text(values.chunk(values.num_chunks - 1).dictionary), codes.astype(np.int32, copy=False)
 
 
@@ -396,194 +356,3 @@ class LineNumbers:
     def without(self, lines: Lines) -> LineNumbers:
         """The numbering after the rows on these lines were taken out."""
         return LineNumbers(np.union1d(self.skipped, lines).astype(np.int64), self.before)
-
-
-# Lines of words between blanks or tabs, as TREC's files have them. Clean blocks are parsed at full speed; others are
-# made regular first: one blank between columns, no blank lines, lines of a known number of columns.
-
-WORD = pa.string()
-CODED = pa.dictionary(pa.int32(), pa.string())
-_AT_ONCE = 1 << 20
-_SMALL = 1 << 22
-"""Up to so many bytes text is parsed where it is: handing it over to other threads would take longer."""
-
-_LINE_FEED, _RETURN, _TAB, _BLANK, _DELETE = 10, 13, 9, 32, 127
-_C1_CONTROL = re.compile(rb"\xc2[\x80-\x9f]")
-_PIECE = 1 << 18
-
-NumberReader = Callable[[pa.Array], tuple[NDArray[Any], dict[str, Mask]]]
-"""Reads a column of words as numbers; also says, by fault, which words are none."""
-
-
-@dataclass(frozen=True, eq=False)
-class WordRows:
-    """The rows of a block of lines, and their lines in the file; `plain` where each line was a row as it stood."""
-
-    table: pa.Table
-    lines: LineNumbers
-    plain: bool
-
-
-def read_words(
-    source: Source,
-    types: dict[str, pa.DataType],
-    readers: Mapping[str, NumberReader],
-    findings: Findings,
-    *,
-    sound: Callable[[pa.Table], bool],
-    strict: bool,
-    comment: bytes = b"",
-) -> Iterator[WordRows]:
-    """Read lines with a word for each column, block by block, and note what is wrong in them.
-
-    `sound` says whether the numbers of a table can be taken as they are; else `readers` read them from words. With
-    `strict` a line with too many columns, or with a word that is no number, gives no row; without it the columns in
-    excess are dropped, and a row keeps what the reader makes of the word.
-    """
-    before, columns = 0, len(types)
-    for block in source.blocks():
-        if comment and (block.startswith(comment) or b"\n" + comment in block):
-            block = re.sub(rb"(?m)^" + comment + rb".*", b"", block)
-        survey = surveyed(block)
-        table = parsed_words(block, survey[1], types, rows=survey[0]) if survey else None
-        if survey and table is not None and sound(table) and not _has_empty_word(table):
-            yield WordRows(table, LineNumbers(before=before), plain=True)
-            before += survey[0]
-            continue
-        block = block.replace(b"\r\n", b"\n")
-        block += b"" if block.endswith(b"\n") else b"\n"
-        text, skipped, found = _regularised(block, columns=columns, strict=strict)
-        for code, lines in found.items():
-            first = block.split(b"\n", int(lines[0]) + 1)[int(lines[0])]
-            findings.add(code, lines + before + 1, example=first.decode("utf-8", "replace"))
-        numbering = LineNumbers(skipped + before + 1, before)
-        table = parsed_words(text, " ", types, rows=text.count(b"\n")) if text else pa.schema(types).empty_table()
-        if table is None or not sound(table):
-            table = parsed_words(text, " ", {**types, **dict.fromkeys(readers, WORD)})
-            if table is None:
-                raise AssertionError("regular text is always parsed")
-            at, good = numbering.of(np.arange(table.num_rows)), np.ones(table.num_rows, dtype=bool)
-            for name, read in readers.items():
-                words = table[name].combine_chunks()
-                values, wrong = read(words)
-                table = table.set_column(list(types).index(name), name, pa.array(values, types[name]))
-                for code, rows in wrong.items():
-                    findings.add(code, at[rows], example=words[int(np.argmax(rows))].as_py())
-                    good &= ~rows
-            if strict and not good.all():
-                table, numbering = table.filter(pa.array(good)), numbering.without(at[~good])
-        yield WordRows(table, numbering, plain=False)
-        before += block.count(b"\n")
-
-
-def surveyed(block: bytes) -> tuple[int, str] | None:
-    """How many lines a block has and what divides its columns; None where it needs the exact way.
-
-    That is so with carriage returns, control characters, or tabs and blanks side by side. Whether each line has its
-    columns is the parser's to say. Piece by piece, so that each is still in the cache for the next question.
-    """
-    letters = np.frombuffer(block, dtype=np.uint8)
-    feeds = tabs = low = highest = 0
-    blanks = False
-    for start in range(0, len(letters), _PIECE):
-        piece = letters[start : start + _PIECE]
-        feeds += int(np.count_nonzero(piece == _LINE_FEED))
-        low += int(np.count_nonzero(piece < _BLANK))
-        highest = max(highest, int(piece.max()))
-        if low != feeds:
-            tabs += int(np.count_nonzero(piece == _TAB))
-            blanks = blanks or bool((piece == _BLANK).any())
-    if low != feeds + tabs or (tabs > 0 and blanks):
-        return None
-    if highest >= _DELETE and (b"\x7f" in block or _C1_CONTROL.search(block)):
-        return None
-    return feeds + (len(letters) > 0 and letters[-1] != _LINE_FEED), "\t" if tabs else " "
-
-
-def _has_empty_word(table: pa.Table) -> bool:
-    """Whether two delimiters stand side by side somewhere, where another is missing."""
-    chunks = [chunk for column in table.columns for chunk in column.chunks]
-    words = (chunk.dictionary if chunk.type == CODED else chunk for chunk in chunks if chunk.type in (WORD, CODED))
-    return any(lengths_of(one).min(initial=1) == 0 for one in words)
-
-
-def _regularised(block: bytes, *, columns: int, strict: bool) -> tuple[bytes, Lines, dict[str, Lines]]:
-    """Lines cut at blanks and tabs, with the first `columns` columns of each; the others; and those by fault.
-
-    Lines count from 0 here. The others are blank ones, and those with too few columns, forbidden bytes or, with
-    `strict`, too many columns.
-    """
-    letters = np.frombuffer(block, dtype=np.uint8)
-    feeds = np.flatnonzero(letters == _LINE_FEED)
-    found = _forbidden(block, letters, feeds)
-    gap = (letters == _BLANK) | (letters == _TAB) | (letters == _LINE_FEED)
-    gap_before = np.concatenate([[True], gap[:-1]])
-    # A column starts at the first letter after a gap, and ends at the blank, tab or line feed after it.
-    starts, ends = np.flatnonzero(~gap & gap_before), np.flatnonzero(gap & ~gap_before)
-    line_of = np.searchsorted(feeds, starts)
-    counts = np.bincount(line_of, minlength=len(feeds))
-    kept = np.ones(len(feeds), dtype=bool)
-    for lines in found.values():
-        kept[lines] = False
-    found["too-few-columns"] = np.flatnonzero(kept & (counts > 0) & (counts < columns))
-    found["too-many-columns"] = np.flatnonzero(kept & (counts > columns))
-    kept &= counts == columns if strict else counts >= columns
-    number = np.arange(len(starts)) - (np.cumsum(counts) - counts)[line_of]
-    chosen = kept[line_of] & (number < columns)
-    starts, ends = starts[chosen], ends[chosen]
-    # Put the columns together again, each with the one byte after it made a blank or a line feed.
-    step = np.zeros(len(letters) + 1, dtype=np.int8)
-    step[starts] += 1
-    step[ends + 1] -= 1
-    inside = np.cumsum(step[:-1], dtype=np.int8).view(bool)
-    letters = letters.copy()
-    letters[ends] = _BLANK
-    letters[ends[columns - 1 :: columns]] = _LINE_FEED
-    wrong = {code: lines for code, lines in found.items() if len(lines)}
-    return bytes(letters[inside]), np.flatnonzero(~kept), wrong
-
-
-def _forbidden(block: bytes, letters: NDArray[np.uint8], feeds: Lines) -> dict[str, Lines]:
-    """The lines that hold bytes no run may hold."""
-    control = (letters < _BLANK) & (letters != _LINE_FEED) & (letters != _TAB) & (letters != _RETURN)
-    places = {
-        "lone-carriage-return": np.flatnonzero(letters == _RETURN),
-        "control-character": np.flatnonzero(control | (letters == _DELETE)),
-    }
-    if not block.isascii():
-        c1 = [match.start() for match in _C1_CONTROL.finditer(block)]
-        places["control-character"] = np.union1d(places["control-character"], np.array(c1, dtype=np.int64))
-    found = {code: np.unique(np.searchsorted(feeds, at)) for code, at in places.items() if len(at)}
-    if not block.isascii() and block.decode("utf-8", "ignore").encode() != block:
-        lines = block.split(b"\n")
-        bad = [number for number, line in enumerate(lines) if line.decode("utf-8", "ignore").encode() != line]
-        found["not-utf-8"] = np.array(bad, dtype=np.int64)
-    return found
-
-
-def parsed_words(
-    text: bytes, delimiter: str, types: dict[str, pa.DataType], *, rows: int | None = None
-) -> pa.Table | None:
-    """Parse lines of the named columns; None where a line has more or fewer, or a word is not of its type.
-
-    Quoting, escaping and null words are off: a document may be called NA, or have a quotation mark in its name.
-    `rows` is how many there must be; without it the text is parsed in one piece, however long its lines are.
-    """
-    try:
-        table = csv.read_csv(
-            pa.BufferReader(text),
-            read_options=csv.ReadOptions(
-                column_names=list(types),
-                block_size=len(text) + 1 if rows is None else _AT_ONCE,
-                use_threads=len(text) > _SMALL,
-            ),
-            parse_options=csv.ParseOptions(
-                delimiter=delimiter, quote_char=False, escape_char=False, ignore_empty_lines=False
-            ),
-            convert_options=csv.ConvertOptions(
-                column_types=types, null_values=[], strings_can_be_null=False, check_utf8=True
-            ),
-        )
-    except pa.ArrowInvalid:
-        return None
-    return table if rows in (None, table.num_rows) else None

@@ -34,6 +34,8 @@ from cranfield.runs.run import NO_RANK, Rows, Run
 with deferred:
     from pyarrow import compute as pc
 
+    from cranfield.corpus import datasets
+
 
 class RunFormat(Format, Protocol):
     """One kind of run file; `suffixes` say how such files are usually called."""
@@ -48,15 +50,21 @@ run_formats: Registry[RunFormat] = Registry(
 
 
 def read_rows(source: Source, *, format: str | None = None) -> Rows:
-    """Read a run file in the named format, or in the one its first bytes look like."""
+    """Read a run file in the named format, or in the one its first bytes look like; or the scores of a data set."""
+    if source.data_set:
+        table = Columns.of(source, ("topic", "document", "score", "tag"), Findings(RUN))
+        tag = source.data_set.replace("/", "-")
+        for number, row in enumerate(datasets.DataSet(source.data_set).scored(), start=1):
+            table.add(number, (*row, tag))
+        return rows_in(table)
     rows: Rows = format_of(source, format=format).read(source)
     return rows
 
 
 def format_of(source: Source, *, format: str | None = None) -> RunFormat:
     """The named format, or the one that recognises the file. An empty file is read as TREC and refused there."""
-    if format is not None:
-        return run_formats.get(format)
+    if format is not None or source.run:
+        return run_formats.get("parquet" if format is None else format)
     head = source.head()
     if not head.strip():
         return run_formats.get("trec")
@@ -75,7 +83,7 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
     ),
     "score": ("score", "sim", "relevance_score", "similarity"),
     "rank": ("rank", "ranking", "position"),
-    "tag": ("tag", "run", "run_id", "runid", "system", "run_tag", "run_name"),
+    "tag": ("tag", "run", "run_id", "runid", "system", "run_tag", "run_name", "name"),
 }
 """The usual spellings of each column of a file that names them, best first."""
 
@@ -185,6 +193,8 @@ CHECKS: tuple[Fault, ...] = (
         "the columns of a CSV file without a header were inferred from their content",
         "if they are wrong, add a header such as topic,document,score",
     ),
+    _noted("metadata", "the ir_metadata header is damaged or contradicts the run", "see https://www.ir-metadata.org"),
+    _noted("repaired", "the run was stored without errors that its file has", "submit the file without them"),
 )
 
 TREC_COLUMNS = ("topic", "Q0", "document", "rank", "score", "tag")

@@ -51,7 +51,7 @@ class Rows:
     Row i is topic `topic_ids[topics[i]]`, document `document_ids[documents[i]]`, `scores[i]` and `ranks[i]` (None
     where the format has no ranks). Lines that give no row are left out and listed in `problems`; so is a row without
     a usable score, but it stays, with NaN, so that its ids are checked too. Rows with errors are never ranked. `tags`
-    are the distinct tags with the first line of each.
+    are the distinct tags with the first line of each, `metadata` is the ir_metadata header.
     """
 
     topic_ids: pa.Array
@@ -66,6 +66,7 @@ class Rows:
     source_name: str = ""
     source_stem: str = ""
     file_sha256: str = ""
+    metadata: str = ""
 
     def __len__(self) -> int:
         return len(self.scores)

@@ -6,9 +6,9 @@ are compared with the one by all known judgments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal, cast
 
 import numpy as np
@@ -178,18 +178,43 @@ class Play:
         relevant = np.append(known.relevant, False)[self.row]
         return running_sum(relevant)
 
-    def first(self, sizes: Counts, *, plan: str) -> Play:
-        """The first documents of each topic alone, in the same order."""
+    @cached_property
+    def place(self) -> Counts:
+        """The place of each document among those of its topic."""
         in_turn = np.argsort(self.topic, kind="stable")
         place = np.empty(len(self.topic), dtype=np.int64)
         starts = np.cumsum(self.sizes) - self.sizes
         place[in_turn] = np.arange(len(self.topic)) - starts[self.topic[in_turn]]
-        kept = place < sizes[self.topic]
+        return place
+
+    def first(self, sizes: Counts, *, plan: str) -> Play:
+        """The first documents of each topic alone, in the same order."""
+        kept = self.place < sizes[self.topic]
         return Play(plan, self.topics, self.topic[kept], self.row[kept])
 
+    @staticmethod
+    def joined(parts: Sequence[Play]) -> Play:
+        """A play out of those of some topics each: the first document of every topic, then the second and so on."""
+        whole, *others = parts
+        if not others:
+            return whole
+        topic, row, place = map(np.concatenate, zip(*((one.topic, one.row, one.place) for one in parts), strict=True))
+        order = np.lexsort((topic, place))
+        return Play(whole.plan, whole.topics, topic[order], row[order])
 
-def play(known: Known, plan: Plan, *, seed: int = 0, runs: PooledRuns | None = None) -> Play:
-    """Play a plan; `runs` are other contributing runs than the known ones, such as all but a group's."""
+
+def play(
+    known: Known,
+    plan: Plan,
+    *,
+    seed: int = 0,
+    runs: PooledRuns | None = None,
+    only: Collection[str] | None = None,
+) -> Play:
+    """Play a plan; `runs` are other contributing runs than the known ones, such as all but a group's.
+
+    With `only` no more than the documents of these topics.
+    """
     contributing = known.pooled if runs is None else runs
     topics = [topic for topic in known.topics if topic in contributing.codes_by_topic]
     if not topics:
@@ -203,6 +228,7 @@ def play(known: Known, plan: Plan, *, seed: int = 0, runs: PooledRuns | None = N
         texts=known.texts,
         queries=known.queries,
         unknown=False,
+        only=only,
     ).judged
     place = {topic: number for number, topic in enumerate(known.topics)}
     row = rows_of_pairs(known.qrels, [one.topic for one in judged], [one.document for one in judged])
@@ -243,22 +269,50 @@ def least_budget(known: Known, plan: Plan) -> Counts:
     return np.array([sizes[topic] for topic in known.topics], dtype=np.int64)
 
 
-def play_at(
-    known: Known, plan: Plan, budgets: Sequence[int], *, seed: int = 0, runs: PooledRuns | None = None
-) -> list[Play]:
-    """Play a plan at several budgets, none of which is below its `least_budget`.
+Player = Callable[[Plan], Play]
+"""Plays a plan, or knows what was played."""
 
-    Where the documents of a smaller budget are the first of a larger one, topic by topic, it is played once.
+
+Plays = Mapping[tuple[str, str], Play]
+"""What was played: by the plan and the group that was left out, or no group."""
+
+
+def _played_before(plays: Plays, group: str, plan: Plan) -> Play:
+    return plays[str(plan), group]
+
+
+def played_alone(plan: Plan, budgets: Sequence[int]) -> list[Plan]:
+    """The plans that have to be played for some budgets, or for none as it stands.
+
+    Where the documents of a smaller budget are the first of a larger one, topic by topic, the largest is enough.
     """
-    plans = [with_budget(plan, budget) for budget in budgets]
+    if not budgets:
+        return [plan]
     # Not so for samples, which are drawn for their size; for budgets across topics, whose floor hangs on the budget;
     # nor where a rule can end a topic, since its share is not given to others.
-    last = plans[0].steps[-1] if plans else None
+    last = plan.steps[-1]
     is_fixed_order = isinstance(last, Selection) and last.strategy.kind != "sampling"
     if not isinstance(last, Selection) or not is_fixed_order or last.scope.across_topics or last.scope.stop:
-        return [play(known, one, seed=seed, runs=runs) for one in plans]
+        return [with_budget(plan, budget) for budget in budgets]
+    return [with_budget(plan, max(budgets))]
+
+
+def play_at(
+    known: Known,
+    plan: Plan,
+    budgets: Sequence[int],
+    *,
+    seed: int = 0,
+    runs: PooledRuns | None = None,
+    player: Player | None = None,
+) -> list[Play]:
+    """Play a plan at several budgets, none of which is below its `least_budget`; without any, as it stands."""
+    player = player or partial(play, known, seed=seed, runs=runs)
+    plans, alone = [with_budget(plan, budget) for budget in budgets], played_alone(plan, budgets)
+    if len(alone) >= len(plans):
+        return [player(one) for one in alone]
     without = known if runs is None else replace(known, pooled=runs)
-    largest = play(known, with_budget(plan, max(budgets)), seed=seed, runs=runs)
+    (largest,) = map(player, alone)
     have = np.zeros(len(known.topics), dtype=np.int64)
     here = [known.topics.index(topic) for topic in without.topics]
     if here:
@@ -277,12 +331,18 @@ Without = Literal["nothing", "deletion", "replay"]
 FEWEST_GROUPS = 3
 """With fewer groups, leaving one out tells little about a new run."""
 
+
 HeldOut = list[list[Rows]]
 """For each play and each group, the judgments that would have been made without the group."""
 
 
+def without_group(known: Known, group: str) -> PooledRuns | None:
+    """The contributing runs but those of a group; None for all of them, where there is no group to leave out."""
+    return known.pooled.chosen(run.name for run in known.pooled.runs if run.team != group) if group else None
+
+
 def played_without(
-    known: Known, plan: Plan, kept: Sequence[Rows], budgets: Sequence[int], *, seed: int, without: Without
+    known: Known, plan: Plan, kept: Sequence[Rows], budgets: Sequence[int], plays: Plays, *, without: Without
 ) -> HeldOut | None:
     """The judgments of each play of a plan without each group; None where that is not wanted.
 
@@ -298,9 +358,8 @@ def played_without(
         return None
     held: HeldOut = [[] for _ in kept]
     for group in groups_of(known.alignment.run_names, known.contributors, "group")[0]:
-        left = known.pooled.chosen(run.name for run in known.pooled.runs if run.team != group)
-        plays = play_at(known, plan, budgets, seed=seed, runs=left) if budgets else []
-        for place, one in enumerate(plays or [play(known, plan, seed=seed, runs=left)]):
+        left, player = without_group(known, group), partial(_played_before, plays, group)
+        for place, one in enumerate(play_at(known, plan, budgets, runs=left, player=player)):
             held[place].append(one.kept(known))
     return held
 
@@ -405,36 +464,92 @@ def study(
 
     `without` says for which plans groups are held out: with `deletion` for those of which it is enough to take away
     what the group alone contributed, with `replay` for all, which plays each plan as often as there are groups.
-    `progress` is called with how many plans have been played, and how many there are.
+    `progress` is called with how many pieces of the work are done, and how many there are.
     """
     wanted = sorted(set(budgets))
-    plays = len(plans) * (len(known.pooled.teams) if without == "replay" else 1)
-    is_large = plays * sum(len(run.ranking.documents) for run in known.pooled.runs) >= REPLAYED
+    count = len(plans) * (len(known.pooled.teams) if without == "replay" else 1)
+    is_large = count * sum(len(run.ranking.documents) for run in known.pooled.runs) >= REPLAYED
     # Texts come from a file that is open here, and nowhere else.
     reads = any(step.strategy.reads_text for plan in plans for _, step in plan.selections)
     by_others = workers if is_large and not reads else HERE
-    shared = known if reads else replace(known, texts=None), score(known.alignment, measures), wanted, seed, without
-    pieces = [str(plan) for plan in (map(open_ended, plans) if wanted else plans)]
-    for done, outcomes in enumerate(by_others.map(_played, pieces, shared), start=1):
-        progress(done, len(pieces))
+    shared = known if reads else replace(known, texts=None), seed
+    chosen: list[tuple[Plan, list[int]]] = []
+    for plan in map(open_ended, plans) if wanted else plans:
+        least = int(least_budget(known, plan).sum()) if wanted else 0
+        if not wanted or wanted[-1] >= least:
+            chosen.append((plan, [budget for budget in wanted if budget >= least]))
+    pieces = list[_Piece]()
+    for number, (plan, some) in enumerate(chosen):
+        pieces += _pieces(known, number, plan, some, without, is_large=is_large)
+    parts: list[dict[tuple[str, str], list[Play]]] = [{} for _ in chosen]
+    total = len(pieces) + len(chosen)
+    for done, played in enumerate(by_others.map(_played, pieces, shared)):
+        piece = pieces[done]
+        parts[piece.of].setdefault((piece.plan, piece.without), []).append(played)
+        progress(done + 1, total)
+    judged = [
+        # A plan that goes on for ever cannot always be written: it gets a budget for the way.
+        (
+            str(with_budget(plan, some[-1]) if some else plan),
+            some,
+            {key: Play.joined(one) for key, one in own.items()},
+        )
+        for (plan, some), own in zip(chosen, parts, strict=True)
+    ]
+    held = shared[0], score(known.alignment, measures), without
+    for done, outcomes in enumerate(by_others.map(_judged, judged, held), start=len(pieces) + 1):
+        progress(done, total)
         yield from outcomes
 
 
-def _played(word: str, shared: tuple[Known, Scores, Sequence[int], int, Without]) -> list[Outcome]:
-    """Play one plan, which is written out: what came of it at each possible budget, or as it stands."""
-    known, full, wanted, seed, without = shared
+TOPICS_AT_ONCE = 10
+"""How many topics of an adaptive plan are one piece of work: each of them is played by itself."""
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A plan that is played for one of the study, by its number: without a group or with all, all topics or some."""
+
+    of: int
+    plan: str
+    without: str
+    topics: tuple[str, ...] | None
+
+
+def _pieces(
+    known: Known, number: int, plan: Plan, budgets: Sequence[int], without: Without, *, is_large: bool
+) -> Iterator[_Piece]:
+    """What is to be played for a plan; an adaptive one in a large study some topics at a time, if each is alone."""
+    groups = [""]
+    if without == "replay" and len(known.pooled.teams) >= FEWEST_GROUPS and (budgets or plan.plain_depth is None):
+        groups += groups_of(known.alignment.run_names, known.contributors, "group")[0]
+    for one in played_alone(plan, budgets):
+        slices: list[tuple[str, ...] | None] = [None]
+        if is_large and one.adaptive is not None and not one.adaptive[1].scope.across_topics:
+            firsts = range(0, len(known.topics), TOPICS_AT_ONCE)
+            slices = [known.topics[first : first + TOPICS_AT_ONCE] for first in firsts]
+        yield from (_Piece(number, str(one), group, part) for group in groups for part in slices)
+
+
+def _played(piece: _Piece, shared: tuple[Known, int]) -> Play:
+    known, seed = shared
+    runs = without_group(known, piece.without)
+    return play(known, parse(piece.plan), seed=seed, runs=runs, only=piece.topics)
+
+
+def _judged(piece: tuple[str, Sequence[int], Plays], shared: tuple[Known, Scores, Without]) -> list[Outcome]:
+    """What came of a plan, which is written out, at each of its budgets, or as it stands."""
+    (word, budgets, played), (known, full, without) = piece, shared
     plan, measures, outcomes = parse(word), own_measures(full.measures), []
-    possible = [budget for budget in wanted if budget >= int(least_budget(known, plan).sum())] if wanted else []
-    if wanted and not possible:
-        return []
-    plays = play_at(known, plan, possible, seed=seed) if wanted else [play(known, plan, seed=seed)]
+    plan = open_ended(plan) if budgets else plan
+    plays = play_at(known, plan, budgets, player=partial(_played_before, played, ""))
     kept = [one.kept(known) for one in plays]
-    held = played_without(known, plan, kept, possible, seed=seed, without=without)
+    held = played_without(known, plan, kept, budgets, played, without=without)
     for place, one in enumerate(plays):
         scores = known.scores(kept[place], measures)
         outcome = Outcome(
             strategy=str(plan),
-            budget=possible[place] if wanted else None,
+            budget=budgets[place] if budgets else None,
             play=one,
             cost=cost_of(known, one),
             scores=scores,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from cranfield.base.tables import Column, Number, Result, Table, Value, table_of
-from cranfield.base.text import counted
+from cranfield.base.text import Column, Number, Result, Table, Value, counted, table_of
 from cranfield.simulate.study import Known, Outcome
 
 Row = dict[str, Value]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cranfield.base.errors import CollectionError, InputError, quoted
 from cranfield.base.records import Document, Topic
 from cranfield.base.text import HIT_END, HIT_START
-from cranfield.store.store import Query, Store, column, first, marks, stored, value
+from cranfield.store.store import Query, Store, column, first, marks, nothing, records, stored, value
 
 if TYPE_CHECKING:
     from cranfield.corpus.near_duplicates import Cluster
@@ -95,11 +95,11 @@ def _document(identifier: str, text: str, title: str, metadata: str) -> Document
     return Document(identifier, text, title, stored(dict, metadata, f"the metadata of document {identifier!r}"))
 
 
-fetch = Query(f"SELECT {_COLUMNS} FROM documents WHERE id = ?", first(_document))
-"""One document by its id, or None."""
+fetch = Query(f"SELECT {_COLUMNS} FROM held_documents WHERE id = ?", first(_document))
+"""One document whose text is here, by its id, or None."""
 
 
-title_of = Query[str | None]("SELECT substr(title, 1, 1000) FROM documents WHERE id = ?", value)
+title_of = Query[str | None]("SELECT substr(title, 1, 1000) FROM held_documents WHERE id = ?", value)
 """The title of a document as a list shows it, or None."""
 
 
@@ -121,17 +121,23 @@ def ids(store: Store) -> Iterator[str]:
 
 def known(store: Store, identifiers: Sequence[str]) -> set[str]:
     """Those of the ids that are documents of the collection."""
-    return {row[0] for row in store.among("SELECT id FROM documents WHERE id IN ({})", identifiers)}
+    return {row[0] for row in store.among("SELECT id FROM held_documents WHERE id IN ({})", identifiers)}
+
+
+def unknown(store: Store, identifiers: Collection[str]) -> set[str]:
+    """Those of the ids that are no documents of the collection; none where some stay outside, unlisted."""
+    wanted = list(identifiers)
+    return set() if outside_sources(store) else set(wanted) - known(store, wanted)
 
 
 def content_hashes(store: Store, identifiers: Collection[str]) -> dict[str, str]:
     """Id -> content hash of those of the ids that are documents of the collection."""
-    return dict(store.among("SELECT id, content_hash FROM documents WHERE id IN ({})", list(identifiers)))
+    return dict(store.among("SELECT id, content_hash FROM held_documents WHERE id IN ({})", list(identifiers)))
 
 
 def texts(store: Store, identifiers: Sequence[str]) -> dict[str, str]:
     """Title and text, in a row, of those of the ids that are documents of the collection."""
-    return dict(store.among("SELECT id, title || ' ' || text FROM documents WHERE id IN ({})", identifiers))
+    return dict(store.among("SELECT id, title || ' ' || text FROM held_documents WHERE id IN ({})", identifiers))
 
 
 ids_near = Query[list[str]](
@@ -195,6 +201,71 @@ def finish_source(store: Store, number: int, *, records: int) -> None:
         store.connection.execute("UPDATE sources SET records = ? WHERE number = ?", [records, number])
     else:
         store.connection.execute("DELETE FROM sources WHERE number = ?", [number])
+
+
+# Documents that stay outside: where they are, and those that were judged, as they were then.
+
+
+class OutsideSource(NamedTuple):
+    """Where documents are that the file does not hold; `documents` is how many there were when it was added."""
+
+    kind: str
+    place: str
+    columns: Mapping[str, str]
+    documents: int | None
+
+
+def _outside(kind: str, place: str, columns: str, documents: int | None) -> OutsideSource:
+    named = stored(dict, columns, f"what {kind}:{place} calls the parts of a document")
+    return OutsideSource(kind, place, {part: str(word) for part, word in named.items()}, documents)
+
+
+outside_sources = Query(
+    "SELECT kind, place, columns, documents FROM outside_sources ORDER BY number", records(_outside)
+)
+"""The sources of documents outside, in the order they were added."""
+
+
+def put_outside(store: Store, source: OutsideSource, *, now: str) -> None:
+    """Add a source, or what is known of it now, inside `store.write()`."""
+    columns = json.dumps(dict(source.columns), ensure_ascii=False)
+    store.connection.execute(
+        """INSERT INTO outside_sources (kind, place, columns, documents, added) VALUES (?, ?, ?, ?, ?)
+           ON CONFLICT (kind, place) DO UPDATE SET columns = excluded.columns, documents = excluded.documents""",
+        [source.kind, source.place, columns, source.documents, now],
+    )
+
+
+remove_outside = Query[None]("DELETE FROM outside_sources WHERE kind = ? AND place = ?", nothing)
+"""Remove a source, inside `store.write()`; what was judged of it stays."""
+
+
+def keep(store: Store, fetched: Iterable[Document], *, now: str) -> None:
+    """Keep documents of outside sources as they are judged, inside `store.write()`; others are here already."""
+    rows = [
+        (one.id, one.title, one.text, json.dumps(dict(one.metadata), ensure_ascii=False), one.content_hash, now)
+        for one in fetched
+    ]
+    store.connection.executemany(
+        """INSERT OR IGNORE INTO kept_documents (id, title, text, metadata, content_hash, kept)
+           SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE NOT EXISTS (SELECT 1 FROM documents WHERE id = ?1)""",
+        rows,
+    )
+
+
+is_kept = Query[int]("SELECT EXISTS (SELECT 1 FROM kept_documents WHERE id = ?)", value)
+"""Whether a document of an outside source was judged, and so is kept."""
+
+judged_in_versions = Query[list[str]](
+    "SELECT id FROM kept_documents GROUP BY id HAVING count(*) > 1 ORDER BY min(number)", column
+)
+"""The documents that changed outside while they were judged."""
+
+
+def kept(store: Store) -> Iterator[tuple[Document, str]]:
+    """(document, stored content hash) of all that were kept, in the order they were."""
+    for row in store.each(f"SELECT {_COLUMNS}, content_hash FROM kept_documents ORDER BY number"):
+        yield _document(*row[:4]), row[4]
 
 
 # Clusters of duplicate documents: the latest scan replaces the one before.

@@ -26,9 +26,8 @@ NOT_UNDONE = "NOT EXISTS (SELECT 1 FROM judgment_events AS undo WHERE undo.undoe
 
 def add_assessor(store: Store, name: str, *, kind: SourceKind = "person", now: str) -> None:
     """Make an assessor known, inside `store.write()`; a known one stays unchanged."""
-    # No OR IGNORE, which counts as a change: a key press must not look assessors up in the history.
-    known = "SELECT 1 FROM assessors WHERE name = ?1"
-    store.connection.execute(f"INSERT INTO assessors SELECT ?, ?, ? WHERE NOT EXISTS ({known})", (name, kind, now))
+    if store.row("SELECT 1 FROM assessors WHERE name = ?", name) is None:
+        store.put("assessors", [(name, kind, now)])
 
 
 assessors = Query[dict[str, SourceKind]]("SELECT name, kind FROM assessors ORDER BY name", dict)
@@ -84,13 +83,11 @@ def append_events(store: Store, events: Sequence[Event], *, now: str) -> list[Ev
 
 def project(store: Store, key: PairKey) -> None:
     """Write what counts now for one pair and assessor, from its events, inside `store.write()`."""
-    own = "topic = ? AND document = ? AND layer = ? AND assessor = ? AND adjudicated = ?"
-    store.connection.execute(f"DELETE FROM judgments WHERE {own}", key)
+    own = "topic = ?1 AND document = ?2 AND layer = ?3 AND assessor = ?4"
+    store.connection.execute(f"DELETE FROM judgments WHERE {own} AND adjudicated = ?5", key)
     # What one assessor did with one document, and the undoing of it, in the order it was recorded.
-    of_pair = "topic = ? AND document = ? AND layer = ? AND assessor = ?"
-    found = {event.uuid: event for event in _read(store, of_pair, *key[:4])}
-    found |= {event.uuid: event for event in _read(store, f"undoes IN ({marks(found)}) AND undoes <> ''", *found)}
-    event = fold(sorted(found.values(), key=lambda event: event.sequence)).get(key)
+    undoing = f"undoes <> '' AND undoes IN (SELECT uuid FROM judgment_events WHERE {own})"
+    event = fold(_read(store, f"{own} OR {undoing} ORDER BY sequence", *key[:4])).get(key)
     if event is not None:
         store.put("judgments", [_row(key, event)])
 

@@ -24,6 +24,7 @@ from cranfield.store.store import (
     known_migrations,
     left_log,
     open_store,
+    refuse_lost,
     translated,
 )
 
@@ -46,7 +47,7 @@ def create_store(path: Path, *, furnish: Callable[[Store], None]) -> None:
         raise CollectionError(f"{path} already exists; choose another name, or continue with it (cranfield status)")
     if not path.parent.is_dir():
         raise CollectionError(f"cannot create {path.name}: no such folder: {path.parent}")
-    _refuse_stale_log(path)
+    refuse_lost(path)
     with whole_file(path) as unfinished, Store(path, connect(unfinished, mode="rwc", called=path)) as store:
         store.row("PRAGMA journal_mode = WAL")
         with store.write() as connection:
@@ -85,6 +86,7 @@ def bring_up_to_date(store: Store) -> None:
         back_up(store, keep)
     with store.write() as connection:
         _migrate(connection)
+    store.forget_tables()
     store.kept_as = keep
 
 
@@ -94,7 +96,7 @@ def back_up(store: Store, target: Path) -> None:
         raise CollectionError(f"{target} already exists; a backup never overwrites a file")
     if not target.parent.is_dir():
         raise CollectionError(f"cannot write the copy: no such folder: {target.parent}")
-    _refuse_stale_log(target)
+    refuse_lost(target)
     with (
         whole_file(target) as unfinished,
         translated(target),
@@ -152,12 +154,6 @@ def _refuse_while_open(path: Path) -> None:
         return  # a damaged file cannot be locked: that is why it is replaced
 
 
-def _refuse_stale_log(path: Path) -> None:
-    """Refuse a new file beside the log of one that is gone: SQLite would replay that log onto it."""
-    if log := left_log(path):
-        raise CollectionError(f"{log} is the log of a collection that is gone: move it away, or choose another name")
-
-
 # What is risky, and what can be wrong.
 
 
@@ -169,6 +165,13 @@ def known_troubles(path: Path, *, shared: bool = True) -> list[str]:
             f"SQLite {SQLITE_VERSION} has the WAL-reset bug: very rarely, two processes that write at the"
             " same time can damage the file. Install pysqlite3 where several people judge in one file"
         )
+    for log in sorted(Path(os.path.realpath(path)).parent.glob("*-wal")):
+        file = log.with_name(log.name.removesuffix("-wal"))
+        if not file.exists() and left_log(file) and ".moved-" not in log.name:  # moved by us: its answers were kept
+            troubles.append(
+                f"{log} is the log of a file that is gone; if {path.name} is that file, its latest judgments are in"
+                f" the log: before anything is changed, rename {path.name} to {file.name}"
+            )
     if (kind := file_system_of(path)) in _NETWORK_FILE_SYSTEMS:
         troubles.append(
             f"{path} is on a network file system ({kind}), where SQLite's locks are not reliable: keep it on a"

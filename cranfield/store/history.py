@@ -38,7 +38,9 @@ APPENDED = {
     "runs": """number, name, tag, group_name, family, role, priority, description, ordered_by, topics, rows,
                content_hash, file_name, file_sha256, submitted""",
     "run_warnings": "rowid, run, code, message, count, lines, topic",
+    "run_metadata": "run, text",
     "id_pages": "rowid, kind, first_code, count",
+    "kept_documents": "number, id, content_hash, kept",
     "assessors": "rowid, name, kind, added",
     "packets": "rowid, session, assessor, layer, documents, made",
     "releases": "rowid, name, content_hash, rows, manifest, made",
@@ -51,6 +53,7 @@ So nobody can hide a change of what was there by appending an entry.
 WHOLE = {
     "settings": "name, value",
     "sources": "number, kind, name, format, sha256, records, added",
+    "outside_sources": "number, kind, place, columns, documents, added",
     "documents": "number, id, content_hash, source",
     "topics": "number, id, content_hash, source",
     "duplicate_scans": "number, threshold, shingle, permutations, seed, documents, made",
@@ -125,11 +128,15 @@ class Recorder:
         # A built-in function is asked for each row: Ctrl-C in one of Python would be an error of SQLite.
         connection.create_function("is_touched", 1, self._touched.__contains__)
         connection.create_function("touch", 1, self._touch)
+        there = {name for (name,) in connection.execute("SELECT name FROM main.sqlite_master WHERE type = 'table'")}
         for subject, table in _TABLES.items():
+            if table not in there:  # an older file, which is about to get it
+                continue
             for verb in ("INSERT",) if subject in APPENDED else ("INSERT", "UPDATE", "DELETE"):
                 connection.execute(
-                    f"CREATE TEMP TRIGGER touched_{subject}_{verb} BEFORE {verb} ON main.{table}"
-                    f" WHEN NOT is_touched('{subject}') BEGIN SELECT touch('{subject}'); END"
+                    f"CREATE TEMP TRIGGER IF NOT EXISTS touched_{subject}_{verb} BEFORE {verb} ON main.{table}"
+                    f" WHEN NOT is_touched('{subject}')"
+                    f" BEGIN SELECT raise(ABORT, 'the history was not read') WHERE touch('{subject}'); END"
                 )
 
     def begin(self) -> None:
@@ -140,7 +147,11 @@ class Recorder:
         self._entries.clear()
         self.failure = None
 
-    def _touch(self, subject: str) -> None:
+    def _touch(self, subject: str) -> bool:
+        """Compare a table with its last entry; True, and the failure kept, where that was not possible.
+
+        SQLite passes no exception on; where Datasette is loaded, it would also be printed.
+        """
         try:
             if not self._touched:
                 self._catch_up()
@@ -154,9 +165,9 @@ class Recorder:
                 content = digest_of(_rows(self._connection, subject, last + 1))
                 self._entries.append((subject + _BY_HAND, last + 1, final, content))
                 self._last[subject] = final, content
-        except BaseException as error:
-            self.failure = error  # SQLite does not pass it on
-            raise
+        except BaseException as error:  # noqa: BLE001 (raised by the store, when SQLite has given up)
+            self.failure = error
+        return self.failure is not None
 
     def _catch_up(self) -> None:
         """Read what others have appended; where the chain does not go on from its known end, begin anew."""
@@ -173,7 +184,7 @@ class Recorder:
         """How far the rows of a table are in the history, and the digest of its last entry."""
         if subject not in self._last:
             query = "SELECT last, digest FROM history WHERE subject = ? ORDER BY number DESC LIMIT 1"
-            self._last[subject] = self._connection.execute(query, [subject]).fetchone() or (0, b"")
+            self._last[subject] = self._connection.execute(query, [subject]).fetchone() or (0, _EMPTY)
         return self._last[subject]
 
     def _final(self, subject: str) -> int:
@@ -204,8 +215,9 @@ class Recorder:
             )
             self._head, self._last[entry[0]] = (number, chained), (entry[2] or 0, entry[3])
         if entries:
-            self._connection.execute("DELETE FROM sqlite_sequence WHERE name = 'history'")
-            self._connection.execute("INSERT INTO sqlite_sequence VALUES ('history', ?)", self._head[:1])
+            counted = "UPDATE sqlite_sequence SET seq = ? WHERE name = 'history'"
+            if not self._connection.execute(counted, self._head[:1]).rowcount:
+                self._connection.execute("INSERT INTO sqlite_sequence VALUES ('history', ?)", self._head[:1])
         self._touched.clear()
         entries.clear()
 
@@ -247,7 +259,7 @@ def faults(store: Store) -> Iterator[str]:
         if rest.ahead is not None:
             yield f"row {rest.ahead[0]:,} of {subject} was inserted by hand"
     for subject in WHOLE:
-        if digest_of(_rows(store.connection, subject)) != latest.get(subject):
+        if digest_of(_rows(store.connection, subject)) != latest.get(subject, _EMPTY):
             yield f"{subject}: rows were changed, removed or inserted by hand"
 
 
@@ -282,6 +294,10 @@ def digest_of(rows: Iterable[Any]) -> bytes:
     while part := list(islice(rest, _AT_ONCE)):
         digest.update(json.dumps(part).encode())
     return digest.digest()
+
+
+_EMPTY = digest_of(())
+"""What a table without an entry must be: it came with a later version, and nothing was ever in it."""
 
 
 def _rows(connection: sqlite3.Connection, subject: str, first: int = _LOWEST) -> Iterator[Any]:

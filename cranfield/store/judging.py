@@ -286,17 +286,6 @@ def packet_facts(store: Store) -> PacketFacts | None:
     return _setting(store, PacketFacts)
 
 
-answered_in_packet = Query[list[tuple[int, int]]](
-    f"""SELECT count(*), count(*) FILTER (WHERE EXISTS (
-                   SELECT 1 FROM judgments WHERE judgments.topic = queue_entries.topic
-                   AND judgments.document = queue_entries.document AND judgments.layer = ?
-                   AND judgments.assessor = ? AND judgments.kind <> 'postponed'))
-        FROM queue_entries JOIN queues ON number = queue WHERE name = '{PACKET}'""",
-    list,
-)
-"""How many documents the queue of a packet has, and how many its assessor has answered in its layer, as one row."""
-
-
 # Queues: documents that were asked for by name, beside the pools.
 
 
@@ -430,37 +419,6 @@ refusals = Query(
     records(Refusal),
 )
 """What could not be judged in a layer, by topic and document."""
-
-
-class Counts(NamedTuple):
-    """How much there is of everything; `pooled` and `judged` are different (topic, document)."""
-
-    documents: int
-    topics: int
-    clusters: int
-    pooled: int
-    judged: int
-    unjudged: int
-    assigned_topics: int
-    releases: int
-
-
-counts = Query(
-    """SELECT (SELECT coalesce(max(number), 0) FROM documents), (SELECT count(*) FROM topics),
-              (SELECT count(DISTINCT cluster) FROM duplicates),
-              (SELECT count(*) FROM (SELECT DISTINCT topic, document FROM pool_entries)),
-              (SELECT count(*) FROM (SELECT DISTINCT topic, document FROM judgments
-                                     WHERE layer = ?1 AND grade IS NOT NULL)),
-              (SELECT count(*) FROM (SELECT topic, document FROM pool_entries
-                                     UNION SELECT topic, document FROM found_documents) AS wanted
-               WHERE NOT EXISTS (SELECT 1 FROM judgments WHERE judgments.topic = wanted.topic
-                                 AND judgments.document = wanted.document AND layer = ?1 AND grade IS NOT NULL)
-                 AND NOT EXISTS (SELECT 1 FROM topic_drafts WHERE topic_drafts.topic = wanted.topic
-                                 AND state = 'refused')),
-              (SELECT count(DISTINCT topic) FROM assignments), (SELECT count(*) FROM releases)""",
-    lambda rows: Counts(*rows[0]),
-)
-"""How far the collection is; judged, and unjudged of all pools and finds, count in one layer."""
 
 
 def older_than(store: Store, versions: tuple[int, int] | None = None, *, layer: str = "", assessor: str = "") -> int:

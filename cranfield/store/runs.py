@@ -13,7 +13,7 @@ import pyarrow as pa
 from cranfield.base.errors import RESTORE, CollectionError, InputError, Problem, UnknownName, quoted
 from cranfield.runs import encoding as encoded
 from cranfield.runs.run import Run
-from cranfield.store.store import Query, Store, first, marks, nothing, stored
+from cranfield.store.store import Query, Store, first, marks, nothing, stored, value
 
 Role = Literal["contributing", "new"]
 IdKind = Literal["topic", "document"]
@@ -47,7 +47,15 @@ _FACTS = """name, tag, group_name, family, role, priority, description, ordered_
 """The columns of the facts, in the order of their fields; the number is given when a run is stored."""
 
 
-def add(store: Store, run: RunFacts, *, ranking: bytes, encoding: int, warnings: Sequence[Problem]) -> int:
+def add(
+    store: Store,
+    run: RunFacts,
+    *,
+    ranking: bytes,
+    encoding: int,
+    warnings: Sequence[Problem],
+    metadata: str = "",
+) -> int:
     """Store a run inside `store.write()` and give its number."""
     row = [*astuple(run)[:-1], encoding, ranking, crc32(ranking)]
     number = store.insert(f"INSERT INTO runs ({_FACTS}, encoding, ranking, checksum) VALUES ({marks(row)})", *row)
@@ -58,7 +66,12 @@ def add(store: Store, run: RunFacts, *, ranking: bytes, encoding: int, warnings:
             for problem in warnings
         ],
     )
+    store.put("run_metadata", [(number, metadata)] if metadata else [])
     return number
+
+
+metadata = Query[str | None]("SELECT text FROM run_metadata WHERE run = ?", value)
+"""The ir_metadata header of a run, by its number, or None."""
 
 
 def facts(store: Store, *, withdrawn: bool = False) -> list[RunFacts]:

@@ -70,8 +70,10 @@ class Store:
         self._history: history.Recorder | None = None
         self.identity: tuple[int, int] | None = None
         """Device and inode of the file, where writing must find it in its place."""
+        self._real = Path(os.path.realpath(path))
+        """The file itself, where `path` is a link to it: SQLite keeps its log beside it."""
+        self._log_path = self._real.with_name(f"{self._real.name}-wal")
         self._log: tuple[int, int] | None = None
-        self._log_path = log_of(path)
         self.kept_as: Path | None = None
         """The copy of the file as it was, where opening it brought it up to date."""
 
@@ -137,25 +139,29 @@ class Store:
             self._log = identity_of(self._log_path)
         self._refuse_moved()
 
+    def forget_tables(self) -> None:
+        """Look at the tables anew before the next write: there are more of them now."""
+        self._history = None
+
     def _refuse_moved(self) -> None:
         """Raise where the path no longer leads to the open file: what is written is then in a file that is gone."""
         if self.identity is None:
             return
-        place, log = identity_of(self.path), self._log_path
-        has_log = self._log is not None and identity_of(log) == self._log
+        place, real = identity_of(self.path), identity_of(self._real, follow_symlinks=False)
+        has_log = self._log in (None, identity_of(self._log_path))
+        if place == real == self.identity and has_log:
+            return
         if place == self.identity:
             # Whoever opens a link that was put here meanwhile finds the file, but looks for its log elsewhere.
-            if self._log is None or identity_of(log_of(self.path)) == self._log:
-                return
-            how = f"{self.path} became a link" if has_log else f"the log of {self.path} was taken away"
+            how = f"the log of {self.path} was taken away" if real == place else f"{self.path} became a link"
             raise CollectionMoved(f"{how} while it was in use")
         if place is None:
             # The log goes into the file it belongs to, wherever that is now.
             with translated(self.path):
                 self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        elif has_log:
+        elif real != self.identity and self._log and has_log:
             # SQLite would replay it onto the file that lies here now. Who has opened that one already is told above.
-            log.rename(log.with_name(f"{log.name.removesuffix('-wal')}.moved-{os.getpid()}-wal"))
+            self._log_path.rename(f"{self._real}.moved-{os.getpid()}-wal")
         how = "removed or renamed" if place is None else "replaced by another file"
         raise CollectionMoved(f"{self.path} was {how} while it was in use")
 
@@ -346,6 +352,7 @@ def open_store(path: Path, *, waiting: Waiting | None = None, migrated: bool = T
     older file stays as it is.
     """
     if not path.exists():
+        refuse_lost(path)
         raise CollectionError(f"no collection at {path}; create one with: cranfield init -C {path}")
     if not path.is_file():
         kind = "a folder" if path.is_dir() else "not a file"
@@ -447,21 +454,25 @@ def refuse_foreign(store: Store) -> None:
         )
 
 
-def log_of(path: Path) -> Path:
-    """Where SQLite keeps the write-ahead log of a file: beside the file itself, also where a link leads to it."""
-    return Path(f"{os.path.realpath(path)}-wal")
-
-
 def left_log(path: Path) -> Path | None:
     """The write-ahead log or rollback journal beside a file, where one has something to put into it."""
-    logs = log_of(path), Path(f"{os.path.realpath(path)}-journal")
+    logs = (Path(f"{os.path.realpath(path)}-{kind}") for kind in ("wal", "journal"))
     return next((log for log in logs if log.exists() and log.stat().st_size), None)
 
 
-def identity_of(path: Path) -> tuple[int, int] | None:
-    """Device and inode of the file at a path; None where there is none."""
+def refuse_lost(path: Path) -> None:
+    """Raise where only the log of a collection is left: SQLite would replay it onto any file that comes there."""
+    if log := left_log(path):
+        raise CollectionError(
+            f"{log} is the log of a collection that is gone, with its latest judgments: if it was renamed, name it"
+            f" {path.name} again; if it is lost, {RESTORE}, or move the log away"
+        )
+
+
+def identity_of(path: Path, *, follow_symlinks: bool = True) -> tuple[int, int] | None:
+    """Device and inode of the file at a path, or of the link there; None where there is none."""
     try:
-        place = path.stat()
+        place = path.stat(follow_symlinks=follow_symlinks)
     except OSError:
         return None
     return place.st_dev, place.st_ino
@@ -521,17 +532,20 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except UnicodeEncodeError as error:
         raise not_utf8(error) from None
-    except sqlite3.OperationalError as error:
+    except sqlite3.ProgrammingError:
+        raise
+    except sqlite3.DatabaseError as error:
+        raise _said_of(path, error) from error
+
+
+def _said_of(path: Path, error: sqlite3.DatabaseError) -> CollectionError:
+    if isinstance(error, sqlite3.OperationalError):
         message = str(error)
         words = next(words for words in _SENTENCES if any(word in message for word in words.split("|")))
         kind = CollectionBusy if words == "locked|busy" else CollectionError
-        raise kind(_SENTENCES[words].format(path=path, message=message)) from error
-    except sqlite3.DatabaseError as error:
-        if isinstance(error, sqlite3.ProgrammingError):
-            raise
-        if isinstance(error, sqlite3.IntegrityError):
-            raise CollectionError(f"{path} refuses what was to be written: {error}; {RESTORE}") from error
-        if "not a database" in str(error):
-            message = f"{path} is not a collection (not an SQLite file); if it was one, {RESTORE}"
-            raise CollectionError(message) from error
-        raise CollectionError(f"{path} is damaged or not a collection: {error}; {RESTORE}") from error
+        return kind(_SENTENCES[words].format(path=path, message=message))
+    if isinstance(error, sqlite3.IntegrityError):
+        return CollectionError(f"{path} refuses what was to be written: {error}; {RESTORE}")
+    if "not a database" in str(error):
+        return CollectionError(f"{path} is not a collection (not an SQLite file); if it was one, {RESTORE}")
+    return CollectionError(f"{path} is damaged or not a collection: {error}; {RESTORE}")

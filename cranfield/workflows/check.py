@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from cranfield.base.errors import RESTORE, CollectionError, CranfieldError, InputError, Problem, ProblemsFound
 from cranfield.base.files import Progress, Source, silent
-from cranfield.base.tables import Result, Table, object_in, table_of
-from cranfield.base.text import counted, moment, now
+from cranfield.base.tables import object_in
+from cranfield.base.text import Result, Table, counted, moment, now, table_of
 from cranfield.judge import queue as rules
 from cranfield.qrels import release
 from cranfield.store import Store, documents, events, files, history, judging, open_store, pools, releases, runs
-from cranfield.workflows import inputs
+from cranfield.workflows import inputs, outside
 from cranfield.workflows import qrels as qrels_workflow
 from cranfield.workflows.pool import verify
 
@@ -61,10 +62,13 @@ class Soundness(Result):
         return table_of(["what", "checked", "result", "wrong"], rows, caption=self.path)
 
 
-def check(store: Store, *, against: Path | None = None, progress: Progress = silent) -> Soundness:
+def check(
+    store: Store, *, against: Path | None = None, compare: bool = True, progress: Progress = silent
+) -> Soundness:
     """Check everything; each check goes on after the others have failed.
 
-    The history must also have passed the place that `against` carries: a card, a bundle, or a backup.
+    The history must also have passed the place that `against` carries: a card, a bundle, or a backup. With `compare`,
+    documents that were judged are compared with what approved sources outside have now.
     """
 
     anchor = None if against is None else _anchor_of(against)
@@ -72,15 +76,18 @@ def check(store: Store, *, against: Path | None = None, progress: Progress = sil
     def faults(query: str, sentence: str) -> list[str]:
         return [sentence.format(*row) for row in store.rows(query)]
 
-    pages = "SELECT * FROM pragma_integrity_check WHERE integrity_check <> 'ok'"
-    # Tables that people added may refer to whatever they like.
+    pages = "SELECT * FROM pragma_integrity_check('{}') WHERE integrity_check <> 'ok'"
+    # Tables that people added may refer to whatever they like, and compute without end what SQLite would check.
     foreign = set(files.foreign_tables(store))
     ours = [
         name for name in store.column("SELECT name FROM sqlite_master WHERE type = 'table'") if name not in foreign
     ]
     dangling = "row {1} of {0} refers to a row of {2} that is not there"
     checks: dict[str, Callable[[], Checked]] = {
-        "file": lambda: ("all pages", faults(pages, "SQLite: {}")),
+        "file": lambda: (
+            "pages of Cranfield's tables" if foreign else "all pages",
+            [fault for one in (ours if foreign else ["100"]) for fault in faults(pages.format(one), "SQLite: {}")],
+        ),
         "tables": lambda: ("against a new file", list(files.schema_faults(store))),
         "foreign keys": lambda: (
             "all",
@@ -109,6 +116,8 @@ def check(store: Store, *, against: Path | None = None, progress: Progress = sil
     troubles = files.known_troubles(store.path)
     if others := files.foreign_tables(store):
         troubles.append(f"tables and views that are not Cranfield's, and not checked: {', '.join(others)}")
+    with suppress(CranfieldError):  # what is damaged was found above
+        troubles += outside.changes(store, progress=progress) if compare else []
     return Soundness(str(store.path), tuple(findings), tuple(troubles))
 
 
@@ -119,7 +128,7 @@ def restore(backup: Path, path: Path, *, progress: Progress = silent) -> Path | 
         # The copy has a passing name, and nobody should be sent back here with the same backup.
         wrong = [
             re.sub(f"[:;] {RESTORE}", "", text).replace(str(copy.path), str(backup))
-            for text in check(copy, progress=progress).wrong
+            for text in check(copy, compare=False, progress=progress).wrong
         ]
         if problems := [Problem("damaged", text, file=str(backup)) for text in wrong]:
             raise ProblemsFound(f"{backup} is not sound; nothing was changed", problems)
@@ -131,7 +140,7 @@ def restore(backup: Path, path: Path, *, progress: Progress = silent) -> Path | 
     except CollectionError as error:
         if RESTORE not in str(error):
             raise
-        damaged = f"{backup} is damaged, or no backup of a collection; nothing was changed"
+        damaged = f"{backup} is damaged, or is not a backup of a collection; nothing was changed"
         raise CollectionError(f"{damaged}: restore an earlier backup") from error
 
 
@@ -159,6 +168,10 @@ def _check_documents(store: Store, progress: Progress) -> Checked:
             wrong.append(f"document {document.id!r} does not match its content hash")
         if seen % 1000 == 0:
             progress("checking documents", seen, total)
+    for document, stored_hash in documents.kept(store):
+        seen, total = seen + 1, total + 1
+        if document.content_hash != stored_hash:
+            wrong.append(f"the kept document {document.id!r} does not match its content hash")
     if seen != total:
         wrong.append(f"the document numbers run to {total}, but there are {seen} documents")
     return counted(seen, "document"), wrong

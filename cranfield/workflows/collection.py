@@ -33,7 +33,7 @@ with deferred:
 
 open_collection = open_store
 
-LICENCE_SETTING = "licence"
+LICENCE_SETTING, CITATION_SETTING, DESCRIPTION_SETTING = "licence", "citation", "description"
 LONGEST_LICENCE = 2000
 LARGEST_TOML, MOST_POINTS = 1 << 20, 500
 
@@ -52,9 +52,16 @@ def one_line(licence: str) -> str:
 
 
 def init_collection(
-    path: Path, *, name: str, scale: GradeScale = BINARY, guidelines: Path | None = None, licence: str = ""
+    path: Path,
+    *,
+    name: str,
+    scale: GradeScale = BINARY,
+    guidelines: Path | None = None,
+    licence: str = "",
+    citation: str = "",
+    description: str = "",
 ) -> None:
-    """Make a new collection with its scale and, where given, a Markdown file of guidelines and a licence."""
+    """Make a new collection with its scale and, where given, Markdown guidelines and what is known of it."""
     if name.isspace():
         raise UsageError("the name of the collection is blank; is a shell variable unset?")
     text, terms = Source(guidelines).text() if guidelines else "", one_line(licence)
@@ -62,8 +69,10 @@ def init_collection(
     def furnish(store: Store) -> None:
         for key, value in (("name", name), ("made_by", f"cranfield {__version__}"), ("made", now())):
             store.set(key, value)
-        if terms:
-            store.set(LICENCE_SETTING, terms)
+        about = {LICENCE_SETTING: terms, CITATION_SETTING: citation, DESCRIPTION_SETTING: description}
+        for key, value in about.items():
+            if value:
+                store.set(key, value)
         store.add_scale(scale, now=now())
         if text:
             store.add_guidelines(text, now=now())
@@ -80,7 +89,8 @@ def back_up_dated(store: Store, folder: Path, *, keep: int) -> Path:
     copy = folder / f"{name}-{now().replace(':', '')}.db"
     back_up(store, copy)
     dated, own = re.compile(re.escape(name) + r"-\d{4}-\d\d-\d\dT[\d.]+Z\.db"), []
-    for file in sorted(folder.iterdir()):
+    # What a clock far ahead has dated goes first: the copy of today must stay.
+    for file in sorted(folder.iterdir(), key=lambda file: (file.name <= copy.name, file.name)):
         if dated.fullmatch(file.name) and file.is_file():
             with suppress(CranfieldError), open_store(file, migrated=False) as other:
                 own += [file] if other.setting("made") == store.setting("made") else []
@@ -128,7 +138,7 @@ def parse_scale(words: str, *, relevant_from: int | None = None) -> GradeScale:
         scale = NAMED[words]
         return scale if relevant_from is None else GradeScale(scale.grades, relevant_from)
     if words.endswith(".toml"):
-        return _scale_from(read_toml(Path(words)), file=words, relevant_from=relevant_from)
+        return scale_from(read_toml(Path(words)), file=words, relevant_from=relevant_from)
     if "=" not in words:
         raise UnknownName("scale", words, [*NAMED, "FILE.toml", "0=LABEL, 1=LABEL, …"])
     steps = [(part, _STEP.fullmatch(part)) for part in words.split(",")]
@@ -140,7 +150,7 @@ def parse_scale(words: str, *, relevant_from: int | None = None) -> GradeScale:
     return GradeScale(grades, _second(grades) if relevant_from is None else relevant_from)
 
 
-def _scale_from(content: Mapping[str, Any], *, file: str, relevant_from: int | None) -> GradeScale:
+def scale_from(content: Mapping[str, Any], *, file: str, relevant_from: int | None = None) -> GradeScale:
     """The scale that a TOML file describes: `relevant_from` and a list of `[[grade]]` tables."""
     unknown = [name for name in content if name not in ("grade", "relevant_from")]
     if unknown:
@@ -218,15 +228,19 @@ def change_scale(store: Store, scale: GradeScale) -> Changed:
 # The collections that come with the program: in a checkout beside the package, in a wheel inside it.
 
 
-def shipped_collection(name: str) -> Path:
-    """The folder of a shipped collection, relative to here where that is shorter."""
+def shipped_recipes() -> list[Path]:
+    """What describes each of the shipped collections."""
     package = Path(__file__).parents[1]
     places = [package / "_collections", package.parent / "collections"]
-    for place in places:
-        if (place / name / "collection.toml").is_file():
-            folder, here = place / name, Path.cwd()
-            return folder.relative_to(here) if folder.is_relative_to(here) else folder
-    known = [folder.parent.name for place in places for folder in place.glob("*/collection.toml")]
+    return sorted(file for place in places for file in place.glob("*/collection.toml"))
+
+
+def shipped_collection(name: str) -> Path:
+    """The folder of a shipped collection, relative to here where that is shorter."""
+    known = {file.parent.name: file.parent for file in shipped_recipes()}
+    if name in known:
+        folder, here = known[name], Path.cwd()
+        return folder.relative_to(here) if folder.is_relative_to(here) else folder
     if not known:
         raise CollectionError("this installation contains no collections; reinstall Cranfield")
     raise UnknownName("shipped collection", name, known)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -11,19 +11,30 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from cranfield.base.errors import UsageError
 from cranfield.base.files import Progress
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Column, Number, Result, Shown, Surface, Table, Value, table_of, with_best
-from cranfield.base.text import counted, few
+from cranfield.base.text import (
+    Column,
+    Number,
+    Result,
+    Shown,
+    Surface,
+    Table,
+    Value,
+    counted,
+    few,
+    table_of,
+    with_best,
+)
 from cranfield.compare.by_measure import MeasureComparison, Options, compare_scores
 from cranfield.compare.comparison import TUKEY, PairResult
-from cranfield.evaluate.measure import Measure, parse_measures
-from cranfield.reuse.pairs import Claim
+from cranfield.evaluate import reading
+from cranfield.evaluate.measure import Measure, own_measures, parse_by_scale, parse_measures
+from cranfield.evaluate.reading import Request
+from cranfield.reuse.pairs import BY_TIES, Claim
 from cranfield.reuse.verdict import Verdict
 from cranfield.store import Store
-from cranfield.workflows import reading
 from cranfield.workflows.evaluate.evaluate import Evaluation, evaluate, made_with, short_hash
 from cranfield.workflows.inputs import Inputs
-from cranfield.workflows.reading import Request
-from cranfield.workflows.reuse.field import Trusted, claim_of, open_score, trusted, with_documents
+from cranfield.workflows.reuse.field import Trusted, claim_of, open_score, with_documents
 
 with deferred:
     from cranfield.report import figures
@@ -72,18 +83,18 @@ def compare_runs(inputs: Inputs, request: Request, options: Options, *, verdicts
         why = ["no claims: they apply to plain scores, without novelty; so do the verdicts"]
 
     with inputs.progress() as progress:
-        read = partial(inputs.read, request, progress)
+        read: Callable[[], reading.Read] = partial(inputs.read, request, progress)
         if verdicts and ours:
             request = reading.without_pipes(request)  # claims look at the runs again
             field = inputs.field(request, progress)
-            read = partial(field.read.first, field.asked)
+            read = field.requested
         found = evaluate(request, store=store, progress=progress, read=read)
         named = options.with_names(request.runs, found.scores.run_names)
         compared = compare_scores(found.scores, named, request.workers)
         if not verdicts or not ours:
             return Comparison(found, compared, notes=why)
-        measures = reading.own_measures(request.measures, store)
-        trust = trusted(field, measures, store=store, learn="where unjudged")
+        measures = own_measures(parse_by_scale(request.measures, request.scale))
+        trust = field.trusted(measures, store=store, learn="where unjudged")
         by_run = {
             (str(one.measure), name): verdict
             for one in trust.trusts
@@ -107,7 +118,7 @@ def _claims(
 ) -> Claims:
     """Work out what may be said of the pairs that are shown, and of the clearest."""
     by_name = {str(one.measure): one.measure for one in trust.trusts}
-    read = with_documents(request, store, topics=trust.field.read.aligned.topic_ids)
+    read = with_documents(request, topics=trust.field.read.aligned.topic_ids)
     place = {name: run for run, name in enumerate(read[0].run_names)}
     claims: dict[tuple[str, str, str], Claim] = {}
     for done, one in enumerate(compared, start=1):
@@ -130,10 +141,12 @@ def claimed_pairs(one: MeasureComparison) -> list[PairResult]:
 
 
 def _about(claims: Collection[Claim]) -> list[str]:
-    """Say what the words of claims mean; nothing where all is judged."""
+    """Say what the words of claims mean, where something is unjudged, and which leads hang on ties."""
     there = list(claims) if any(one.unjudged for one in claims) else []
     to_a_rank = any(one.level == "robust" and one.down_to for one in there)
-    return [*([ABOUT_CLAIMS] if there else []), *([TO_A_RANK] if to_a_rank else [])]
+    by_ties = few([f"{one.winner} over {one.loser}" for one in claims if one.by_ties], NAMES_SHOWN)
+    told = (there, ABOUT_CLAIMS), (to_a_rank, TO_A_RANK), (by_ties, f"{BY_TIES} of {by_ties}")
+    return [sentence for holds, sentence in told if holds]
 
 
 # The result: pairs as rows of data, and for people how the runs stand and the pairs one asks about.

@@ -21,15 +21,29 @@ from cranfield.base.errors import (
     quoted,
 )
 from cranfield.base.files import Progress, Source, silent
+from cranfield.base.places import located, matching
 from cranfield.base.records import Document
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Fault, Listing, Number, Result, Schema, Table, read_list, table_of
-from cranfield.base.text import HIT_END, HIT_START, counted, now, shortened, storable
+from cranfield.base.tables import Fault, Schema, read_list
+from cranfield.base.text import (
+    HIT_END,
+    HIT_START,
+    Listing,
+    Number,
+    Result,
+    Table,
+    counted,
+    now,
+    shortened,
+    storable,
+    table_of,
+)
 from cranfield.store import Store, pools
 from cranfield.store import documents as stored
 
 with deferred:
     from cranfield.corpus import near_duplicates, reading
+    from cranfield.workflows import outside
 
 BATCH = 1_000
 PROBLEMS_KEPT = 1_000
@@ -124,15 +138,17 @@ class Corpus:
         format: str | None = None,
         columns: Mapping[str, str] | None = None,
         encoding: str = "utf-8",
+        ids: str = "",
         keep_going: bool = False,
         update: bool = False,
         report: Callable[[Loaded | CranfieldError], None] | None = None,
     ) -> Added:
         """Add the documents of files or folders, one transaction each; `report` is called after each of them.
 
-        `columns` says what a table or JSON lines call the id, the title or the text: {"id": "name"}.
+        `columns` says what a table or JSON lines call the id, the title or the text: {"id": "name"}. With `ids`, as
+        in "CACM-{:04}", documents are called by the number their id ends with.
         """
-        options = {"keep_going": keep_going, "update": update, "report": report, "columns": columns}
+        options = {"keep_going": keep_going, "update": update, "report": report, "columns": columns, "ids": ids}
         return self._load_all("document", files, format, encoding, **options)
 
     def topics(
@@ -157,9 +173,27 @@ class Corpus:
         options = {"keep_going": keep_going, "update": update, "report": report, "columns": columns, "ids": ids}
         return self._load_all("topic", files, format, encoding, **options)
 
+    def outside(
+        self,
+        sources: Sequence[str] = (),
+        *,
+        do: Literal["add", "approve", "remove"] = "add",
+        columns: Mapping[str, str] | None = None,
+    ) -> Listing:
+        """Point to documents that stay outside, approve the sources that are named, or remove some; then list them.
+
+        A source is `kind:place`, as in `jsonl:/data/documents.jsonl`. What is added is approved on this machine, too.
+        """
+        return outside.change(self._store, sources, do=do, columns=columns, progress=self._progress)
+
     def document(self, id: str) -> Document:
-        """One document; an unknown id is answered with those spelled alike."""
+        """One document, fetched where it stays outside; an unknown id is answered with those spelled alike."""
         found = stored.fetch(self._store, id)
+        if found is None and (sources := outside.Outside(self._store)):
+            fetched = sources.find(id, patience=outside.LONG_PATIENCE)
+            if isinstance(fetched, Document):
+                return fetched
+            raise InputError(f"document {quoted(id)} cannot be shown: {fetched.reason}")
         if found is None:
             raise UnknownName("document", id, stored.ids_near(self._store, id))
         return found
@@ -171,12 +205,15 @@ class Corpus:
         rows = [(one.id, one.title, one.text, _as_json(one.metadata), one.content_hash) for one in found]
         short = [(one.id, shortened(one.title, 50), shortened(one.text, 80)) for one in found]
         full = table_of(["document", "title", "text", "metadata", "content_hash"], rows)
-        return Listing(full, table_of(["document", "title", "text"], short))
+        elsewhere = [] if document else outside.notes(self._store)
+        return Listing(full, table_of(["document", "title", "text"], short), remarks=elsewhere)
 
     def search(self, query: str, *, count: int = 10, every_word: bool = False) -> Hits:
         """Search the documents; a query without a word is an error."""
         if not stored.match_expression(query):
             raise InputError("the query contains no words")
+        if not stored.count(self._store) and stored.outside_sources(self._store):
+            raise InputError(outside.NO_SEARCH)
         return Hits(tuple(stored.search(self._store, query, limit=count, every_word=every_word)))
 
     def duplicates(self, *, threshold: float = 0.8, search: bool = True) -> Listing:
@@ -185,8 +222,8 @@ class Corpus:
         Without `search` those of the latest search are listed.
         """
         store, total = self._store, stored.count(self._store)
-        if search and not total:
-            raise InputError("there are no documents yet; add some with: cranfield corpus add FILE…")
+        if search:
+            require_documents(store)
 
         def texts() -> Iterator[tuple[str, str]]:
             for done, (document, _) in enumerate(stored.each(store), start=1):
@@ -213,9 +250,9 @@ class Corpus:
     ) -> Added:
         """Load several files, each on its own; a bad one does not keep the others out."""
         outcomes: list[Loaded | CranfieldError] = []
-        for path in files:
+        for place in [located(word) for file in files for word in matching(file)]:
             try:
-                outcomes.append(self._load(noun, Source(path, encoding), format, **options))
+                outcomes.append(self._load(noun, Source(place, encoding), format, **options))
             except InputError as error:
                 outcomes.append(error)
             if report is not None:
@@ -241,7 +278,7 @@ class Corpus:
         if not source.is_piped:
             watched = replace(source, watch=lambda done: self._progress(what, done >> 20, total))
         with self._store.write():
-            file = stored.LoadedFile(table, storable(source.path.name), chosen, digest)
+            file = stored.LoadedFile(table, storable(source.data_set or source.path.name), chosen, digest)
             number = stored.add_source(self._store, file, now=now())
             most = None if keep_going else MOST_ERRORS
             for batch in _batches(read(watched, format=chosen, **options), loaded, most):
@@ -286,6 +323,17 @@ def _batches(records: Iterator[Any], loaded: Loaded, most: int | None) -> Iterat
                 good.append((loaded.records, record))
         yield good
         is_whole = is_whole and (most is None or loaded.bad <= most)
+
+
+# Documents that stay outside can be read, but neither searched nor compared.
+
+
+def require_documents(store: Store) -> None:
+    """Refuse what needs the texts of all documents where none is in the file."""
+    if not stored.count(store):
+        if stored.outside_sources(store):
+            raise InputError(outside.NO_SEARCH)
+        raise InputError("there are no documents yet; add some with: cranfield corpus add FILE…")
 
 
 # Which documents say the same: clusters from a file, or those that a collection knows.

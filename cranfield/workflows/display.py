@@ -19,8 +19,7 @@ from typing import Any, TextIO
 
 from cranfield.base import files
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Table, column_texts
-from cranfield.base.text import cell_width, visible_line
+from cranfield.base.text import Table, cell_width, column_texts, visible_line
 
 with deferred:
     from rich import box

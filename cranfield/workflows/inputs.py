@@ -6,8 +6,8 @@ between calls. Every command imports this module, so heavy modules are deferred 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -15,26 +15,29 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from cranfield.base.errors import CranfieldError, InputError, UnknownName, UsageError
 from cranfield.base.files import HERE, Progress, Source, Workers, silent
-from cranfield.base.records import MAIN, MEASURES
+from cranfield.base.places import located
+from cranfield.base.records import BINARY, MAIN, MEASURES
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Value
-from cranfield.base.text import few
+from cranfield.base.text import Value, few
 from cranfield.qrels import release
 from cranfield.qrels.release import NOW
 
 with deferred:
     from cranfield.compare import by_measure
     from cranfield.evaluate import measure as measuring
+    from cranfield.evaluate import reading
     from cranfield.runs import reading as runs_reading
+    from cranfield.runs import sets
     from cranfield.store import releases
     from cranfield.store import runs as stored_runs
     from cranfield.store import store as stores
     from cranfield.workflows import compare as comparing
     from cranfield.workflows import qrels as qrels_workflow
-    from cranfield.workflows import reading, status
     from cranfield.workflows import settle as settling
     from cranfield.workflows import simulate as simulating
+    from cranfield.workflows import status
     from cranfield.workflows.evaluate import evaluate as evaluation
+    from cranfield.workflows.judge import queue as queues
     from cranfield.workflows.reuse import field as fields
     from cranfield.workflows.reuse import reuse as reusing
 
@@ -253,7 +256,13 @@ class Inputs:
         The relevance threshold and gains are those of the measure: `P(rel=2)` counts grades from 2 on as relevant.
         """
         request = self.request(measures, runs or None, with_ids=True)
-        return evaluation.explain_lists(request, topic, depth=depth, store=self.store)
+        return evaluation.explain_lists(request, topic, depth=depth)
+
+    def next_step(self, found: evaluation.Evaluation) -> tuple[str, str] | None:
+        """What helps the score of a collection that is most in doubt, and the command; None where nothing does."""
+        if self.store is None or found.trust is None:
+            return None
+        return found.trust.next_step(partial(queues.open_queues, self.store))
 
     def collection(self, word: str) -> Store:
         """The collection that a word of the command line needs."""
@@ -263,7 +272,8 @@ class Inputs:
 
     def names(self) -> tuple[str, ...]:
         """The names of all runs that have not been withdrawn."""
-        return reading.stored_names(self.store)
+        facts = () if self.store is None else stored_runs.facts(self.store)
+        return tuple(reading.StoredName(one.name) for one in facts)
 
     def members(self) -> Sequence[runs_reading.Member]:
         """Who the runs belong to."""
@@ -324,25 +334,26 @@ class Inputs:
                 runs=chosen,
                 measures=words,
                 topics=tuple(map(str, cast("Sequence[str]", topics))) if are_ids else str(topics),
-                clusters=clusters if clusters is None or isinstance(clusters, Mapping) else Path(clusters),
+                clusters=clusters if clusters is None or isinstance(clusters, Mapping) else located(clusters),
                 notes=self.left_out,
                 workers=self.workers,
+                collection=None if self.store is None else run_store(self.store),
+                scale=BINARY if self.store is None else self.store.scale(),
                 **options,
             )
-            return reading.without_bad(request, self.store, progress) if self.skip_bad else request
+            return reading.without_bad(request, progress) if self.skip_bad else request
 
     def own_measures(self, measures: str | Sequence[str]) -> list[measuring.Measure]:
         """Measures that take a verdict or might; the collection's scale says what is relevant."""
-        return reading.own_measures(self.spelled(measures), self.store)
+        scale = BINARY if self.store is None else self.store.scale()
+        return measuring.own_measures(measuring.parse_by_scale(self.spelled(measures), scale))
 
     def spelled(self, measures: str | Sequence[str]) -> tuple[str, ...]:
         """The measures as they were written; with a bundle, in full: its scale has the threshold and the gains."""
         words = words_of(measures)
         if self.bundle is None:
             return words
-        scale = self.bundle.scale
-        parsed = measuring.parse_measures(words, threshold=scale.relevant_from, gains=scale.own_gains)
-        return tuple(map(str, parsed))
+        return tuple(map(str, measuring.parse_by_scale(words, self.bundle.scale)))
 
     def evaluated(
         self, request: reading.Request, *, verdicts: bool, progress: Progress = silent
@@ -356,28 +367,27 @@ class Inputs:
     def read(self, request: reading.Request, progress: Progress = silent) -> reading.Read:
         """Read and align runs; what was last read of them, for scores or for verdicts, is kept."""
         if self.once:
-            return reading.read_aligned(request, self.store, progress)
+            return reading.read_aligned(request, progress)
         request, key = self._keyed(request)
         if key is not None and self._kept.get("field", (None,))[0] == key:
             field: fields.Field = self._kept["field"][1]
-            return field.read.first(field.asked)
-        return self._remembered("read", key, lambda: reading.read_aligned(request, self.store, progress))
+            return field.requested()
+        return self._remembered("read", key, lambda: reading.read_aligned(request, progress))
 
     def field(self, request: reading.Request, progress: Progress = silent) -> fields.Field:
         """The field of runs that verdicts need; the last one is kept."""
         if self.once:
             return fields.field_of(request, self.pool_options, store=self.store, progress=progress)
         request, key = self._keyed(request)
+        return self._remembered("field", key, partial(self._field_with_others, request, progress))
 
-        def make() -> fields.Field:
-            everything = self.with_others(request)
-            if len(everything.runs) > len(request.runs) and request.topics == "common":
-                everything = replace(everything, topics=reading.read_aligned(request, self.store).aligned.topic_ids)
-            found = fields.field_of(everything, self.pool_options, store=self.store, progress=progress)
-            progress("estimating losses", 0, None)
-            return replace(found, words=tuple(request.runs))
-
-        return self._remembered("field", key, make)
+    def _field_with_others(self, request: reading.Request, progress: Progress) -> fields.Field:
+        everything = self.with_others(request)
+        if len(everything.runs) > len(request.runs) and request.topics == "common":
+            everything = replace(everything, topics=reading.read_aligned(request).aligned.topic_ids)
+        found = fields.field_of(everything, self.pool_options, store=self.store, progress=progress)
+        progress("estimating losses", 0, None)
+        return replace(found, words=tuple(request.runs))
 
     def in_full(self, runs: Sequence[str | AnyRun]) -> Sequence[str | AnyRun]:
         """Runs of a request so that their documents are known by name."""
@@ -387,14 +397,15 @@ class Inputs:
         """The qrels, and the runs with these names, or all."""
         known = self.names()
         if self.once:
-            runs = self._stored(names or known)
+            runs = self._stored(sets.expanded(names) if names else known)
             if not runs:
                 raise UsageError("no runs: name run files and --qrels, or a collection with -C")
             return self._qrels(), runs
-        for name in names or ():
-            if name not in known and not Path(name).exists():
+        found = None if names is None else sets.expanded([*map(str, names)], known)
+        for name in found or ():
+            if name not in known and not located(name).exists():
                 raise UnknownName("run", str(name), known)
-        return self._qrels(), known if names is None else self._stored([*map(str, names)])
+        return self._qrels(), known if found is None else self._stored(found)
 
     def _stored(self, words: Sequence[str]) -> tuple[str, ...]:
         """The words, with the name of a stored run for the file it was submitted as: its verdict is that run's."""
@@ -404,7 +415,7 @@ class Inputs:
             # Only a file of the same name is read for that: many runs are large.
             alike = [one for one in facts if word not in names and one.file_name == Path(word).name]
             sha256 = Source(Path(word)).file_sha256 if alike and Path(word).is_file() else ""
-            same = [one.name for one in alike if one.file_sha256 == sha256]
+            same = [one.name for one in alike if sha256 and one.file_sha256 == sha256]
             found.append(reading.StoredName(same[0]) if same else word)
         return tuple(found)
 
@@ -416,11 +427,11 @@ class Inputs:
         if self.once and self.warn is None:
             return self.judged()
         if store is None:
-            return Path(str(word))
+            return located(str(word))
         is_ours = word in (None, NOW) or word in releases.known(store)
-        may_be_file = not self.once or Path(str(word)).exists() or bool({"/", "."} & set(str(word))) or word == "-"
+        may_be_file = not self.once or located(str(word)).exists() or bool({"/", "."} & set(str(word))) or word == "-"
         if not is_ours and may_be_file:
-            return Path(str(word))
+            return located(str(word))
         qrels = self.judged()
         if self.warn is None:
             return qrels
@@ -447,7 +458,7 @@ class Inputs:
                 return request, None
         qrels = cast("Qrels", request.qrels)
         words, known = self.with_others(request).runs, self.names()
-        if any(word not in known or Path(word).exists() for word in words if isinstance(word, str)):
+        if any(word not in known or located(word).exists() for word in words if isinstance(word, str)):
             return request, None
         if isinstance(request.topics, str) and request.topics not in reading.TOPIC_SETS:
             return request, None
@@ -474,15 +485,38 @@ def may_be_bundle(path: Path) -> bool:
     return path.is_dir() or (path.name.lower().endswith(release.ARCHIVES) and path.is_file())
 
 
-def open_store(path: Path, waiting: Callable[[float], None]) -> Store:
-    """Open the file of a collection; `waiting` is told for how long another process has kept it locked."""
-    return stores.open_store(path, waiting=waiting)
+@contextmanager
+def open_store(path: Path, say: Callable[[str], None]) -> Iterator[Store]:
+    """Open the collection for one command, and tell the user when another process makes us wait."""
+    has_said = False
+
+    def waiting(seconds: float) -> None:
+        nonlocal has_said
+        if not has_said and seconds > 1:
+            say("another process is writing to this collection; waiting for it to finish …")
+            has_said = True
+
+    with stores.open_store(path, waiting=waiting) as store:
+        if store.kept_as:
+            say(f"{path} was written by an older version and has been upgraded; the original is {store.kept_as}")
+        yield store
+
+
+def run_store(store: Store) -> reading.RunStore:
+    """The runs of a collection, as an evaluation reaches them."""
+    return reading.RunStore(
+        facts=partial(stored_runs.facts, store),
+        find=partial(stored_runs.find, store),
+        ids=partial(stored_runs.ids, store),
+        fetch=partial(stored_runs.fetch, store),
+    )
 
 
 def words_of(words: str | Sequence[str]) -> tuple[str, ...]:
-    """One word, or several, as a tuple."""
+    """One word, or several, as a tuple. A measure of ir_measures is the word it prints as."""
     given: object = [words] if isinstance(words, str) else words
-    found = tuple(given) if isinstance(given, Iterable) else (given,)
+    parts = tuple(given) if isinstance(given, Iterable) else (given,)
+    found = tuple(str(part) if type(part).__module__.startswith("ir_measures.") else part for part in parts)
     if not all(isinstance(word, str) for word in found):
         raise UsageError(f"expected a string or a list of strings, such as 'AP' or ['AP', 'RR'], not {words!r}")
     return cast("tuple[str, ...]", found)

@@ -7,7 +7,7 @@ import shlex
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -17,10 +17,10 @@ import numpy as np
 from cranfield._version import __version__
 from cranfield.base.errors import RESTORE, CollectionError, InputError, UnknownName, UsageError, quoted
 from cranfield.base.files import Progress, Source, silent
+from cranfield.base.places import located
 from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Listing, Result, Table, table_of
-from cranfield.base.text import counted, now, stored_moment
+from cranfield.base.text import Listing, Result, Table, counted, now, stored_moment, table_of
 from cranfield.judge.events import fold
 from cranfield.qrels import merge, reading
 from cranfield.qrels import qrels as columns
@@ -87,7 +87,7 @@ def qrels_for(store: Store | None, word: str | None = None, selection: Selection
     if store is None:
         if word is None:
             raise UsageError("no qrels: name a qrels file, or a collection with -C")
-        return reading.read_qrels(Source(Path(word)))
+        return reading.read_qrels(Source(located(word)))
     chosen = meant_by(store, word, layers=selection.layers)
     if chosen == NOW:
         with store.snapshot():
@@ -97,9 +97,9 @@ def qrels_for(store: Store | None, word: str | None = None, selection: Selection
         if Path(chosen).exists():
             raise UsageError(f"{quoted(chosen)} is both a release and a file; write ./{chosen} for the file")
         return released_qrels(store, chosen)
-    if not Path(chosen).exists() and chosen != "-" and not {"/", "."} & set(chosen):
+    if not located(chosen).exists() and chosen != "-" and not {"/", "."} & set(chosen):
         raise UnknownName("release or qrels file", chosen, [NOW, *releases.known(store)])
-    return reading.read_qrels(Source(Path(chosen)))
+    return reading.read_qrels(Source(located(chosen)))
 
 
 def meant_by(store: Store, word: str | None, *, layers: Sequence[str] = (MAIN,)) -> str:
@@ -175,8 +175,10 @@ def older_grades(store: Store, word: str | None = None, selection: Selection = A
     One sentence; empty where there are none, and for files, of which nothing is known.
     """
     others = store.other_scales()
-    if not others:
-        return ""
+    return _count_older(store, word, selection, others) if others else ""
+
+
+def _count_older(store: Store, word: str | None, selection: Selection, others: Collection[int]) -> str:
     chosen, on_scale = meant_by(store, word, layers=selection.layers), [step.grade for step in store.scale().grades]
     older = off_scale = 0
     if chosen == NOW:
@@ -197,7 +199,16 @@ def older_grades(store: Store, word: str | None = None, selection: Selection = A
 
 
 def scoring_warnings(store: Store, word: str | None, layers: Sequence[str], qrels: columns.Qrels) -> Iterator[str]:
-    """Warnings for scores by qrels with grades of an older scale, or whose strata do not describe the sample."""
+    """Warnings for scores by judgments that are fewer than a release has, by qrels with grades of an older scale, or
+    whose strata do not describe the sample.
+    """
+    if word is None and meant_by(store, word, layers=layers) == NOW:
+        judged = int((qrels.grades >= 0).sum())
+        for one in list_releases(store):
+            whole = sum(count for grade, count in one.grades.items() if int(grade) >= 0)
+            if whole > judged:
+                own, others = counted(judged, "judgment"), counted(whole, "judgment")
+                yield f"scored with the {own} made here; release {quoted(one.name)} has {others}: --qrels {one.name}"
     if older := older_grades(store, word, Selection(layers=tuple(layers))):
         on_scale = f"its gains, relevant from grade {store.scale().relevant_from}"
         yield f"{older}; all are interpreted on the current scale: {on_scale}"
@@ -246,7 +257,7 @@ class Export(Result):
 
     def write(self, stream: BinaryIO) -> None:
         """Write the file."""
-        reading.qrels_formats.get(self.format).write(self.qrels, stream)
+        self.qrels.write(stream, self.format)
 
 
 class Qrels:
@@ -354,18 +365,30 @@ class Qrels:
         done = f"{name} was released on {manifest.made[:10]}" if manifest is known else f"released {name}"
         return Release(manifest, notes, [*remarks, f"{done}: {_sizes(manifest)}"])
 
-    def import_(self, file: Path, name: str, *, format: str | None = None, note: str = "") -> Release:
-        """Freeze the qrels of a file under a name; the same qrels under the same name are left as they are."""
+    def import_(
+        self,
+        file: Path,
+        name: str,
+        *,
+        format: str | None = None,
+        note: str = "",
+        change: Callable[[columns.Qrels], columns.Qrels] | None = None,
+    ) -> Release:
+        """Freeze the qrels of a file under a name; the same qrels under the same name are left as they are.
+
+        `change` makes of what the file says what is meant: other grades, other ids.
+        """
         check_name(name)
         store, source = self.store, Source(file)
         qrels = reading.read_qrels(source, format=format)
+        qrels = qrels if change is None else change(qrels)
         with store.write():
             # Where there is a corpus, topics and documents that it lacks are reported.
             topics, ids = qrels.topics, qrels.document_ids.to_pylist()
             known_topics = set(documents.topic_ids(store)) or set(topics)
-            known = documents.known(store, ids) if documents.count(store) else set(ids)
+            absent = documents.unknown(store, ids) if documents.count(store) else set()
             unknown = {"topic": [one for one in topics if one not in known_topics]}
-            unknown["document"] = [one for one in ids if one not in known]
+            unknown["document"] = [one for one in ids if one in absent]
             remarks = [
                 f"warning: {counted(len(ids), noun)} not in this collection, for example {quoted(ids[0])}"
                 for noun, ids in unknown.items()
@@ -373,7 +396,7 @@ class Qrels:
             ]
             wanted = name, qrels.content_hash
             same = [one for one in list_releases(store) if (one.name, one.content_hash) == wanted]
-            origin = {"file": source.path.name, "file_sha256": source.file_sha256}
+            origin = {"file": source.data_set or source.path.name, "file_sha256": source.file_sha256}
             manifest = same[0] if same else _freeze(store, qrels, name, note, **origin)
         what = "already released as" if same else "released as"
         remarks.append(f"{file} {what} {name}: {_sizes(manifest)}; content hash {manifest.content_hash}")

@@ -9,9 +9,9 @@ from typing import cast
 import numpy as np
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.base.tables import Column, Result, Table, table_of
-from cranfield.base.text import counted, now
+from cranfield.base.text import Column, Result, Table, counted, now, table_of
 from cranfield.evaluate.measure import Measure
+from cranfield.evaluate.reading import Request, without_pipes
 from cranfield.qrels.qrels import qrels_of
 from cranfield.reuse import assess, labels, pairs
 from cranfield.reuse import settle as settling
@@ -23,13 +23,11 @@ from cranfield.store.store import Store
 from cranfield.workflows.inputs import Inputs, refuse_unknown
 from cranfield.workflows.judge.queue import split_notes
 from cranfield.workflows.pool.show import ASSUMED_SECONDS, Speed, judging_speed
-from cranfield.workflows.reading import Request, without_pipes
 from cranfield.workflows.reuse.field import (
     Documents,
     Field,
     claim_of,
     open_score,
-    trusted,
     with_documents,
 )
 
@@ -103,9 +101,9 @@ def settle(
     wanted, runs = inputs.own_measures(measures), tuple(inputs.in_full(asked.runs))
     with inputs.progress() as progress:
         field = inputs.field(asked, progress)
-        trust = trusted(field, wanted, store=store)
-        request = Request(qrels=field.read.qrels, runs=runs)
-        read = with_documents(request, store)
+        trust = field.trusted(wanted, store=store)
+        request = replace(asked, qrels=field.read.qrels, runs=runs)
+        read = with_documents(request)
         speed = Speed(ASSUMED_SECONDS) if store is None else judging_speed(store)
         notes, contests, every = list[str](), list[settling.Contest](), list[QueuedDocument]()
         found: list[tuple[str, settling.Settlement, Sequence[QueuedDocument]]] = []
@@ -175,7 +173,7 @@ def _contest(
     aligned, chosen = read[0], field.settled
     if chosen:
         others = [row for row in field.read.qrels if row[:2] not in chosen]
-        read = with_documents(replace(request, qrels=qrels_of(others)), store, topics=aligned.topic_ids)
+        read = with_documents(replace(request, qrels=qrels_of(others)), topics=aligned.topic_ids)
         pair = pairs.open_score(*read, pair.measure, 0, 1, depth=pair.depth, highest=pair.highest)
     unjudged, expected, topic_ids = pair.unjudged, None, pair.alignment.topic_ids
     if known is not None and known.model is not None:
@@ -258,8 +256,8 @@ def _keep_queue(
     """Keep documents as a queue that `cranfield judge --queue NAME` hands out; gives how many there are."""
     if not documents:
         raise InputError("nothing to judge: the queue would be empty")
-    known = stored_documents.known(store, [one.document for one in documents])
-    unknown = [one.document for one in documents if one.document not in known]
+    absent = stored_documents.unknown(store, {one.document for one in documents})
+    unknown = [one.document for one in documents if one.document in absent]
     if unknown:
         raise InputError(f"document {quoted(unknown[0])} is not in the collection and cannot be judged")
     queued = {

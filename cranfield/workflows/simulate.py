@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from cranfield.base.files import Progress, Source, silent
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted, shortened
 from cranfield.evaluate import measure as measuring
+from cranfield.evaluate.reading import Request, align_runs, read_in_full
 from cranfield.pool import candidates
 from cranfield.pool import plan as plans
 from cranfield.reuse import provenance
@@ -23,7 +25,6 @@ from cranfield.store import Store
 from cranfield.store import runs as stored_runs
 from cranfield.workflows.pool import inputs
 from cranfield.workflows.pool.show import judging_speed
-from cranfield.workflows.reading import Request, align_runs, parse_measures, read_in_full
 from cranfield.workflows.reuse import field as fields
 
 with deferred:
@@ -128,7 +129,8 @@ def simulate_plans(
         words = [f"depth {depth}" for depth in sorted({*DEPTHS, deepest}) if depth <= min(deepest, DEPTHS[-1])]
     parsed = [study.open_ended(plan) if budgets else plan for plan in map(plans.parse, words or STRATEGIES)]
     played = list({str(plan): plan for plan in parsed}.values())
-    own = measuring.own_measures(parse_measures(request.measures, store, relevant_from=known.relevant_from))
+    threshold, gains = known.relevant_from, request.scale.own_gains
+    own = measuring.own_measures(measuring.parse_measures(request.measures, threshold=threshold, gains=gains))
     without: study.Without = "replay" if outsiders else "deletion" if has_groups else "nothing"
     report = partial(progress, "replaying plans")
     outcomes = tuple(
@@ -177,12 +179,12 @@ def _known(
     relevant_from: int | None,
     store: Store | None,
 ) -> study.Known:
-    qrels, runs = read_in_full(request, store)
+    qrels, runs = read_in_full(request)
     return study.known_of(
         qrels,
         runs,
         _contributing(runs, members, store),
-        alignment=align_runs(request, qrels, runs, keep_rows=True),
+        alignment=align_runs(replace(request, collection=None), qrels, runs, keep_rows=True),
         relevant_from=relevant_from or (1 if store is None else store.scale().relevant_from),
         texts=None if store is None else partial(inputs.read_texts, store),
         queries=None if store is None else inputs.queries(store),

@@ -8,14 +8,16 @@ from datetime import datetime
 from shlex import quote
 
 from cranfield.base.records import MAIN, GradeScale
-from cranfield.base.tables import Result, Table, facts_table
-from cranfield.base.text import counted, shortened
+from cranfield.base.text import Result, Table, counted, facts_table, shortened
+from cranfield.judge.queue import Overlap
 from cranfield.pool import plan
-from cranfield.store import Store, events, judging, live_pools, pools, releases
+from cranfield.store import Store, documents, events, judging, live_pools, pools, questions, releases
 from cranfield.store import runs as stored_runs
+from cranfield.store.documents import OutsideSource
 from cranfield.store.files import known_troubles
 from cranfield.store.pools import PoolFacts
-from cranfield.workflows.judge.queue import open_queues
+from cranfield.workflows import outside
+from cranfield.workflows.judge.queue import choose_source, open_queues
 
 FEWEST_GROUPS = 3
 """With fewer groups nothing is learnt from holding one out, and verdicts on later runs are UNTESTABLE."""
@@ -25,42 +27,40 @@ FEWEST_GROUPS = 3
 class Status(Result):
     """Where a collection stands.
 
-    `older` grades were assigned under an older scale or older guidelines; `unfinished` topics of live pools will have
-    more documents; `unpooled` runs may contribute to a pool and are in none of those there are; `queues` are open,
-    each with what is missing; a packet is for one assessor, and what is `pooled` is its queue. `reported` says that a
-    report lies beside the collection that is not older than the latest release. `hint` makes of the words of a
-    command what can be typed.
+    `queries` are those behind the `counts`, by the names of the facts. `unfinished` topics of live pools will have
+    more documents; `seconds` are judgments that are missing where two were planned; `unpooled` runs may contribute to
+    a pool and are in none of those there are; `queues` are open, each with what is missing; a packet is for one
+    assessor, and what is `pooled` is its queue. `reported` says that a report lies beside the collection that is not
+    older than the latest release. `outside` is where documents stay that the file does not hold. `hint` makes of the
+    words of a command what can be typed.
     """
 
     path: str
     name: str
     scale: GradeScale
     guidelines_version: int
-    counts: judging.Counts
+    queries: Mapping[str, str]
+    counts: questions.Counts
     runs: tuple[stored_runs.RunFacts, ...]
-    withdrawn: int
     pools: tuple[PoolFacts, ...]
-    assessors: int
     refused_topics: tuple[str, ...]
     troubles: tuple[str, ...]
     unpooled: tuple[str, ...] = ()
-    older: int = 0
+    assigned: bool = False
     unfinished: int = 0
+    seconds: int = 0
     reported: bool = False
     packet_for: str = ""
     queues: Mapping[str, str] = field(default_factory=dict)
     disputed: int = 0
+    outside: tuple[OutsideSource, ...] = ()
+    outside_notes: tuple[str, ...] = ()
     hint: Callable[[str], str] = "cranfield {}".format
 
     @property
-    def groups(self) -> int:
-        """How many groups have a run here."""
-        return len({run.group_name for run in self.runs})
-
-    @property
-    def contributing(self) -> int:
-        """How many runs may contribute to a pool."""
-        return sum(run.role == "contributing" for run in self.runs)
+    def documents_outside(self) -> int:
+        """How many documents stay outside, as far as their sources say."""
+        return sum(one.documents or 0 for one in self.outside)
 
     @property
     def next_step(self) -> tuple[str, str]:
@@ -71,25 +71,32 @@ class Status(Result):
                 return send, "judge merge FILE"
             judged = f"{self.counts.judged:,} of {counted(self.counts.pooled, 'document')} judged"
             return f"judge: {judged}; then send the file back", "judge"
-        if not self.counts.documents:
+        if self.counts.releases and not (self.pools or self.counts.judged):  # qrels that were made elsewhere
+            if not self.runs:
+                return "score a run with the released qrels", "evaluate FILE…"
+            return "score the runs with the released qrels", "evaluate"
+        if not self.counts.documents and not self.outside:
             return "add documents", "corpus add FILE…"
         if not self.counts.topics:
             return "add topics", "corpus topics FILE"
         if not self.runs:
-            return "submit runs (or make some with cranfield runs make)", "runs submit FILE…"
-        if not self.contributing:
+            make = " (or make some with cranfield runs make)" if self.counts.documents else ""
+            return f"submit runs{make}", "runs submit FILE…"
+        if not self.counts.contributing:
             return "no run contributes to a pool yet; submit one", "runs submit --contributing FILE…"
         if not self.pools:
             # No deeper than the mean length of a ranking, which is never more than the longest has.
             longest = max(run.rows // max(run.topics, 1) for run in self.runs if run.role == "contributing")
             return "build a pool", f"pool build depth {max(1, min(10, longest))}"
-        if not self.counts.judged and not self.counts.assigned_topics:
+        if not self.counts.judged and not self.assigned:
             return "judge; with several assessors, assign topics first (cranfield judge assign)", "judge"
         if self.counts.unjudged:
             return f"judge: {counted(self.counts.unjudged, 'unjudged pooled document')}", "judge"
         if self.unfinished:
             more = f"continue judging: {counted(self.unfinished, 'topic')} of a live pool will get more documents"
             return more, "judge"
+        if self.seconds:
+            return f"judge: {counted(self.seconds, 'second judgment')} missing", "judge"
         for name in self.queues:
             return f"judge the queue {name}", f"judge --queue {quote(name)}"
         if not self.counts.releases:
@@ -106,32 +113,27 @@ class Status(Result):
             "name": self.name,
             "scale": f"{scale} (relevant from {self.scale.relevant_from})",
             "guidelines": f"version {self.guidelines_version}" if self.guidelines_version else "none",
-            "documents": self.counts.documents,
-            "duplicate clusters": self.counts.clusters,
-            "topics": self.counts.topics,
-            "runs": len(self.runs),
-            "contributing runs": self.contributing,
-            "groups": self.groups,
-            "withdrawn runs": self.withdrawn,
-            "pools": len(self.pools),
-            "pooled documents": self.counts.pooled,
-            "judged documents": self.counts.judged,
-            "pooled, not judged": self.counts.unjudged,
-            "assessors": self.assessors,
-            "releases": self.counts.releases,
         }
-        if self.older:
-            facts["judged under an older scale or guidelines"] = self.older
+        facts |= zip(self.queries, self.counts, strict=True)
+        if not self.counts.older:
+            del facts[[*self.queries][-1]]
+        if self.outside:
+            facts["documents outside"] = self.documents_outside
         if self.packet_for:
             facts["packet for"] = self.packet_for
         return facts_table(facts, caption=self.path)
 
+    def sql(self) -> str:
+        """The query behind each count, as a script for SQLite."""
+        rows = zip(self.queries.items(), self.counts, strict=True)
+        return "\n".join(f"-- {name}: {count:,}\n{query};\n" for (name, query), count in rows)
+
     @property
     def remarks(self) -> list[str]:  # type: ignore[override]
         """What to know, and the next thing to do."""
-        notes = []
-        if self.older:
-            grades, again = counted(self.older, "grade"), self.hint("judge --rejudge")
+        notes = list(self.outside_notes)
+        if self.counts.older:
+            grades, again = counted(self.counts.older, "grade"), self.hint("judge --rejudge")
             notes.append(
                 f"note: {grades} assigned under an older scale or older guidelines; judge again with: {again}"
             )
@@ -143,8 +145,8 @@ class Status(Result):
         if self.disputed and not self.counts.releases:
             differ = f"{counted(self.disputed, 'document')} that one assessor finds relevant and another does not"
             notes.append(f"note: {differ}; decide on them with: {self.hint('judge adjudicate')}")
-        if self.contributing and self.groups < FEWEST_GROUPS and not self.counts.judged:
-            few = f"note: runs of {counted(self.groups, 'group')}; verdicts on later runs need {FEWEST_GROUPS}"
+        if self.counts.contributing and self.counts.groups < FEWEST_GROUPS and not self.counts.judged:
+            few = f"note: runs of {counted(self.counts.groups, 'group')}; verdicts on later runs need {FEWEST_GROUPS}"
             notes.append(f"{few}, each of which is held out in turn ({self.hint('runs make')} makes baselines)")
         notes += [f"note: open queue {name}: {missing}" for name, missing in self.queues.items()]
         what, command = self.next_step
@@ -154,27 +156,29 @@ class Status(Result):
 def status(store: Store, *, hint: Callable[[str], str] = "cranfield {}".format) -> Status:
     """Read everything the status needs, as of one moment."""
     with store.snapshot():
-        everything = stored_runs.facts(store, withdrawn=True)
-        standing = tuple(run for run in everything if run.withdrawn is None)
+        standing = tuple(stored_runs.facts(store))
         packet = judging.packet_facts(store)
-        people = [name for name, kind in events.assessors(store).items() if kind == "person"]
-        layer = MAIN if packet is None else packet.layer
+        layer, packet_for = (packet.layer, packet.assessor) if packet else (MAIN, "")
+        queries = questions.counting(layer, packet_for=packet_for)
+        counts = questions.counts(store, queries)
         now = Status(
             path=str(store.path),
             name=store.setting("name", ""),
             scale=store.scale(),
             guidelines_version=store.versions()[1],
-            counts=judging.counts(store, layer),
+            queries=queries,
+            counts=counts,
             runs=standing,
-            withdrawn=len(everything) - len(standing),
             pools=tuple(pools.pool_facts(store)),
-            assessors=len(people),
             refused_topics=tuple(judging.refused_topics(store)),
             # What is risky only where several write at once is reported where several judge.
-            troubles=tuple(known_troubles(store.path, shared=len(people) > 1)),
+            troubles=tuple(known_troubles(store.path, shared=counts.assessors > 1)),
             unpooled=tuple(unpooled_runs(store, standing)),
-            older=judging.older_than(store, layer=layer),
+            assigned=bool(store.row("SELECT 1 FROM assignments")),
+            packet_for=packet_for,
             queues={} if packet else open_queues(store),
+            outside=tuple(documents.outside_sources(store)),
+            outside_notes=tuple(outside.notes(store)),
             disputed=0 if packet else len(events.disputed_pairs(store, layer, across=True)),
             hint=hint,
         )
@@ -186,15 +190,14 @@ def status(store: Store, *, hint: Callable[[str], str] = "cranfield {}".format) 
                 over = {*now.refused_topics, *live_pools.ends(store, pools.pool_number(store, name))}
                 unfinished += sum(topic not in over for topic in pools.pool_topics(store, name))
             now = replace(now, unfinished=unfinished)
+            if now.pools and packet is None and judging.planned(store, Overlap).share:
+                source = choose_source(store)
+                now = replace(now, seconds=sum(source.missing(topic) for topic in source.topics()))
         if now.counts.releases:
             *_, latest = releases.known(store).values()
             report, made = store.path.with_name("report.html"), datetime.fromisoformat(latest.made).timestamp()
             now = replace(now, reported=report.is_file() and report.stat().st_mtime >= made)
-        if packet is None:
-            return now
-        [(queued, judged)] = judging.answered_in_packet(store, packet.layer, packet.assessor)
-        counts = now.counts._replace(pooled=queued, judged=judged, unjudged=queued - judged)
-        return replace(now, counts=counts, packet_for=packet.assessor)
+        return now
 
 
 def unpooled_runs(store: Store, runs: Sequence[stored_runs.RunFacts]) -> list[str]:

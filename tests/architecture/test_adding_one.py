@@ -1,4 +1,4 @@
-"""One more measure, strategy, format, baseline or significance test is one file in its folder, and nothing else."""
+"""One more measure, strategy, format, source, baseline or significance test is one file, and nothing else."""
 
 import subprocess
 import sys
@@ -38,6 +38,25 @@ class Shouted(Trec):
         return head.startswith(b"RUN!")
 """
 
+SOURCE = """
+from cranfield.base.records import Document
+from cranfield.corpus.outside import document_sources
+
+@document_sources.register("shelf")
+class Shelf:
+    summary = "a shelf with one document on each board"
+    located = staticmethod(str.lower)
+
+    def __init__(self, place, schema):
+        self.place = place
+
+    def prepare(self, progress):
+        return 1
+
+    def fetch(self, id):
+        return Document(id, f"on the {self.place}")
+"""
+
 TEST = '''
 import numpy as np
 from cranfield.compare.differences import paired_differences, significance_test
@@ -69,6 +88,7 @@ def test_a_part_is_one_file(tmp_path: Path):
         "pool.strategies": STRATEGY,
         "runs.formats": FORMAT,
         "compare.significance": TEST,
+        "corpus.sources": SOURCE,
     }
     for package, code in parts.items():
         folder = tmp_path / package
@@ -85,6 +105,8 @@ def test_a_part_is_one_file(tmp_path: Path):
         ["strategies", "deepest"],
         ["formats", "-f", "csv"],
         ["init", "mine"],
+        ["corpus", "outside", "shelf:WALL"],
+        ["corpus", "show", "a"],
         ["runs", "submit", "one.run", "two.run"],
         ["pool", "build", "deepest 1"],
         ["pool", "show", "--by", "topic", "-f", "csv"],
@@ -94,3 +116,4 @@ def test_a_part_is_one_file(tmp_path: Path):
     assert ended.returncode == 0, ended.stderr
     assert "one,all,FirstIsRelevant,0.5" in ended.stdout
     assert "shouted,a run behind a line that shouts" in ended.stdout
+    assert "on the wall" in ended.stdout

@@ -49,6 +49,13 @@ def test_a_part_is_found_under_its_aliases_but_listed_once(package):
     assert [name for name, _ in parts.items()] == ["one"]
 
 
+def test_the_case_of_a_name_does_not_matter_unless_it_makes_the_difference(package):
+    parts = parts_of(package)
+    assert (parts.get("ONE"), parts.canonical("Uno")) == (parts.get("one"), "one")
+    parts.register("One")(parts.get("one"))
+    assert (parts.canonical("One"), "ONE" in parts) == ("One", False)
+
+
 def test_an_unknown_name_lists_names_and_aliases(package, kept: Kept):
     with kept.raises(UnknownName):
         parts_of(package).get("on")

@@ -1,5 +1,6 @@
 """Files that are complete or not there at all."""
 
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -16,6 +17,14 @@ def test_what_is_written_takes_its_place_at_the_end(tmp_path: Path):
         unfinished.write_text("done")
         assert not (tmp_path / "a").exists()
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("a", "done")]
+
+
+def test_a_link_that_waits_under_the_passing_name_is_not_followed(tmp_path: Path):
+    (tmp_path / "b").write_text("somebody's")
+    (tmp_path / f"a.unfinished-{os.getpid()}").symlink_to("b")
+    with whole_file(tmp_path / "a") as unfinished:
+        unfinished.write_text("done")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "done", "b": "somebody's"}
 
 
 def test_a_failure_leaves_nothing(tmp_path: Path):

@@ -11,7 +11,7 @@ import pytest
 from cranfield.base.records import Document, Topic
 from cranfield.corpus.reading import read_documents, read_topics
 from cranfield.workflows.collection import parse_scale
-from cranfield.workflows.runs.runs import read_requests
+from cranfield.workflows.runs.lists import read_requests
 
 FOLDER = Path(__file__).parents[2] / "collections" / "kitchen"
 CARD = tomllib.loads((FOLDER / "collection.toml").read_text(encoding="utf-8"))

@@ -105,6 +105,18 @@ def test_columns_can_be_named(documents_in, topics_in):
     assert topics_in("nr\ttitle\n7\twings\n", "x.tsv", columns={"id": "nr"}) == [Topic("7", "wings")]
 
 
+@pytest.mark.parametrize("content", ["id,head,body\na,H,text\n", '{"id": "a", "head": "H", "body": "text"}\n'])
+def test_a_named_column_that_is_not_there_is_told_with_those_that_are(content, documents_in, kept: Kept):
+    *_, problem = documents_in(content, "x.csv" if "," in content[:3] else "x.jsonl", columns={"title": "hed"})
+    assert problem.severity == "error"
+    kept(problem.message)
+
+
+def test_semicolons_serve_as_commas(documents_in, topics_in):
+    assert documents_in('id;title;text\na;"T;";one, two\n', "x.csv") == [Document("a", "one, two", "T;")]
+    assert topics_in("7;wings\n", "x.csv") == [Topic("7", "wings")]
+
+
 def test_only_known_parts_of_formats_that_name_them_can_be_named(documents_in, kept: Kept):
     with kept.raises(UnknownName):
         documents_in("a,b\n1,2\n", "x.csv", columns={"name": "a"})

@@ -1,9 +1,10 @@
 """Every example of the README and the docs is pasted: from the folder that the page names, in a clean checkout.
 
 A `sh` block is given to a shell as it stands, and goes on in the folder where the one before it ended; a `python`
-block runs there too, and all code of a page shares its names. `<!-- status: N -->` before a `sh` block says that its
+block runs there too, and all code of a page shares its names; a `sql` block is asked of `collection.db` there, and
+prints as the shell of SQLite does. `<!-- status: N -->` before a `sh` block says that its
 last command ends with status N; `<!-- not run: WHY -->` leaves a block out; the lines of a block under
-`<!-- prints -->` are printed by the `sh` block before it. A line of code with
+`<!-- prints -->` are printed by the `sh` or `sql` block before it. A line of code with
 a comment `# -> VALUE` must print as VALUE.
 """
 
@@ -14,6 +15,7 @@ import os
 import re
 import shutil
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -142,6 +144,10 @@ def test_the_examples_of_a_page_run_where_it_says(page: Path, checkout: Path):
                     assert [line for line in block.text.splitlines() if line.rstrip() not in printed] == []
                 elif block.language == "sh":
                     printed = shell.paste(block.text, status=int(block.value or 0))
+                elif block.language == "sql":
+                    with contextlib.closing(sqlite3.connect(shell.folder / "collection.db")) as database:
+                        printed = "\n".join("|".join(map(str, row)) for row in database.execute(block.text))
+                        assert printed
                 elif block.language == "python":
                     with contextlib.chdir(shell.folder):
                         run_code(block, names)

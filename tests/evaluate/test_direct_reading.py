@@ -130,7 +130,7 @@ def test_ids_that_are_alike_are_told_apart_even_in_one_slot(tmp_path: Path, monk
     names = ["a", "aa", "a" * 8, "a" * 9, "a" * 16, "a" * 17, "a" * 255 + "b", "a" * 256]
     in_qrels = {name: place for place, name in enumerate(names) if len(name) <= longest}
     qrels = qrels_from({"2": in_qrels, "22": {"a": 1}, "é": {"aa": 1}})
-    monkeypatch.setattr("cranfield.runs.columns._ROOM", 1 - len(qrels).bit_length())
+    monkeypatch.setattr("cranfield.evaluate.align._ROOM", 1 - len(qrels).bit_length())
     rows = [f"{topic} Q0 {name} 1 {300 - len(name)}.5 t" for topic in ("2", "22", "é") for name in [*names, "ab"]]
     file = tmp_path / "run"
     file.write_text("\n".join(sorted(rows, key=lambda row: (row.split()[0], -float(row.split()[4])))))

@@ -152,8 +152,8 @@ def test_a_figure_says_at_its_foot_what_it_was_made_with(files: Path, measure: s
 
 
 def test_a_curve_has_the_ties_that_are_asked_for(files: Path):
+    from cranfield.evaluate.reading import Request
     from cranfield.workflows.evaluate.evaluate import evaluate
-    from cranfield.workflows.reading import Request
 
     (files / "tied").write_text("1 Q0 a 1 1 tied\n1 Q0 b 2 1 tied\n", encoding="utf-8")
     asked = {"qrels": files / "qrels", "runs": ("tied",), "topics": "run", "measures": ("iprec_at_recall",)}

@@ -113,6 +113,10 @@ def test_a_wrong_expression_says_what_is_wrong_and_where(text: str, kept: Kept):
         parse_measure(text)
 
 
+def test_the_case_of_a_measure_does_not_matter():
+    assert [str(one) for one in parse_measures(["ndcg@10", "Map", "p@5", "RBP"])] == ["nDCG@10", "AP", "P@5", "RBP"]
+
+
 def test_unknown_names_come_with_the_nearest(kept: Kept):
     with kept.raises(UnknownName):
         parse_measure("nDGC@10")

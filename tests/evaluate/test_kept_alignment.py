@@ -31,7 +31,7 @@ def scored(opened: cf.Opened, measures: str = "AP", **options) -> Scores:
 def test_the_second_evaluation_takes_the_alignment_of_the_first(collection: Path, monkeypatch):
     with cf.open_collection(collection, qrels=Path("qrels")) as opened:
         first = scored(opened)
-        monkeypatch.setattr("cranfield.workflows.reading.read_aligned", None)
+        monkeypatch.setattr("cranfield.evaluate.reading.read_aligned", None)
         second = scored(opened, "AP P@5")
         monkeypatch.undo()
     monkeypatch.chdir(collection.parent)

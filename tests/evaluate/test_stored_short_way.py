@@ -12,10 +12,11 @@ from mappings import qrels_from
 from cranfield.base.errors import CollectionError
 from cranfield.evaluate import align as pairs_module
 from cranfield.evaluate.align import KnownRun, align, coded_pairs
+from cranfield.evaluate.reading import StoredRuns
 from cranfield.runs.encoding import CodedOrder, decode, decode_order, encode
 from cranfield.runs.run import Run
 from cranfield.workflows.collection import open_collection
-from cranfield.workflows.reading import StoredRuns
+from cranfield.workflows.inputs import run_store
 
 TEXT = pa.large_string()
 
@@ -52,7 +53,7 @@ def test_both_ways_give_the_same_alignment(folder: Path, decimals: int, topics):
         {f"{topic}": {f"d{name}": int(rng.integers(-1, 3)) for name in rng.choice(50, 12)} for topic in range(2, 8)}
     )
     with open_collection(folder / "collection.db") as store:
-        both = (StoredRuns(store, lambda: qrels), StoredRuns(store))
+        both = (StoredRuns(run_store(store), lambda: qrels), StoredRuns(run_store(store)))
         short, long = ([stored.fetched(name)() for name in names] for stored in both)
     assert {type(run) for run in short} == {KnownRun}
     assert {type(run) for run in long} == {Run}
@@ -68,7 +69,7 @@ def test_a_run_that_means_its_own_order_has_no_ties(folder: Path):
     (folder / "r.run").write_text("1 Q0 a 2 1 r\n1 Q0 b 1 1 r\n", encoding="utf-8")
     call("runs", "submit", "r.run", "--order", "rank")
     with open_collection(folder / "collection.db") as store:
-        run = StoredRuns(store, lambda: qrels_from({"1": {"b": 1}})).fetched("r")()
+        run = StoredRuns(run_store(store), lambda: qrels_from({"1": {"b": 1}})).fetched("r")()
     assert (run.judged.tolist(), run.tied.tolist()) == ([0, -1], [False, False])
 
 
@@ -77,7 +78,7 @@ def test_a_table_that_would_be_too_large_is_not_made(folder: Path, monkeypatch: 
     call("runs", "submit", "r.run")
     monkeypatch.setattr(pairs_module, "LARGEST_TABLE", 0)
     with open_collection(folder / "collection.db") as store:
-        assert isinstance(StoredRuns(store, lambda: qrels_from({"1": {"b": 1}})).fetched("r")(), Run)
+        assert isinstance(StoredRuns(run_store(store), lambda: qrels_from({"1": {"b": 1}})).fetched("r")(), Run)
 
 
 @pytest.mark.parametrize(("topic", "document"), [(0, 2), (0, -1), (1, 0)])

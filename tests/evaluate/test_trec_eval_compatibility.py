@@ -237,8 +237,8 @@ def test_recall_levels_are_rounded_as_a_version_does_it_where_the_measure_says_s
 
 
 def assert_same(tmp_path: Path, spelling: str, ours: str) -> None:
+    from cranfield.evaluate.reading import Request
     from cranfield.workflows.evaluate.evaluate import evaluate
-    from cranfield.workflows.reading import Request
 
     printed = numbers(call(tmp_path, f"-q -m {spelling}", qrels=GRADED, run=RANKED))
     asked = Request(qrels=tmp_path / "qrels", runs=(str(tmp_path / "run"),), measures=(ours,))

@@ -38,6 +38,7 @@ TABLES = {
     "check": "check",
     "compare": "compare alpha_1 beta delta -m AP -m P@5",
     "corpus-duplicates": "corpus duplicates --threshold 0.5",
+    "corpus-outside": "corpus outside",
     "corpus-search": "corpus search kettle scale --count 3",
     "corpus-show": "corpus show D01",
     "corpus-topics": "corpus topics more-topics.tsv",

@@ -5,13 +5,14 @@ import json
 import os
 import shlex
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
-from command import call
+from command import Terminal, call
 from kept import Kept
 
-from cranfield.cli import main
+from cranfield.cli import console, main
 
 KITCHEN = Path(__file__).parents[2] / "collections" / "kitchen"
 INTERACTIVE = {
@@ -22,7 +23,7 @@ INTERACTIVE = {
     "judge adjudicate",
 }
 EXAMPLES = [line for _, one in main.declared() for line in one.examples]
-RUN = sorted({line for line in EXAMPLES if line.split()[0] != "demo"} - INTERACTIVE)
+RUN = sorted({line for line in EXAMPLES if line.split()[0] not in ("demo", "datasette")} - INTERACTIVE)
 JUDGE = """#!/usr/bin/env python3
 import json, sys
 for line in sys.stdin:
@@ -109,6 +110,16 @@ def test_the_collection_nearest_to_the_command_counts_and_any_of_them_more_than_
     assert "-C recipes.db" in call("-C", "recipes.db", "status").err  # what is typed next
 
 
+def test_a_bundle_that_is_not_there_is_named(here: Path, kept: Kept):
+    (here / "collection.db").unlink()
+    kept(call("evaluate", "bundel", "bm25.run", status=2).err.partition("Invalid value: ")[2])
+
+
+def test_a_word_that_an_option_does_not_know_is_told_without_the_words_of_a_library(here: Path):
+    told = call("evaluate", "--ties", "none", status=2).err  # the sentence is typer's, and varies
+    assert ("'none'" in told, "Value error" in told) == (True, False)
+
+
 def test_a_plan_needs_no_quotes(here: Path):
     call("pool", "build", "depth", "2", "--name", "bare")
     call("pool", "build", "depth 2", "--name", "quoted")
@@ -137,6 +148,14 @@ def test_sentences_are_folded_between_words_on_a_terminal(here: Path, line: str,
     whole, folded = call(*line.split()).out, call(*line.split(), terminal=True).out
     assert max(map(len, whole.splitlines())) > 70 >= max(map(len, folded.splitlines()))
     assert folded.split() == whole.split()
+
+
+def test_a_command_to_type_next_is_one_line_on_a_terminal(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setattr(sys, "stderr", shown := Terminal())
+    console.say("next: judge what is left of the queue: cranfield judge --queue left -C there.db")
+    *sentence, command = shown.getvalue().splitlines()
+    assert (len(sentence), command) == (2, "  cranfield judge --queue left -C there.db")
 
 
 def test_reuse_of_a_run_begins_with_the_verdict_on_it(here: Path, kept: Kept):

@@ -49,6 +49,7 @@ def rows(text: str) -> list[dict[str, str]]:
 def test_the_way_from_documents_to_submitted_runs(kitchen: Shell, kept: Kept):
     kept(kitchen("runs", "make", "fts5", "--tag", "mine", "--depth", "30").err)
     kept(kitchen("runs", "make", "fts5", "--tag", "long", "--field", "title", "--field", "description").err)
+    kept(kitchen("runs", "check", "mine.run", KITCHEN / "runs.toml").err)
     checked = kitchen("runs", "check", "mine.run", KITCHEN / "runs.toml", "--format", "jsonl")
     assert {json.loads(line)["severity"] for line in checked.out.splitlines()} <= {"warning"}
     kitchen("runs", "submit", "mine.run", "--group", "us", "--family", "lexical", "--new")

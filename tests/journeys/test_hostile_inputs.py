@@ -104,6 +104,14 @@ def test_a_small_file_of_a_gigabyte_ends_in_a_sentence_within_three_gigabytes(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bomb", "c.db", "qrels", "run"]
 
 
+def test_a_file_of_errors_is_not_read_to_its_end_unless_that_is_wanted(tmp_path: Path):
+    (tmp_path / "bad.jsonl").write_text("{}\n" * 150_000)
+    call("init", "-C", "c.db", folder=tmp_path)
+    assert "101,000 errors" in call("corpus", "add", "bad.jsonl", "-C", "c.db", folder=tmp_path, status=1).err
+    going = call("corpus", "add", "bad.jsonl", "--keep-going", "-C", "c.db", folder=tmp_path, status=1)
+    assert "150,000 errors" in going.err
+
+
 @pytest.mark.parametrize(
     "command",
     [

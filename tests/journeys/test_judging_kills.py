@@ -237,6 +237,24 @@ def test_judging_through_a_link_ends_when_the_log_is_taken_away(pooled: Path, tm
             desk.judge(desk.next_item(), 1, seconds=1.0)  # type: ignore[arg-type]
 
 
+def test_judging_ends_when_its_link_leads_elsewhere_and_the_file_keeps_its_log(pooled: Path, tmp_path: Path):
+    file, other, link = (tmp_path / name for name in ("collection.db", "other.db", "link.db"))
+    for copy in (file, other):
+        shutil.copy(pooled, copy)
+    link.symlink_to(file)
+    with open_store(file) as bobs, open_store(link) as anas:
+        bob, ana = open_session(bobs, assessor="bob"), open_session(anas, assessor="ana")
+        for desk in (bob, ana):
+            desk.judge(desk.next_item(), 1, seconds=1.0)  # type: ignore[arg-type]
+        link.unlink()
+        link.symlink_to(other)
+        with pytest.raises(CollectionMoved):
+            ana.judge(ana.next_item(), 1, seconds=1.0)  # type: ignore[arg-type]
+        bob.judge(bob.next_item(), 1, seconds=1.0)  # type: ignore[arg-type]
+        with open_store(file) as store:
+            assert len(in_file(store)) == 3
+
+
 @pytest.mark.parametrize("before", [0, 1])
 def test_judging_ends_when_the_file_becomes_a_link(before: int, pooled: Path, tmp_path: Path):
     shutil.copy(pooled, file := tmp_path / "collection.db")
@@ -310,6 +328,30 @@ def test_nothing_is_called_saved_once_the_file_is_gone(harm: object, before: int
         assert len(in_file(store)) == int(kept)
 
 
+def test_a_log_that_is_left_of_a_renamed_file_is_named_and_joined_by_renaming(
+    pooled: Path, tmp_path: Path, kept: Kept
+):
+    file, folder = tmp_path / "collection.db", tmp_path / "left"
+    shutil.copy(pooled, file)
+    folder.mkdir()
+    with open_store(file) as store:
+        desk = open_session(store, assessor="ana")
+        desk.judge(desk.next_item(), 1, seconds=1.0)  # type: ignore[arg-type]
+        before = in_file(store)
+        # What is there when the session is killed now, after somebody has renamed the file.
+        shutil.copy(file, folder / "moved.db")
+        shutil.copy(f"{file}-wal", folder)
+    for command in ("status", "init"):
+        kept(call(command, folder=folder, status=1).err)
+    for command in ("status", "check"):
+        said = call(command, "-C", "moved.db", folder=folder).err
+        kept("".join(line for line in said.splitlines() if "-wal" in line))
+    (folder / "moved.db").rename(folder / "collection.db")
+    assert "-wal" not in call("check", folder=folder).err
+    with open_store(folder / "collection.db") as store:
+        assert in_file(store) == before != []
+
+
 def test_who_has_opened_the_new_file_beside_an_old_log_is_told(pooled: Path, tmp_path: Path):
     file = tmp_path / "collection.db"
     shutil.copy(pooled, file)
@@ -344,6 +386,10 @@ def test_dated_backups_keep_the_latest(pooled: Path, tmp_path: Path):
         call("backup", tmp_path, "--keep", 2, "-C", pooled)
     copies = sorted(tmp_path.glob("collection-20*.db"))
     assert len(copies) == 2
+    copies[0].rename(tmp_path / "collection-2999-01-01T000000.000Z.db")  # by a clock far ahead
+    call("backup", tmp_path, "--keep", 2, "-C", pooled)
+    before, copies = copies[1], sorted(tmp_path.glob("collection-2*.db"))
+    assert [len(copies), copies[0]] == [2, before]
     assert (tmp_path / "collection-notes.db").exists()
     call("check", "-C", copies[-1])
 

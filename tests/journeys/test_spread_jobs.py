@@ -12,9 +12,9 @@ from command import call
 import cranfield as cf
 from cranfield.base import spread
 from cranfield.compare import comparison
+from cranfield.evaluate import reading
 from cranfield.reuse import hold_out
 from cranfield.simulate import study
-from cranfield.workflows import reading
 
 KITCHEN = spreading.ROOT / "collections/kitchen"
 RUNS = [str(path) for path in sorted((KITCHEN / "runs").glob("*.run"))]
@@ -28,6 +28,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparison, "DRAWN_AT_ONCE", 1)
     monkeypatch.setattr(hold_out, "SCORED_AT_ONCE", 1)
     monkeypatch.setattr(study, "REPLAYED", 1)
+    monkeypatch.setattr(study, "TOPICS_AT_ONCE", 4)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,12 @@ def simulated(files: Any) -> pd.DataFrame:
     return files.simulate(*plans, measures="AP", outsiders=True, seed=3)
 
 
-JOBS = [evaluated, compared, reused, simulated]
+def simulated_at_budgets(files: Any) -> pd.DataFrame:
+    plans = ("take", "mtf", "sample 5", "thompson", "mtf-global budget 60 across topics", "depth 1; max-mean")
+    return files.simulate(*plans, budgets=[60, 100, 130], measures="AP", outsiders=True, seed=3)
+
+
+JOBS = [evaluated, compared, reused, simulated, simulated_at_budgets]
 
 
 def done(job: Any, **workers: Any) -> pd.DataFrame:

@@ -183,9 +183,9 @@ def test_whoever_looks_is_told_what_waits_to_be_judged_again(changed: Store, sit
         append_events(changed, [machine], now=NOW)
     assert sit("ana", topics=["t3"]).older() == 3
     assert (sit("bob").older(), sit("ana", rejudge=True).older(), sit("ana", layer="after").older()) == (0, 0, 0)
-    assert (judging_progress(changed).older, collection_status(changed).older) == (3, 3)
+    assert (judging_progress(changed).older, collection_status(changed).counts.older) == (3, 3)
     judge(sit("ana", rejudge=True), 1, 1, 1)
-    assert (judging_progress(changed).older, collection_status(changed).older) == (0, 0)
+    assert (judging_progress(changed).older, collection_status(changed).counts.older) == (0, 0)
 
 
 def test_a_sitting_notices_that_scale_or_guidelines_were_changed(judging: Store, sit: Sit, tmp_path, kept: Kept):

@@ -1,6 +1,7 @@
 """A team: who keeps a topic that is assigned again, whose part of a queue is whose, and why nothing is left to do."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from kept import Kept
 
 from cranfield.judge.queue import equal_shares
 from cranfield.store.judging import Queued, add_queue
+from cranfield.store.runs import RunFacts
 from cranfield.store.store import Store, open_store
 from cranfield.workflows.judge.judge import Judge
 from cranfield.workflows.judge.queue import split_notes
@@ -109,6 +111,21 @@ def test_a_queue_says_who_judges_which_part_of_it(queued: Store, kept: Kept):
     Judge(queued).assign(["ana"], topics=["t1", "t3"])
     Judge(queued).assign(["ben", "cleo"], topics=["t2"], together=True)
     kept(told(queued))
+
+
+def test_of_documents_that_two_judge_both_judgments_count(queued: Store, kept: Kept):
+    Judge(queued).assign(["ana", "ben"], together=True, overlap=1.0)
+    kept(told(queued))
+
+
+def test_the_next_step_waits_for_second_judgments(judging: Store, sit: Sit, kept: Kept):
+    Judge(judging).assign(overlap=1.0)
+    judge_all(sit("ana"))
+    once = status(judging)
+    run = RunFacts("r", "r", "g", "", "contributing", 1, "", "score", 3, 21, "", "", "", "")
+    kept(" ".join(replace(once, runs=(run,), counts=once.counts._replace(contributing=1)).next_step))
+    judge_all(sit("ben"))
+    assert (once.seconds, status(judging).seconds) == (21, 0)
 
 
 def test_a_queue_that_is_judged_is_no_longer_open(queued: Store, sit: Sit, kept: Kept):

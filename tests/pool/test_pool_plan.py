@@ -32,6 +32,7 @@ EXAMPLES = {
         "sample 2.5% by=group ranks=1-9",
         [selection("sample", Amount("share", 2.5), Scope(by="group", ranks=(1, 9)))],
     ),
+    " 10 ": ("depth 10", [selection("depth", Amount("count", 10))]),
     "uniform 7": ("sample 7", [selection("sample", Amount("count", 7))]),
     'depth 3 topics="a b:5"': ('depth topics="a b:5" 3', [selection("depth", Amount("count", 3), topics="a b:5")]),
 }

@@ -32,7 +32,7 @@ def test_files_say_in_a_line_what_they_are_and_read_nothing_for_it(
 ):
     monkeypatch.chdir(pool)
     opened = cf.open_files(qrels="qrels", runs=["r1.run", "r9.run"], groups="groups.tsv", pool_depth=3)
-    monkeypatch.setattr("cranfield.workflows.reading.read_short", None)
+    monkeypatch.setattr("cranfield.evaluate.reading.read_short", None)
     kept(repr(opened))
     assert [line.split("  ", 1)[1].strip() for line in drawn(opened).splitlines()[3:]] == [
         *("qrels", "2: r1.run, r9.run")

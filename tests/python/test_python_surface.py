@@ -18,7 +18,7 @@ EXPORTED = ["CranfieldError", "Opened", "ReuseResult", "__version__", "open_coll
 PUBLIC = {
     cf.Opened: [
         *("agreement", "close", "compare", "evaluate", "explain", "groups", "judgments", "plot", "pool", "qrels"),
-        *("report", "reuse", "runs", "settle", "simulate"),
+        *("report", "reuse", "run", "runs", "settle", "simulate"),
     ],
     cf.ReuseResult: [
         *("about_collection", "collection", "fairness", "groups", "hold_outs", "narration", "notes", "plot", "runs"),

@@ -50,6 +50,7 @@ def problems(tmp_path: Path, data: bytes) -> list[tuple[str, tuple[int, ...]]]:
         bz2.compress(TREC),
         b"query-id\tcorpus-id\tscore\n2\ta\t3\n1\tb\t0\n10\tc\t-1\n1\ta\t1\n",
         b'topic,document,grade,note\n2,a,3,x\n1,b,0,\n10,c,-1,"a, b"\n1,a,1,\n',
+        b"topic;document;grade\n2;a;3\n1;b;0\n10;c;-1\n1;a;1\n",
         (
             b'{"topic":"2","document":"a","grade":3}\n{"query-id":"1","corpus-id":"b","score":0}\n\n'
             b'{"qid":10,"docno":"c","rel":-1}\n{"topic":"1","document":"a","grade":1,"by":"me"}\n'

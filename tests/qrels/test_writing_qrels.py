@@ -16,11 +16,12 @@ from cranfield.qrels.qrels import (
     binary,
     difference,
     judged_only,
+    qrels_formats,
     qrels_of,
     sorted_qrels,
     with_unjudged,
 )
-from cranfield.qrels.reading import qrels_formats, read_qrels
+from cranfield.qrels.reading import read_qrels
 
 ROWS = [("1", "a", 1), ("1", "b", 0), ("10", "c", -1), ("2", "a", 3)]
 
@@ -34,6 +35,7 @@ def written(qrels: Qrels, format: str) -> bytes:
 def test_every_format_writes_its_own_lines():
     assert {name: written(qrels_of(ROWS), name).decode() for name in qrels_formats.names()} == {
         "trec": "1 0 a 1\n1 0 b 0\n10 0 c -1\n2 0 a 3\n",
+        "smart": "1 a 1\n1 b 0\n10 c -1\n2 a 3\n",
         "csv": "topic,document,grade\n1,a,1\n1,b,0\n10,c,-1\n2,a,3\n",
         "tsv": "query-id\tcorpus-id\tscore\n1\ta\t1\n1\tb\t0\n10\tc\t-1\n2\ta\t3\n",
         "jsonl": (

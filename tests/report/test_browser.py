@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from command import call
 
-from cranfield.base.tables import table_of
+from cranfield.base.text import table_of
 from cranfield.report.page import Page, Section, TableBlock, render_html
 
 CACHE = Path(__file__).parents[2] / "build" / "axe"
@@ -166,15 +166,12 @@ def test_why_a_verdict_is_given_is_seen_without_scrolling(browser: Any, page_fil
     assert shown.page.evaluate(hidden) == 0
 
 
-def test_a_figure_that_is_cut_says_so(browser: Any, page_file: Path):
-    said = """Array.from(document.querySelectorAll('figure')).map((figure) => {
-        const box = figure.querySelector('.drawing');
-        const words = getComputedStyle(figure.querySelector('figcaption'), '::before').content;
-        return [box.scrollWidth > box.clientWidth, words.includes('goes on to the right')]; })"""
-    for width in (*WIDTHS, 520):
-        shown = Opened(browser, page_file, width=width).page.evaluate(said)
-        assert shown == [[width < 512, width < 640]] * len(shown)
-        assert shown
+def test_no_figure_is_cut_and_no_option_broken(browser: Any, page_file: Path):
+    seen = """[Array.from(document.querySelectorAll('.drawing')).map((box) => box.scrollWidth > box.clientWidth),
+        Array.from(document.querySelectorAll('pre span')).map((word) => word.getClientRects().length > 1)]"""
+    for width in WIDTHS:
+        cut, broken = Opened(browser, page_file, width=width).page.evaluate(seen)
+        assert (set(cut), set(broken)) == ({False}, {False})
 
 
 def test_the_line_of_a_row_is_drawn_once_and_for_all_of_its_cells(opened: Opened):

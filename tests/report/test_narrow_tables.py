@@ -8,8 +8,7 @@ from command import Terminal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.base.tables import Column, Table, printed, table_of
-from cranfield.base.text import cell_width, shortened_in_the_middle
+from cranfield.base.text import Column, Table, cell_width, printed, shortened_in_the_middle, table_of
 from cranfield.cli import console
 from cranfield.workflows.display import fitted
 

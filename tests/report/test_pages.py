@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pytest
 from pages import tables_of
 
-from cranfield.base.tables import Column, table_of
+from cranfield.base.text import Column, table_of
 from cranfield.report.page import (
     Callout,
     Drawing,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.base.tables import Column, Table, plain_text, table_of
+from cranfield.base.text import Column, Table, plain_text, table_of
 from cranfield.cli import console
 
 WORDS = st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=12)
@@ -26,7 +26,7 @@ def by_rich(table: Table, monkeypatch: pytest.MonkeyPatch) -> str:
     out = io.StringIO()
     with monkeypatch.context() as patched:
         patched.setattr("sys.stdout", out)
-        patched.setattr("cranfield.base.tables.plain_text", lambda table: None)
+        patched.setattr("cranfield.base.text.plain_text", lambda table: None)
         for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
             patched.delenv(name, raising=False)
         console.put_table(table)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kept import Kept
 
 from cranfield.base.errors import UnknownName
-from cranfield.base.tables import (
+from cranfield.base.text import (
     Column,
     Table,
     cell_as_meant,

@@ -194,7 +194,7 @@ def test_the_page_is_written_for_any_collection_whose_truth_is_known(made, monke
     assert [row[:3] for row in rows if row[1] in ("a", "b")] == [
         [measure, family, "12"] for measure in script.MEASURES for family in ("a", "b")
     ]
-    wanted = [one.text for one in (*script.CRITERIA, script.WITH_INTERVAL)]
+    wanted = [one.text for one in script.CRITERIA]
     assert [row[0] for row in rows if row[-1][1:6] in (" of 6", " of 1", " of 2")] == wanted
     known = [name for name, *_ in Thresholds().rows()]
     assert sorted({row[0].replace("\\", "") for row in rows} & set(known)) == sorted(known)
@@ -205,8 +205,21 @@ def test_if_the_model_were_right_true_losses_would_be_those_that_are_drawn(made)
     cell, *_ = left_out.calibrated(shape.alignment, shape.prefixes, MEASURES, rng=np.random.default_rng(1), draws=100)
     assert cell.drawn.shape == (100, len(cell.true))
     np.testing.assert_allclose(cell.drawn.mean(axis=0), cell.expected, rtol=0.15)
-    right = script.Criterion("", lambda depth, one: abs(one.true.mean() / one.expected.mean() - 1) < 0.2)
+    right = script.Criterion("", lambda depth, one: [(script.RATIO, 0.8, 1.25)])
     assert script.by_luck(right, 10, cell) > 0.9
+
+
+def test_a_criterion_is_within_reach_where_the_interval_of_its_figure_is(made):
+    shape = made(groups=10, runs=4)
+    cell = left_out.calibrated(shape.alignment, shape.prefixes, MEASURES[1:], rng=np.random.default_rng(1))[0]
+    _, low, high = script.RATIO.with_ends(cell)
+    for wanted, reached in (
+        ((high - 0.01, high + 1), True),
+        ((high + 0.01, high + 1), False),
+        ((0, low - 0.01), False),
+    ):
+        criterion = script.Criterion("", lambda depth, one, wanted=wanted: [(script.RATIO, *wanted)])
+        assert (criterion.holds(10, cell), criterion.is_within_reach(10, cell)) == (False, reached)
 
 
 def test_a_limit_that_is_clustered_counts_groups_and_not_verdicts(made):

@@ -99,6 +99,11 @@ def test_the_same_draws_give_the_same_scores_whatever_other_measures_there_are(c
         np.testing.assert_array_equal(one.value, by_itself.value)
 
 
+def test_no_score_is_completed_to_a_rank_that_no_contributing_run_has(made):
+    long, short = (made(depth=10, length=length) for length in (130, 30))
+    assert [Completion(one.alignment, one.prefixes.by("group")).depth for one in (long, short)] == [100, 30]
+
+
 def test_where_nothing_can_be_told_the_reason_is_given(made, collection, kept: Kept):
     shallow = made(depth=9, length=30)
     ended = made(depth=10, length=10)

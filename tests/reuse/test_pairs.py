@@ -255,6 +255,15 @@ def test_where_everything_is_judged_nothing_is_claimed_of_unjudged_documents(kep
     kept(claim.reason)
 
 
+@pytest.mark.parametrize(("ahead", "said"), [(2, "robust: A"), (1, "robust, in this tie order: A")])
+def test_a_win_that_another_order_of_tied_documents_turns_says_so(ahead: int, said: str, kept: Kept):
+    runs = run_from({"1": {"z": ahead, "b": 1, "x": 0}}, tag="A"), ranking_from({"1": ["b", "z", "x"]}, tag="B")
+    aligned = align(qrels_from({"1": {"z": 1, "b": 0}}), runs)
+    claim = claim_of(open_score(aligned, identities(aligned, runs), parse_measure("AP"), 0, 1, depth=None))
+    assert (claim.level, claim.said) == ("robust", said)
+    kept(claim.reason)
+
+
 def test_a_win_is_supported_when_it_outlasts_the_likely_loss_and_is_significant(kept: Kept):
     pair = {"1": ["a", "b"], "2": ["a", "b"]}, {"1": ["b", "y"], "2": ["z", "c"]}
     one = contest(JUDGED, *pair, "P@2", depth=2)

@@ -162,7 +162,18 @@ def test_the_two_orders_take_what_raises_the_lowest_lead_and_what_varies_most_wi
     assert judging.raises(expected).tolist() == [pytest.approx(one) for one in helps]
     varies, of_runs, of_topics = np.array([0.09, 0.09, 0.21, 0.24]), (0.5 * 0.3, -0.5 * 0.33), (0.0, -0.5 * 0.03)
     covaries = np.array([0.5 + of_runs[0], -0.5 + of_runs[1]] * 2) + np.repeat(of_topics, 2)
-    assert judging.teaches(expected).tolist() == pytest.approx((varies * covaries**2 / (1 + 2 * varies)).tolist())
+    assert judging.teaches(expected)[0].tolist() == pytest.approx((varies * covaries**2 / (1 + 2 * varies)).tolist())
+
+
+def test_what_will_probably_make_a_run_likely_by_itself_comes_before_what_teaches_more():
+    """B is ahead with 89%. That w is relevant, as is expected, decides; that v is not, leaves it open."""
+    judging = two_topics(0.05, 0.3, 0.05, 0.8, spread=0.1)
+    teaches, (first, *_) = judging.teaches(judging.expected)[0], judging.order("likely")[0].tolist()
+    assert (first, int(np.argmax(teaches))) == (3, 1)
+    for place, grade, decided in ((3, 1, True), (1, 0, False)):
+        rest = two_topics(0.05, 0.3, 0.05, 0.8, spread=0.1)
+        rest.judge(np.array([place]), np.array([grade]))
+        assert rest.is_decided("likely") == decided
 
 
 def test_while_the_leader_is_open_what_helps_either_run_comes_first():

@@ -248,6 +248,13 @@ def test_lsa_is_the_cosine_along_the_largest_axes(dims, query):
     assert scores("lsa", MORE, query, dims=str(dims), **PLAIN) == pytest.approx(expected, rel=1e-5)
 
 
+def test_lsa_has_a_quarter_of_the_documents_as_dimensions():
+    texts = {f"d{number}": f"wing slab{number % 7} flow{number % 5} heat{number}" for number in range(48)}
+    quarter, usual, all_of_them = (scores("lsa", texts, "wing", dims=dims, **PLAIN) for dims in ("12", "0", "48"))
+    assert usual == quarter
+    assert usual != all_of_them
+
+
 def test_lsa_finds_a_document_that_has_no_word_of_the_query():
     texts = {"d1": "car engine", "d2": "engine automobile", "d3": "automobile wheel engine", "d4": "bread oven"}
     found = scores("lsa", texts, "car", dims="2", **PLAIN)

@@ -92,10 +92,11 @@ def test_nothing_is_left_out_where_nobody_asked(worked, toolbox):
     assert found.held_out is None
 
 
-def test_plans_are_counted_as_they_are_played(worked, toolbox):
+def test_pieces_are_counted_as_they_are_done(worked, toolbox):
     plans, seen = [parse("rrf 2"), parse("mtf until 3")], []
     list(study(worked, plans, toolbox.measures("AP"), without="replay", progress=lambda *done: seen.append(done)))
-    assert seen == [(1, 2), (2, 2)]
+    replays, plans_judged = 2 * (1 + len(worked.pooled.teams)), 2
+    assert seen == [(done, replays + plans_judged) for done in range(1, replays + plans_judged + 1)]
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,14 @@ from command import call
 from kept import Kept
 
 from cranfield.base.errors import CollectionError
-from cranfield.store import history
+from cranfield.base.records import Document
+from cranfield.store import documents, history
 from cranfield.store.events import add_assessor, append_events
 from cranfield.store.events import events as all_events
 from cranfield.store.judging import add_packet
 from cranfield.store.store import open_store
+from cranfield.workflows.check import check
+from cranfield.workflows.collection import init_collection
 from cranfield.workflows.judge.session import open_session
 
 ARTEFACTS = Path(__file__).parent.parent / "fixtures" / "artefacts"
@@ -385,8 +388,19 @@ def test_tables_and_views_that_people_add_are_named_and_left_alone(sound: Path, 
         # What they refer to is their own affair, also where it is not there.
         connection.execute("ALTER TABLE my_notes ADD COLUMN document REFERENCES documents(title)")
         connection.execute("INSERT INTO my_notes VALUES (1, 'nowhere')")
+        # What their rows are held to is not computed: it may take days.
+        connection.executescript("CREATE TABLE my_numbers (a CHECK (length(hex(zeroblob(a))) > 100))")
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        connection.execute("INSERT INTO my_numbers VALUES (1)")
         connection.commit()
-    assert "not checked: my_notes, my_view" in call("check", "-C", file).err
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+        (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'history'").fetchone()
+    assert "not checked: my_notes, my_numbers, my_view" in call("check", "-C", file).err
+    with file.open("r+b") as damaged:
+        damaged.seek((page - 1) * size)
+        damaged.write(b"x" * size)
+    found = json.loads(call("check", "-C", file, "--format", "json", status=1).out)
+    assert (found[0]["what"], found[0]["result"]) == ("file", "WRONG")
 
 
 def test_only_who_is_entitled_adjudicates(sound: Path, tmp_path: Path):
@@ -529,3 +543,25 @@ def test_a_setting_that_cannot_be_is_a_sentence_and_a_backup_takes_its_place(
 def status_in(folder: Path, *words: object) -> int:
     command = [sys.executable, "-m", "cranfield", *map(str, words)]
     return subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True).returncode
+
+
+def test_a_file_with_a_history_gets_later_tables_and_goes_on_with_it(tmp_path: Path):
+    file = tmp_path / "collection.db"
+    init_collection(file, name="older")
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute("DROP VIEW held_documents")
+        for table in ("outside_sources", "kept_documents"):
+            database.execute(f"DROP TABLE {table}")
+        database.execute("DELETE FROM _sqlite_migrations WHERE name = 'm0008_outside'")
+    with open_store(file) as store:
+        assert check(store).wrong == []
+        with store.write():
+            documents.keep(store, [Document("d1", "text")], now="2026-01-01T00:00:00.000Z")
+            documents.put_outside(
+                store,
+                documents.OutsideSource("jsonl", "/data/documents.jsonl", {}, 1),
+                now="2026-01-01T00:00:00.000Z",
+            )
+        assert check(store).wrong == []
+        subjects = store.column("SELECT subject FROM history ORDER BY number DESC LIMIT 2")
+        assert sorted(subjects) == ["kept_documents", "outside_sources"]

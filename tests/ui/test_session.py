@@ -1,5 +1,7 @@
 """The sitting as a state machine, without any screen."""
 
+from dataclasses import replace
+
 import pytest
 from fakes import FakeJudging, HandClock
 from kept import Kept
@@ -7,8 +9,9 @@ from kept import Kept
 from assessor_ui import messages
 from assessor_ui.session import Session
 from cranfield.base.errors import CollectionBusy, CollectionError
+from cranfield.base.records import Document
 from cranfield.judge.events import Evidence
-from cranfield.judge.session import Held, SearchHit
+from cranfield.judge.session import Held, Item, SearchHit
 
 
 @pytest.fixture
@@ -354,3 +357,29 @@ def test_a_desk_that_holds_nothing_back_is_done_when_it_is_done(session: Session
         session.judge(0)
         session.read_on()
     kept(session.nothing[0])
+
+
+class Slow(FakeJudging):
+    """A seat whose first document comes with the second request."""
+
+    asked = 0
+
+    def next_item(self) -> Item | None:
+        self.asked += 1
+        item = super().next_item()
+        if item is None or self.asked > 1:
+            return item
+        return replace(item, document=Document("d1", ""), remark="it is still on its way\x1b[2J", missing=True)
+
+
+def test_a_document_that_is_missing_says_why_and_enter_tries_again(kept: Kept):
+    session = Session(Slow())
+    session.start()
+    assert session.reading is not None
+    kept(session.reading.page.text)
+    session.switch_reflow()
+    kept(session.reading.page.text)
+    session.enter()
+    assert session.reading.document.text.startswith("Soda")
+    session.enter()
+    assert (session.judging.asked, open_document(session)) == (2, "d1")

@@ -39,22 +39,26 @@ class JsonLines:
     def read(self, source: Source) -> Iterator[Any]:
         """The records and problems, one per line."""
         for line, value, has_escapes in _values(source):
-            try:
-                record = value if isinstance(value, Problem) else _record(value, self.schema, line)
-            except RecursionError:
-                record = Problem("bad-json", "nested too deeply", lines=(line,))
-            if isinstance(record, Problem):
-                yield record
-                continue
-            parts, metadata = record
-            if has_escapes:
-                # JSON can escape what a text cannot hold: NUL and lone surrogates.
-                pairs = [(name, text) for texts in record for name, text in texts.items()]
-                if replaced := sum(len(_UNSTORABLE.findall(word)) for pair in pairs for word in pair):
-                    yield reading.nul_problem(replaced, line)
-                    clean = partial(_UNSTORABLE.sub, "\ufffd")
-                    parts, metadata = ({clean(name): clean(text) for name, text in one.items()} for one in record)
-            yield from reading.checked(self.schema, parts, metadata, line)
+            yield from self.records_of(value, line, has_escapes=has_escapes)
+
+    def records_of(self, value: Any, line: int = 1, *, has_escapes: bool = True) -> Iterator[Any]:
+        """The record that an object is, after a warning where there is one; or the problem with it."""
+        try:
+            record = value if isinstance(value, Problem) else _record(value, self.schema, line)
+        except RecursionError:
+            record = Problem("bad-json", "nested too deeply", lines=(line,))
+        if isinstance(record, Problem):
+            yield record
+            return
+        parts, metadata = record
+        if has_escapes:
+            # JSON can escape what a text cannot hold: NUL and lone surrogates.
+            pairs = [(name, text) for texts in record for name, text in texts.items()]
+            if replaced := sum(len(_UNSTORABLE.findall(word)) for pair in pairs for word in pair):
+                yield reading.nul_problem(replaced, line)
+                clean = partial(_UNSTORABLE.sub, "\ufffd")
+                parts, metadata = ({clean(name): clean(text) for name, text in one.items()} for one in record)
+        yield from reading.checked(self.schema, parts, metadata, line)
 
 
 _SUMMARY = "JSON lines, one object per {} (BEIR, Anserini, Pyserini, ir_datasets spellings)"
@@ -82,12 +86,13 @@ def _values(source: Source) -> Iterator[tuple[int, Any, bool]]:
         for problem in problems:
             yield line, problem, False
         if not any(map(reading.is_error, problems)):
-            value = _loaded(text, line)
+            value = loaded(text, line)
             for item in value if is_array and isinstance(value, list) else [value]:
                 yield line, item, "\\u" in text
 
 
-def _loaded(text: str, line: int) -> Any:
+def loaded(text: str, line: int = 1) -> Any:
+    """What a line says, or the problem with it."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:

@@ -58,7 +58,8 @@ class Separated:
                 if missing and is_known and all(_NAME.fullmatch(cell) for cell in cells):
                     seen = ", ".join(quoted(cell.strip(), limit=40) for cell in cells)
                     message = f"the header has no column for the {missing}; its columns are {seen}"
-                    remedy = f"say which column it is with --columns {missing}=NAME"
+                    unnamed = [part for part in self.schema.columns if part not in self.schema.roles(cells)]
+                    remedy = f"say which columns are meant: --columns {','.join(f'{part}=NAME' for part in unnamed)}"
                     yield Problem("no-column", message, lines=(line,), remedy=remedy)
                     return
                 keys = [cell.strip() for cell in (self.forms.get(len(cells), ()) if missing else cells)]

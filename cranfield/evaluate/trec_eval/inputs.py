@@ -89,7 +89,7 @@ def _read_strictly(qrels_file: Path, run_file: Path, version: Reference) -> tupl
         judged = Trec.read(Source(qrels_file))
         if not judged.plain or judged.strata is not None:
             return None
-        qrels = judged.qrels()
+        qrels = judged.qrels(str(qrels_file))
         pairs = judged_pairs(qrels)
         direct = None if pairs is None else read_direct(Source(run_file), pairs, reference=version)
         if direct is not None and not any(topic.startswith("#") for topic in direct.topic_ids.to_pylist()):

@@ -1,6 +1,7 @@
 """Rows that name their columns: JSON lines, and tables under a header, as BEIR ships its qrels."""
 
-from cranfield.qrels.reading import NamedColumns, qrels_formats
+from cranfield.qrels.qrels import qrels_formats
+from cranfield.qrels.reading import NamedColumns
 
 qrels_formats.register("jsonl")(
     NamedColumns(

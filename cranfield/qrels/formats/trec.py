@@ -10,9 +10,10 @@ import pyarrow as pa
 from cranfield.base.errors import InputError, quoted
 from cranfield.base.files import Source
 from cranfield.base.tables import Findings
-from cranfield.qrels.qrels import Qrels
-from cranfield.qrels.reading import GRADE_LIMIT, QRELS, QrelsRows, grades_of, qrels_formats
-from cranfield.runs.columns import CODED, WORD, LineNumbers, encoded, joined_lines, read_words, used_only
+from cranfield.qrels.qrels import Qrels, qrels_formats
+from cranfield.qrels.reading import GRADE_LIMIT, QRELS, QrelsRows, grades_of
+from cranfield.runs.columns import LineNumbers, encoded, used_only, values_of
+from cranfield.runs.words import CODED, WORD, first_words, read_words
 
 _HEADINGS = (b"query-id", b"query_id", b"topic", b"qid")
 _FIVE = {"topic": CODED, "iteration": CODED, "document": WORD, "stratum": CODED, "grade": pa.int64()}
@@ -39,17 +40,11 @@ class Trec:
     def read(source: Source) -> QrelsRows:
         """Read the file block by block; the first line that is no comment says how many columns it has."""
         findings, readers = Findings(QRELS), {"grade": grades_of}
-        first = next((line.split() for _, line in source.byte_lines() if line.strip() and line[:1] != b"#"), [])
-        types = _FIVE if len(first) == len(_FIVE) else _FOUR
+        types = _FIVE if len(first_words(source, comment=b"#")) == len(_FIVE) else _FOUR
         parts = list(
-            read_words(
-                *(source, types, readers, findings),
-                sound=lambda table: bool((np.abs(table["grade"].to_numpy()) < GRADE_LIMIT).all()),
-                strict=True,
-                comment=b"#",
-            )
+            read_words(*(source, types, readers, findings), limits={"grade": GRADE_LIMIT}, strict=True, comment=b"#")
         )
-        table = pa.concat_tables([pa.schema(types).empty_table(), *(part.table for part in parts)])
+        table = pa.concat_tables([part.table for part in parts] or [pa.schema(types).empty_table()])
         strata, names = None, ()
         if "stratum" in types:
             stratum_ids, strata = used_only(*encoded(table["stratum"]))
@@ -57,12 +52,11 @@ class Trec:
         return QrelsRows(
             *used_only(*encoded(table["topic"])),
             *encoded(table["document"]),
-            grades=table["grade"].to_numpy().astype(np.int32),
+            grades=values_of(table["grade"]).astype(np.int32),
             strata=strata,
             stratum_names=names,
             lines=LineNumbers(np.concatenate([np.empty(0, np.int64), *(part.lines.skipped for part in parts)])),
             problems=findings.problems(),
-            source_name=source.name,
             plain=all(part.plain for part in parts),
         )
 
@@ -73,6 +67,5 @@ class Trec:
             raise InputError(
                 f"topic {quoted(topic)} cannot be written to a TREC file, where # begins a comment; use --to jsonl"
             )
-        for part in qrels.columns():
-            strata = (part["stratum"], " ") if "stratum" in part else ()
-            stream.write(joined_lines(part["topic"], " 0 ", part["document"], " ", *strata, part["grade"], "\n"))
+        for lines in qrels.lines("", " 0 ", " ", "\n", strata=True):
+            stream.write(lines)

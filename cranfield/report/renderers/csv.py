@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from types import SimpleNamespace
 
-from cranfield.base.tables import Table, Value, harmless_cell
+from cranfield.base.text import Table, Value, harmless_cell
 from cranfield.report.rendering import renderers
 
 

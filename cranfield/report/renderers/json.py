@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from math import isfinite
 
-from cranfield.base.tables import Table, Value
+from cranfield.base.text import Table, Value
 from cranfield.report.rendering import renderers
 
 

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable
 from itertools import accumulate
 
-from cranfield.base.tables import Table
-from cranfield.base.text import visible_line
+from cranfield.base.text import Table, visible_line
 from cranfield.report.rendering import renderers
 
 _ESCAPES = {

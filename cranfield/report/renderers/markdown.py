@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cranfield.base.tables import Table
-from cranfield.base.text import visible_line
+from cranfield.base.text import Table, visible_line
 from cranfield.report.rendering import renderers
 
 

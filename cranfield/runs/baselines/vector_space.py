@@ -146,7 +146,9 @@ _NOTHING = 1e-6
 def lsa(
     matrix: TermMatrix,
     *,
-    dims: Annotated[int, Option("number of dimensions", at_least=1, at_most=1000)] = 100,
+    dims: Annotated[
+        int, Option("number of dimensions; 0: a quarter of the documents, 10 to 100", at_least=0, at_most=1000)
+    ] = 0,
 ) -> Scorer:
     """The cosine of query and document in a space of few dimensions, in which words that occur together are close.
 
@@ -156,9 +158,8 @@ def lsa(
 
     A document can be retrieved without containing a query word. Documents whose cosine is not above 0 are not
     retrieved. With more dimensions than documents or words (strictly: than the rank of X) the ranking is that of
-    tfidf. In a small collection use clearly fewer dimensions than there are documents, such as a quarter; with about
-    as many, lsa retrieves little more than tfidf. The decomposition is randomised with a fixed seed and therefore
-    reproducible.
+    tfidf, and with about as many lsa retrieves little more. The decomposition is randomised with a fixed seed and
+    therefore reproducible.
 
     Source: Deerwester et al., "Indexing by latent semantic analysis", JASIS 41, 1990; Halko et al., "Finding
     structure with randomness", SIAM Review 53, 2011, for the decomposition (scikit-learn's randomized_svd).
@@ -167,7 +168,8 @@ def lsa(
     vectors, axes = space.matrix.values, np.zeros((0, 0))
     if matrix.vocabulary:
         decompose = import_module("sklearn.utils.extmath").randomized_svd
-        _, strengths, directions = decompose(vectors, min(dims, *vectors.shape), n_iter=7, random_state=0)
+        wanted = dims or min(100, max(vectors.shape[0] // 4, 10))
+        _, strengths, directions = decompose(vectors, min(wanted, *vectors.shape), n_iter=7, random_state=0)
         axes = directions[strengths > _NOTHING * strengths.max()].T
     documents = _unit(vectors @ axes)
 

@@ -14,8 +14,9 @@ import pyarrow.csv
 from cranfield.base.files import Source
 from cranfield.base.tables import Columns, Findings, csv_rows
 from cranfield.runs import reading
-from cranfield.runs.columns import WORD, LineNumbers, parsed_words
+from cranfield.runs.columns import LineNumbers
 from cranfield.runs.run import Rows, Run
+from cranfield.runs.words import WORD, parsed_words
 
 _NUMBER = re.compile(r"[+-]?([0-9]++\.?[0-9]*+|\.[0-9]++)([eE][+-]?[0-9]++)?")
 _WHOLE = re.compile(r"[0-9]{1,18}")

@@ -24,7 +24,7 @@ _TYPES: dict[type, pa.DataType] = {str: pa.string(), int: pa.int64()}
 class JsonLines:
     """One JSON object per line."""
 
-    summary = 'JSON lines: {"topic": "51", "document": "AP880212-0001", "score": 12.5}, rank and tag if you like'
+    summary = 'JSON lines: {"topic": "51", "document": "AP880212-0001", "score": 12.5}, optionally rank and tag'
     suffixes = (".jsonl", ".ndjson")
 
     @staticmethod

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from concurrent.futures import ThreadPoolExecutor
-from typing import BinaryIO
+from dataclasses import replace
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +14,11 @@ import pyarrow.csv
 from cranfield.base.files import Source
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Findings
-from cranfield.runs.columns import CODED, LONG, WORD, LineNumbers, encoded, joined_lines, read_words
+from cranfield.runs import metadata
+from cranfield.runs.columns import LONG, LineNumbers, encoded, joined_lines
 from cranfield.runs.reading import RUN, TREC_COLUMNS, assembled, columns_of, ranks_of, run_formats, scores_of
 from cranfield.runs.run import Rows, Run
+from cranfield.runs.words import CODED, WORD, read_words
 
 with deferred:
     from pyarrow import compute as pc
@@ -37,14 +40,21 @@ class Trec:
     @staticmethod
     def sniff(head: bytes, name: str) -> bool:
         """Recognise lines of six columns, or of some more or fewer whose second is Q0."""
+        if metadata.is_header(head):
+            return True
         lines = _first_lines(head)
         text = [words for words in lines if len(words) >= 3 and words[0][:1] not in (b"{", b"[", b"<")]
         return 2 * sum(len(words) == 6 or _ITERATION.fullmatch(words[1]) is not None for words in text) > len(lines)
 
     @staticmethod
     def read(source: Source) -> Rows:
-        """Read the file block by block; a row without a usable score stays, with NaN."""
-        findings, types, lines = Findings(RUN, TREC_COLUMNS), _TYPES, _first_lines(source.head())
+        """Read the file block by block; a row without a usable score stays, with NaN.
+
+        In a file that begins with ir_metadata lines that begin with # are comments, and nowhere else.
+        """
+        head = source.head()
+        header = metadata.header_of(source) if metadata.is_header(head) else ""
+        findings, types, lines = Findings(RUN, TREC_COLUMNS), _TYPES, _first_lines(head)
         without_tag = [words for words in lines if len(words) == len(_TAGLESS) and _ITERATION.fullmatch(words[1])]
         if 2 * len(without_tag) > len(lines):
             findings.add("no-tag", [1])
@@ -52,12 +62,8 @@ class Trec:
         kept = ["topic", "document", *_NUMBERS]
         tables, skipped = [pa.schema(_TYPES).empty_table().select(kept)], [np.empty(0, np.int64)]
         tags: dict[str, int] = {}
-        parts = read_words(
-            *(source, types, _READERS, findings),
-            sound=lambda table: bool(np.isfinite(table["score"].to_numpy()).all()),
-            strict=False,
-        )
-        for part in parts:
+        reading: Any = {"limits": {"score": np.inf}, "strict": False, "comment": b"#" if header else b""}
+        for part in read_words(source, types, _READERS, findings, **reading):
             first = 0
             for chunk in part.table["tag"].chunks if "tag" in types else ():
                 names = chunk.dictionary.to_pylist()
@@ -77,7 +83,7 @@ class Trec:
             if len(table) >= LONG:
                 aside.submit(lambda: source.file_sha256)  # beside the coding; the source keeps it
             topics, documents = encoded(table["topic"]), encoded(table["document"])
-        return assembled(
+        read = assembled(
             source,
             topics=topics,
             documents=documents,
@@ -87,6 +93,7 @@ class Trec:
             lines=LineNumbers(np.concatenate(skipped)),
             findings=findings,
         )
+        return replace(read, metadata=header)
 
     @staticmethod
     def write(run: Run, stream: BinaryIO) -> None:
@@ -98,4 +105,6 @@ class Trec:
 
 def _first_lines(head: bytes) -> list[list[bytes]]:
     """The words of the first lines that are not blank, from which the layout is told."""
+    if metadata.is_header(head):
+        return [line.split() for line in head.splitlines() if line.strip() and not line.startswith(b"#")][:50]
     return [line.split() for line in head.splitlines()[:50] if line.strip()]

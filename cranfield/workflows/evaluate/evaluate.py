@@ -13,24 +13,35 @@ import numpy as np
 from cranfield.base.errors import InputError, UsageError, quoted
 from cranfield.base.files import Progress, Source, silent
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Column, Number, Result, Shown, Surface, Table, Value, printed, table_of, with_best
-from cranfield.base.text import counted, few
+from cranfield.base.text import (
+    Column,
+    Number,
+    Result,
+    Shown,
+    Surface,
+    Table,
+    Value,
+    counted,
+    few,
+    printed,
+    table_of,
+    with_best,
+)
 from cranfield.evaluate import measure as measuring
+from cranfield.evaluate import pieces, reading
 from cranfield.evaluate import scores as scoring
 from cranfield.evaluate import ties as tie_orders
 from cranfield.evaluate.align import AnyRun
 from cranfield.evaluate.lists import GradeGains
+from cranfield.evaluate.reading import Read, Request
 from cranfield.evaluate.scores import ALL, RankChange, Scores
 from cranfield.store import Store
-from cranfield.workflows import reading
-from cranfield.workflows.reading import Read, Request
 
 with deferred:
     from cranfield.evaluate import foreign as foreign_measures
     from cranfield.qrels import reading as qrels_reading
     from cranfield.reuse import verdict as reuse_verdict
     from cranfield.workflows import corpus
-    from cranfield.workflows.reuse import field as fields
 
 if TYPE_CHECKING:
     import pandas
@@ -55,7 +66,7 @@ COLUMNS = (
     *map(Number, ("complete", "complete_low", "complete_high", "complete_to")),
 )
 
-_MOVES_SHOWN = 10
+_MOVES_SHOWN = 5
 _TAGS_SHOWN = 3
 _RUNS_NAMED = 3
 
@@ -80,13 +91,11 @@ class Evaluation(Result):
     @cached_property
     def notes(self) -> list[str]:  # type: ignore[override]
         """What stands behind the means, which qrels, what was read, and ties that matter."""
-        ties = []
-        for one in self.moved[:_MOVES_SHOWN]:
-            range_of = "range" if one.exact else "range at least"
-            other = f"{range_of} over other tie orders {one.worst:.4f} to {one.best:.4f}"
-            ties.append(f"ties: {one.measure} of {one.run} is {one.value:.4f}; {other}")
-        if len(self.moved) > _MOVES_SHOWN:
-            ties.append(f"… and {len(self.moved) - _MOVES_SHOWN} more")
+        ranges = [
+            f"{one.measure} of {one.run} {one.worst:.4f} to {one.best:.4f}{'' if one.exact else ' or more'}"
+            for one in sorted(self.moved, key=lambda one: one.worst - one.best)
+        ]
+        ties = [f"ties: ranges over other tie orders: {few(ranges, _MOVES_SHOWN)}"] if ranges else []
         return [*topic_notes(self.scores), made_with(self.scores), *self.facts, *ties]
 
     @cached_property
@@ -241,7 +250,7 @@ def topic_notes(found: Scores) -> list[str]:
 
 def made_with(found: Scores) -> str:
     """Which qrels and which order of ties stand behind scores."""
-    order = f"{found.ties} ({scoring.ORDER})" if found.ties != "trec" else f"as in {found.order}"
+    order = f"{found.ties} ({scoring.ORDER})" if found.ties != "trec" else f"as in {scoring.ORDER}"
     return f"qrels {short_hash(found.qrels_hash)}, tie order {order}"
 
 
@@ -259,18 +268,25 @@ def evaluate(
     store: Store | None = None,
     progress: Progress = silent,
     read: Callable[[], Read] | None = None,
+    at_once: bool = False,
 ) -> Evaluation:
-    """Read, align and score. A caller that has read and aligned the runs passes `read`."""
-    measures = reading.parse_measures(request.measures, store)
+    """Read, align and score. A caller that has read and aligned the runs passes `read`.
+
+    Many or large files are scored in pieces, unless their lists are there `at_once`.
+    """
+    measures = measuring.parse_by_scale(request.measures, request.scale)
     if not measures:
         raise UsageError("no measure requested; cranfield measures lists them")
     if any(isinstance(measure, measuring.ForeignMeasure) for measure in measures):
-        found = _score_with_foreign(request, measures, store, progress)
+        found = _score_with_foreign(request, measures, progress)
+    elif not at_once and (parts := pieces.pieces_of(request, measures)) and (qrels := pieces.plain_qrels(request)):
+        scored, runs = pieces.score_in_pieces(request, measures, parts, qrels, progress)
+        found = Evaluation(scores=scored.scores, moved=scored.moved, facts=tuple(_tag_notes(runs)))
     else:
-        read = read or partial(reading.read_aligned, request, store, progress)
+        read = read or partial(reading.read_aligned, request, progress)
         by_novelty = request.duplicates == "novelty"
         found = _score_by_novelty(request, measures, read, store) if by_novelty else _score(request, measures, read())
-    facts = [*request.notes, *found.facts, *_grade_notes(measures, store)]
+    facts = [*request.notes, *found.facts, *_grade_notes(measures, request)]
     return replace(found, facts=tuple(facts))
 
 
@@ -287,19 +303,21 @@ def evaluate_with_verdicts(
 
     A card needs the models of unjudged documents also where no run has one: `learn` is then "always".
     """
-    measures, why = reading.parse_measures(request.measures, store), ""
+    measures, why = measuring.parse_by_scale(request.measures, request.scale), ""
     if not measures or any(isinstance(one, measuring.ForeignMeasure) for one in measures):
         why = "the effect of unjudged documents on measures of ir_measures is not known"
     elif request.duplicates == "novelty":
         why = "unjudged documents could be copies, or have copies, which no interval reckons with"
     elif request.ties != "trec":
         why = f"they are about the order of ties as in {scoring.ORDER}, not about --ties {request.ties}"
+    elif pieces.exceed_memory(pieces.pieces_of(request, measures)):
+        why = "they need the lists of all runs at once, which would take more than half of the memory"
     if why:
         found = evaluate(request, store=store, progress=progress, read=read)
         return replace(found, facts=(*found.facts, f"no verdicts: {why}"))
     known = field()
-    found = evaluate(request, store=store, read=lambda: known.read.first(known.asked))
-    trust = fields.trusted(known, measures=found.scores.measures, store=store, learn=learn)
+    found = evaluate(request, store=store, read=known.requested, at_once=True)
+    trust = known.trusted(found.scores.measures, store=store, learn=learn)
     return replace(found, trust=trust, facts=(*found.facts, *trust.notes))
 
 
@@ -329,28 +347,12 @@ def _score(request: Request, measures: list[measuring.AnyMeasure], read: Read) -
         facts.append(f"the qrels are a sample, {drawn:,} of {many:,} documents judged: {said}")
         if empty := aligned.lists.sample.strata_without_draws():
             facts.append(f"{counted(empty, 'stratum', 'strata')} without a sampled document")
-    moved: tuple[tie_orders.Moved, ...] = ()
-    found = scoring.score(aligned, measures)
-    if request.ties == "trec":
-        if aligned.tied.any():
-            moved = tuple(tie_orders.moved_by_ties(aligned, found))
-    elif request.ties == "expected":
-        expected = tie_orders.expected_scores(aligned, found, rng=np.random.default_rng(SEED))
-        found, message = expected.scores, "ties: expected scores are exact, over all orders"
-        if expected.drawn:
-            message = (
-                f"ties: expected scores are exact but for {counted(expected.drawn, 'list')} with too many orders, of"
-                f" which {expected.orders:,} were sampled; standard error of a mean at most {expected.error:.1g}"
-            )
-        facts.append(message)
-    else:
-        found = tie_orders.scores_at_end(aligned, found, request.ties)
-    return Evaluation(scores=found, moved=moved, facts=tuple(facts))
+    found = tie_orders.score_with_ties(aligned, measures, request.ties, seed=SEED)
+    facts += [found.note] if found.note else []
+    return Evaluation(scores=found.scores, moved=found.moved, facts=tuple(facts))
 
 
-def _score_with_foreign(
-    request: Request, measures: list[measuring.AnyMeasure], store: Store | None, progress: Progress
-) -> Evaluation:
+def _score_with_foreign(request: Request, measures: list[measuring.AnyMeasure], progress: Progress) -> Evaluation:
     """Score by our own measures and by those of ir_measures, which sees documents and subtopics."""
     ours = [measure for measure in measures if isinstance(measure, measuring.Measure)]
     theirs = [measure for measure in measures if not isinstance(measure, measuring.Measure)]
@@ -361,12 +363,12 @@ def _score_with_foreign(
     else:
         qrels, qrels_hash = request.qrels, request.qrels.content_hash
         judged = [qrels_reading.SubtopicRow(topic, "0", document, grade) for topic, document, grade in qrels]
-    runs = reading.read_in_full(replace(request, qrels=qrels), store, progress)[1]
+    runs = reading.read_in_full(replace(request, qrels=qrels), progress)[1]
     if ours and qrels_hash != qrels.content_hash:
         raise InputError(
             f"{qrels.name}: documents are judged for several subtopics; {ours[0]} needs one grade per document"
         )
-    aligned = replace(reading.align_runs(request, qrels, runs, store), qrels_hash=qrels_hash)
+    aligned = replace(reading.align_runs(request, qrels, runs), qrels_hash=qrels_hash)
     own = scoring.score(aligned, ours)
     values = iter(own.values)
     foreign = iter(foreign_measures.foreign_values(theirs, judged, runs, aligned))
@@ -375,9 +377,9 @@ def _score_with_foreign(
     return Evaluation(scores=found, facts=tuple(_tag_notes(runs)))
 
 
-def _grade_notes(measures: Sequence[measuring.AnyMeasure], store: Store | None) -> list[str]:
+def _grade_notes(measures: Sequence[measuring.AnyMeasure], request: Request) -> list[str]:
     """Where grades, or unjudged documents, are worth something else than one would think."""
-    scale_gains = reading.scale_of(store).own_gains
+    scale_gains = request.scale.own_gains
     by_grade, below_zero = [], []
     for one in measures:
         gains, otherwise = None, True
@@ -399,7 +401,7 @@ def _grade_notes(measures: Sequence[measuring.AnyMeasure], store: Store | None) 
     return [f"{', '.join(names)}: {said}" for names, said in noted if names]
 
 
-def _tag_notes(runs: Sequence[AnyRun]) -> list[str]:
+def _tag_notes(runs: Sequence[AnyRun | reading.Tag]) -> list[str]:
     """Which files carry several tags: were they runs of several systems, their scores would mean nothing."""
     return [
         f"{run.tag}: the file has several run tags, also {', '.join(map(quoted, run.other_tags[:_TAGS_SHOWN]))};"
@@ -472,20 +474,20 @@ class Explanation(Result):
         return Shown([], [*others, last], self.remarks)
 
 
-def explain_lists(request: Request, topic: str, *, depth: int = 30, store: Store | None = None) -> Explanation:
+def explain_lists(request: Request, topic: str, *, depth: int = 30) -> Explanation:
     """The ranked list of each run for a topic; the measure says what is relevant, else the collection does."""
     if not isinstance(topic, str):
         raise UsageError(f"a topic id is a string: {str(topic)!r}, not {topic!r}")
-    if len(measures := reading.own_measures(request.measures, store)) > 1:
+    if len(measures := measuring.own_measures(measuring.parse_by_scale(request.measures, request.scale))) > 1:
         raise UsageError("--explain uses the relevance threshold and the gains of one measure")
-    (measure,), scale = measures, reading.scale_of(store)
+    (measure,), scale = measures, request.scale
     settings = dict(measure.settings)
     if settings.keys() - {"rel", "gains"}:
         raise UsageError(f"--explain shows P, R and DCG; of {measure} only rel and gains apply")
     rel = scale.relevant_from if measure.rel is None else measure.rel
     own = settings.get("gains", ()) if "gains" in measure.kind.parameters else scale.own_gains
     gains = cast("GradeGains", own)
-    qrels, runs = reading.read_in_full(request, store)
+    qrels, runs = reading.read_in_full(request)
     whole = [(run.tag, scoring.explain(qrels, run, topic, rel=rel, gains=gains)) for run in runs]
     if not any(steps for _, steps in whole):
         names = ", ".join(quoted(name) for name, _ in whole)

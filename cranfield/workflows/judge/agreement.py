@@ -10,8 +10,9 @@ import numpy as np
 
 from cranfield.base.errors import InputError, check_known
 from cranfield.base.records import MAIN, Pair
-from cranfield.base.tables import Column, Number, Result, Table, table_of
-from cranfield.base.text import counted
+from cranfield.base.text import Column, Number, Result, Table, counted, table_of
+from cranfield.evaluate import reading
+from cranfield.evaluate.measure import parse_by_scale
 from cranfield.judge import agreement as coefficients
 from cranfield.qrels import merge
 from cranfield.qrels.release import NOW
@@ -20,7 +21,7 @@ from cranfield.store import Store, events, live_pools
 from cranfield.store import runs as stored_runs
 from cranfield.store.events import Graded
 from cranfield.workflows import qrels as qrels_workflow
-from cranfield.workflows import reading
+from cranfield.workflows.inputs import run_store
 
 KINDS = ("overall", "pair", "topic", "probes", "confusion")
 """The tables there are: what `--by` takes."""
@@ -321,8 +322,8 @@ def effect_on_rankings(store: Store, layers: Sequence[str]) -> correlation.Asses
             grades.setdefault(assessor, np.full(len(qrels), np.nan))[places[topic, document]] = grade
     if len(grades) < 2:
         return None
-    read = reading.read_aligned(reading.Request(qrels=qrels, runs=runs), store, keep_rows=True)
-    chosen = reading.parse_measures(MEASURES, store)
+    request = reading.Request(qrels=qrels, runs=runs, collection=run_store(store), scale=store.scale())
+    read, chosen = reading.read_aligned(request, keep_rows=True), parse_by_scale(MEASURES, request.scale)
     rng = np.random.default_rng(SEED)
     found = correlation.assessor_effect(read.aligned, qrels, read.runs, list(grades.values()), chosen, rng=rng)
     return found if found.topics_with_choice else None

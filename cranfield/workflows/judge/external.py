@@ -18,9 +18,8 @@ from uuid import uuid4
 
 from cranfield.base.errors import LINES_KEPT, InputError, Problem, UsageError, check_known, quoted
 from cranfield.base.files import Progress, silent
-from cranfield.base.records import MAIN, Pair
-from cranfield.base.tables import Result, Table
-from cranfield.base.text import counted, moment, now, shortened
+from cranfield.base.records import MAIN, Document, Pair
+from cranfield.base.text import Result, Table, counted, moment, now, shortened
 from cranfield.judge.external import Label, label_from, question
 from cranfield.judge.queue import draw
 from cranfield.store import Store, documents, events
@@ -28,6 +27,7 @@ from cranfield.store.pools import facts_of_pool
 from cranfield.workflows.judge.agreement import Compared, agreement_with_people, estimates_table, overall_table
 from cranfield.workflows.judge.imports import MACHINE
 from cranfield.workflows.judge.session import Judging
+from cranfield.workflows.outside import LONG_PATIENCE
 
 LONGEST_ANSWER = 1 << 20
 LONGEST_OUTPUT = 1 << 26
@@ -188,6 +188,7 @@ class _Labelling(Judging):
         self.labelled = self.unable = self._done = self._in_vain = 0
         self.problems, self.untold = list[Problem](), Counter[str]()
         self._unsaved, self._saved_at = list[Label](), moment()
+        self._fetched: dict[str, Document] = {}
 
     async def run(self, command: Sequence[str]) -> None:
         """Judge batch after batch, each by a process of its own, several at once, until all are done or in vain."""
@@ -210,6 +211,14 @@ class _Labelling(Judging):
         questions, trouble = dict[Pair, str](), ""
         for topic, name in batch:
             text = documents.fetch(self._store, name)
+            if text is None and self._outside is not None:
+                # Other judges are listened to meanwhile.
+                found = await asyncio.to_thread(self._outside.find, name, patience=LONG_PATIENCE)
+                if isinstance(found, Document):
+                    text = self._fetched[name] = found
+                else:
+                    self._trouble("no-text", f"document {quoted(name)} was skipped: {found.reason}")
+                    continue
             if text is None:
                 self._trouble("no-text", f"document {quoted(name)} is not in the collection; it was skipped")
                 continue
@@ -325,7 +334,9 @@ class _Labelling(Judging):
         labels, self._unsaved, self._saved_at = self._unsaved, [], moment()
         if not labels:
             return
-        hashes = documents.content_hashes(self._store, {label.document for label in labels})
+        names = {label.document for label in labels}
+        fetched = [self._fetched.pop(name) for name in names if name in self._fetched]
+        hashes = documents.content_hashes(self._store, names) | {one.id: one.content_hash for one in fetched}
         made = [
             self._event(
                 "cannot-judge" if label.grade is None else "judged",
@@ -342,6 +353,7 @@ class _Labelling(Judging):
             for label in labels
         ]
         with self._store.write():
+            documents.keep(self._store, fetched, now=now())
             events.append_events(self._store, made, now=now())
         self.unable += sum(label.grade is None for label in labels)
         self.labelled += sum(label.grade is not None for label in labels)

@@ -11,8 +11,7 @@ from uuid import UUID, uuid4, uuid5
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.files import Source
 from cranfield.base.records import MAIN
-from cranfield.base.tables import Changed, Result, Table, table_of
-from cranfield.base.text import counted, now, stored_moment
+from cranfield.base.text import Changed, Result, Table, counted, now, stored_moment, table_of
 from cranfield.judge import external
 from cranfield.judge.events import Event, SourceKind
 from cranfield.qrels import reading
@@ -91,13 +90,13 @@ def import_judgments(
 def _problems(store: Store, rows: Sequence[reading.FileJudgment]) -> list[Problem]:
     findings = reading.Refusals()
     topics, wanted = set(documents.topic_ids(store)), list({row.document for row in rows})
-    known = documents.known(store, wanted) if documents.count(store) else set(wanted)
+    unknown = documents.unknown(store, wanted) if documents.count(store) else set()
     on_scale = {step.grade for step in store.scale().grades}
     seen = Counter((row.topic, row.document, row.assessor, row.time) for row in rows)
     for row in rows:
         if topics and row.topic not in topics:
             findings.add("unknown-topic", [row.line], example=row.topic)
-        if row.document not in known:
+        if row.document in unknown:
             findings.add("unknown-document", [row.line], example=row.document)
         if row.grade not in on_scale:
             findings.add("off-the-scale", [row.line], example=str(row.grade))

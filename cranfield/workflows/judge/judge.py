@@ -12,8 +12,7 @@ from cranfield.base.errors import UsageError
 from cranfield.base.files import Progress, silent
 from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Changed, Listing, table_of
-from cranfield.base.text import counted
+from cranfield.base.text import Changed, Listing, counted, table_of
 from cranfield.store import Store, judging
 from cranfield.workflows import collection
 

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from cranfield.base.errors import InputError, UsageError, check_known, quoted
-from cranfield.base.records import MAIN, Pair, Topic
-from cranfield.base.tables import Column, Number, Result, Table, facts_table, table_of
-from cranfield.base.text import counted, few, moment, now
+from cranfield.base.records import MAIN, Document, Pair, Topic
+from cranfield.base.text import Column, Number, Result, Table, counted, facts_table, few, moment, now, table_of
 from cranfield.judge import queue as rules
 from cranfield.judge.events import Event, Kind
 from cranfield.judge.queue import Assigned, Overlap, Probes
@@ -159,11 +158,11 @@ class Assignments(Result):
         """What is planned."""
         overlap, probes, told = self.overlap, self.probes, []
         if overlap.share:
-            planned = f"{overlap.share:.3g} of the documents, judged by {overlap.by} assessors each"
+            planned = f"{100 * overlap.share:.3g}% of the documents, judged by {overlap.by} assessors each"
             told.append(f"overlap: {planned}; seed {overlap.seed}")
         if probes.share:
             told.append(
-                f"probes: after {probes.share:.3g} of the answers, an earlier document is shown again"
+                f"probes: after {100 * probes.share:.3g}% of the answers, an earlier document is shown again"
                 f" at least {probes.after} documents later; seed {probes.seed}"
             )
         if self.adjudicators:
@@ -497,8 +496,9 @@ class StoredAdjudication(Judging):
     def decide(self, case: Case, grade: int, *, note: str = "") -> None:
         """Record the decision."""
         self.scale.named(grade)
-        pair = case.topic.id, case.document.id
-        event = self._append("adjudicated", pair, grade=grade, note=note, document_hash=case.document.content_hash)
+        self._refuse_missing(case)
+        pair, text = (case.topic.id, case.document.id), case.document
+        event = self._append("adjudicated", pair, text, grade=grade, note=note, document_hash=text.content_hash)
         self._decisions.append(event)
         self._open = [other for other in self._open if other != pair]
 
@@ -525,10 +525,11 @@ class StoredAdjudication(Judging):
             for one in opinions_on(self._store, self._layer, pair)
         )
         position = self._of - len(self._open) + 1
-        return Case(self._topic(pair[0]), self._document(pair[1]), told, position, self._of, before)
+        document, remark, missing = self._document(pair[1])
+        return Case(self._topic(pair[0]), document, told, position, self._of, before, remark, missing)
 
-    def _append(self, kind: Kind, pair: Pair, **content: Any) -> Event:
+    def _append(self, kind: Kind, pair: Pair, document: Document | None = None, **content: Any) -> Event:
         event = self._event(kind, *pair, purpose="overlap", **content)
-        with self._recording(event):
+        with self._recording(event, document):
             events.append_events(self._store, [event], now=now())
         return event

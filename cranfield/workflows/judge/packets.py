@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID, uuid4
@@ -11,13 +12,14 @@ from uuid import UUID, uuid4
 from cranfield._version import __version__
 from cranfield.base.errors import CranfieldError, InputError, Problem, ProblemsFound, UsageError, check_known, quoted
 from cranfield.base.records import Document, Pair, Topic
-from cranfield.base.tables import Changed, Result, Table, table_of
-from cranfield.base.text import counted, moment, now
+from cranfield.base.text import Changed, Result, Table, counted, moment, now, table_of
 from cranfield.judge.events import Event, Kind, faults_of, fold
 from cranfield.store import Store, create_store, documents, events, judging, open_store
 from cranfield.store.events import Found
 from cranfield.store.judging import PACKET, IssuedPacket, Lease, PacketFacts, Queued
+from cranfield.workflows import outside
 from cranfield.workflows.judge.organise import ADJUDICATORS
+from cranfield.workflows.judge.queue import Source as QueueSource
 from cranfield.workflows.judge.queue import choose_source
 from cranfield.workflows.judge.session import checked_name
 
@@ -48,18 +50,17 @@ def make_packet(
         raise UsageError("use either --pool or --queue, not both")
     source = choose_source(store, pool=pool, queue=queue, only=topics)
     session, layer = str(uuid4()), source.layer
+    # Documents that stay outside are fetched before anybody has to wait for the file.
+    wanted = _open_pairs(source, name)
+    fetched, failures = _fetched(store, {document for _, document in wanted})
     with store.write():
-        # What the assessor would be given here, in order, but for what others have.
-        leases = judging.live_leases(store, layer, moment=moment())
-        taken, pairs = {(one.topic, one.document) for one in leases}, list[Pair]()
-        for topic, role in source.roles(name).items():
-            answers = judging.answers(store, layer, topic, assessor=name)
-            for entry in source.entries(topic):
-                is_open = source.state(entry, answers[entry.document], role) in ("open", "postponed")
-                if is_open and (topic, entry.document) not in taken:
-                    pairs.append((topic, entry.document))
+        still_open = set(_open_pairs(source, name))
+        pairs = [pair for pair in wanted if pair in still_open and pair[1] not in failures]
         if not pairs:
-            raise InputError(f"no open documents for {quoted(name)}; no packet was written")
+            why = f" ({next(iter(failures.values()))})" if failures else ""
+            raise InputError(f"no open documents for {quoted(name)}{why}; no packet was written")
+        # They are kept as they are given away: what comes back was judged by them.
+        documents.keep(store, fetched, now=now())
         events.add_assessor(store, name, now=now())
         judging.add_packet(store, session, name, layer, pairs, now=now())
         for topic, document in pairs if days else ():
@@ -76,7 +77,37 @@ def make_packet(
         create_store(path, furnish=lambda packet: _furnish(store, packet, facts, pairs))
     in_topics = len({topic for topic, _ in pairs})
     wrote = f"wrote {path}: {counted(len(pairs), 'document')} of {counted(in_topics, 'topic')}"
-    return Changed({"documents": len(pairs), "topics": in_topics, "layer": layer}, (wrote,))
+    notes = [wrote]
+    for document, reason in islice(failures.items(), 1):
+        left_out = f"{counted(len(failures), 'document')} could not be fetched and left out, for example"
+        notes.append(f"warning: {left_out} {quoted(document)}: {reason}")
+    return Changed({"documents": len(pairs), "topics": in_topics, "layer": layer}, tuple(notes))
+
+
+def _open_pairs(source: QueueSource, assessor: str) -> list[Pair]:
+    """What the assessor would be given here, in order, but for what others have."""
+    store, layer, pairs = source.store, source.layer, list[Pair]()
+    taken = {(one.topic, one.document) for one in judging.live_leases(store, layer, moment=moment())}
+    for topic, role in source.roles(assessor).items():
+        answers = judging.answers(store, layer, topic, assessor=assessor)
+        for entry in source.entries(topic):
+            is_open = source.state(entry, answers[entry.document], role) in ("open", "postponed")
+            if is_open and (topic, entry.document) not in taken:
+                pairs.append((topic, entry.document))
+    return pairs
+
+
+def _fetched(store: Store, names: Collection[str]) -> tuple[list[Document], dict[str, str]]:
+    """The documents that stay outside, of these, and why others could not be had."""
+    found, failures = list[Document](), dict[str, str]()
+    if documents.outside_sources(store):
+        missing = sorted(set(names) - documents.known(store, list(names)))
+        for name, one in outside.Outside(store).find_all(missing):
+            if isinstance(one, Document):
+                found.append(one)
+            else:
+                failures[name] = one.reason
+    return found, failures
 
 
 def _furnish(store: Store, packet: Store, facts: PacketFacts, pairs: Sequence[Pair]) -> None:
@@ -141,8 +172,8 @@ _IN_A_PACKET: frozenset[Kind] = frozenset({"judged", "undone", "postponed", "can
 _FAULTS = {
     "grade-off-scale": "a grade is not on its scale",
     "bad-time": "a time is unreadable",
-    "bad-seconds": "a number of seconds that cannot be",
-    "bad-position": "a place in the queue that cannot be",
+    "bad-seconds": "an impossible number of seconds",
+    "bad-position": "an impossible position in the queue",
     "bad-confidence": "a confidence is not between 0 and 1",
 }
 
@@ -163,8 +194,7 @@ def refusals(
     for one in sorted(named - topics) if topics else ():
         yield Problem("unknown-topic", f"topic {quoted(one)} is not in this collection")
     wanted = {event.document for event in fresh} | {find.document for find in finds}
-    unknown = wanted - documents.content_hashes(store, wanted).keys()
-    for one in sorted(unknown) if documents.count(store) else ():
+    for one in sorted(documents.unknown(store, wanted)) if documents.count(store) else ():
         yield Problem("unknown-document", f"document {quoted(one)} is not in this collection")
     versions, faults = store.scales(), dict[str, list[str]]()
     for event in fresh:

@@ -246,7 +246,7 @@ def parts_of(store: Store, left: Mapping[str, int]) -> str:
         parts.setdefault(" and ".join(judges.get(topic, ["anybody"])), []).append(topic)
     if not parts.keys() - {"anybody"}:
         return ""
-    counts = {who: counted(sum(left[topic] for topic in topics), "document") for who, topics in parts.items()}
+    counts = {who: counted(sum(left[topic] for topic in topics), "judgment") for who, topics in parts.items()}
     return ", ".join(f"{who} {counts[who]} ({few(topics, 3)})" for who, topics in parts.items())
 
 
@@ -438,45 +438,36 @@ class Queue:
                 known = self.answers(topic, document)
                 return self.lease(LeasedEntry(topic, Entry(document, 0, "probe"), place, queue.count.of, known))
         while queue.fresh:
-            entry = queue.fresh[0]
-            if (topic, entry.document) not in deferred:
-                taken = self._take(queue, entry, {"open"})
-                if taken is not None:
-                    return taken
+            item = self.placed(topic, queue.fresh[0].document)
+            state = self.source.state(item.entry, item.known, queue.role)
+            if state == "open" and item.pair not in deferred and not self.is_gone(item, item.known):
+                return self.lease(item)
             queue.fresh.popleft()
-            if self.source.state(entry, self.answers(topic, entry.document), queue.role) != "done":
-                queue.postponed.append(entry)
+            if state != "done":
+                queue.postponed.append(item.entry)
         for entry in list(queue.postponed):
             if (topic, entry.document) in deferred:
                 continue
-            taken = self._take(queue, entry, {"open", "postponed"})
-            if taken is not None:
-                return taken
+            item = self.placed(topic, entry.document)
+            if not self.is_gone(item, item.known):
+                return self.lease(item)
             queue.postponed.remove(entry)
         return None
-
-    def _take(self, queue: TopicQueue, entry: Entry, wanted: Collection[State]) -> LeasedEntry | None:
-        answers = self.answers(queue.topic, entry.document)
-        if self.source.state(entry, answers, queue.role) not in wanted:
-            return None
-        if self.blocking(queue.topic, entry, answers) is not None:
-            return None
-        place = queue.places[entry.document]
-        return self.lease(LeasedEntry(queue.topic, entry, place, queue.count.of, answers))
 
     def makes_probe_due(self, topic: str, entry: Entry) -> bool:
         """Whether a grade for a document makes a probe due: only the first one, and in its turn."""
         usual = entry.purpose in _PROBED_AFTER and (topic, entry.document) not in self.made_due
         return usual and rules.falls_due(self.probes, self.assessor, topic, entry.document)
 
-    def placed(self, topic: str, document: str, answers: Answers) -> LeasedEntry:
-        """A document with its place in the queue, without a lease; one in no queue is as the source's."""
+    def placed(self, topic: str, document: str) -> LeasedEntry:
+        """A document with its place and its answers, without a lease; one in no queue is as the source's."""
         queue = self.loaded(topic) or self.load(topic)
         entry = queue.entries.get(document)
         if entry is None:
             same = (one for one in self.source.find_entries(topic) if one.document == document)
             entry = next(same, Entry(document, 0, self.source.purpose))
-        return LeasedEntry(topic, entry, queue.places.get(document, queue.count.of), queue.count.of, answers)
+        place, known = queue.places.get(document, queue.count.of), self.answers(topic, document)
+        return LeasedEntry(topic, entry, place, queue.count.of, known)
 
     # The next topic
 

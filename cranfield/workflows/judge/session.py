@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain, islice
 from math import isfinite
 from shlex import quote
 from statistics import median
@@ -22,6 +23,7 @@ from cranfield.judge.queue import Answers, Count, Entry
 from cranfield.judge.session import (
     HISTORY_LIMIT,
     Answer,
+    Case,
     HistoryEntry,
     Item,
     Saved,
@@ -34,6 +36,7 @@ from cranfield.store.events import Found
 from cranfield.workflows.judge.queue import LeasedEntry, Queue, Source, choose_source, parts_of
 
 with deferred:
+    from cranfield.workflows import outside
     from cranfield.workflows.judge import packets
 
 LEASE_SECONDS = 600.0
@@ -44,6 +47,15 @@ BATCH = 10
 
 NO_TEXT = "(this document is not in the collection)"
 """The title of a document that was pooled, but whose text nobody has loaded."""
+
+AHEAD = 4
+"""How many documents that stay outside are fetched ahead, while the one before them is read."""
+
+COMPARING_SECONDS = 0.2
+"""How long a document that is kept here may wait to be compared with its source."""
+
+OTHER_NOW = "its source has another text by now; this is the one that was judged"
+CHANGED_SINCE = "its text has changed since you judged it"
 
 _LONGEST_NAME = 80
 _SEARCH_LIMIT = 50
@@ -100,7 +112,7 @@ def open_session(
     again = name if rejudge else ""
     source = choose_source(store, pool=pool, queue=queue, rejudged_by=again, layer=layer, batch=batch)
     if topics:
-        check_known("topic of yours", topics, source.roles(name))
+        check_known("topic assigned to you", topics, source.roles(name))
     source = replace(source, only=tuple(topics))
     return session_over(source, assessor=name, lease_seconds=lease_seconds, clock=clock)
 
@@ -126,6 +138,7 @@ class Judging:
         self._scale_version, self._guidelines_version = store.versions()
         self.scale, self.guidelines, self._other_scales = store.scale(), store.guidelines(), store.other_scales()
         self._topics = {topic.id: topic for topic in documents.topics(store)}
+        self._outside = outside.Outside(store) if documents.outside_sources(store) else None
         self._recorded: list[Event] = []
 
     def rescue(self) -> str:
@@ -133,10 +146,15 @@ class Judging:
         return packets.write_recovery(self._store, self._recorded) if self._recorded else ""
 
     @contextmanager
-    def _recording(self, event: Event) -> Iterator[None]:
-        """The transaction in which the caller appends an event. What a file that is gone has got is not lost."""
+    def _recording(self, event: Event, document: Document | None = None) -> Iterator[None]:
+        """The transaction in which the caller appends an event. What a file that is gone has got is not lost.
+
+        A document that stays outside is kept as it was judged.
+        """
         try:
             with self._store.write():
+                if self._outside is not None and document is not None and event.grade is not None:
+                    documents.keep(self._store, [document], now=now())
                 yield
         except CollectionMoved:
             self._recorded.append(event)
@@ -146,8 +164,27 @@ class Judging:
     def _topic(self, name: str) -> Topic:
         return self._topics.get(name) or Topic(name, "")
 
-    def _document(self, name: str) -> Document:
-        return documents.fetch(self._store, name) or Document(name, "", NO_TEXT)
+    def _document(self, name: str) -> tuple[Document, str, bool]:
+        """A document, what is to be said of its text, and whether that is missing.
+
+        What was judged is shown as it was then, whatever its source has now.
+        """
+        held = documents.fetch(self._store, name)
+        if self._outside is None:
+            return held or Document(name, "", NO_TEXT), "", False
+        if held is None:
+            found = self._outside.find(name)
+            return (found, "", False) if isinstance(found, Document) else (Document(name, ""), found.reason, True)
+        if self._outside.is_approved and documents.is_kept(self._store, name):
+            now_there = self._outside.find(name, patience=COMPARING_SECONDS)
+            if isinstance(now_there, Document) and now_there.content_hash != held.content_hash:
+                return held, OTHER_NOW, False
+        return held, "", False
+
+    @staticmethod
+    def _refuse_missing(opened: Item | Case) -> None:
+        if opened.missing:
+            raise InputError(f"document {quoted(opened.document.id)} was not shown: it could not be fetched")
 
     def _event(self, kind: Kind, topic: str, document: str, **content: Any) -> Event:
         """A new event, with all that is the same for the whole session."""
@@ -197,7 +234,7 @@ class StoredSession(Judging):
                     renewed = None if queue.is_gone(item, queue.answers(*item.pair)) else queue.lease(item)
             if renewed is not None:
                 self._open[item.pair] = renewed
-                return self._item(renewed)
+                return self._in_turn(renewed)
             del self._open[item.pair]
         while True:
             if queue.current is not None:
@@ -205,7 +242,7 @@ class StoredSession(Judging):
                     following = queue.next(owed=queue.owed, deferred=queue.deferred)
                 if following is not None:
                     self._keep_open(following)
-                    return self._item(following)
+                    return self._in_turn(following)
             if not queue.move_on():
                 return None
 
@@ -213,12 +250,22 @@ class StoredSession(Judging):
         self._open[item.pair] = item
         self._queue.owed -= item.is_probe
 
+    def _in_turn(self, item: LeasedEntry) -> Item:
+        """The document in turn; those after it are fetched while it is read."""
+        if self._outside is not None:
+            queue = self._queue.current
+            coming = islice(chain(queue.fresh, queue.postponed), AHEAD + 1) if queue is not None else ()
+            self._outside.want([item.entry.document, *(entry.document for entry in coming)])
+        return self._item(item)
+
     def _item(self, item: LeasedEntry, *, before: Answer | None = None) -> Item:
-        if before is None and item.known.own and not item.is_probe:
-            said = self._latest_answer(item.pair)
-            before = None if said is None else answer_of(said, self._other_scales)
-        topic, document = self._topic(item.topic), self._document(item.entry.document)
-        return Item(topic, document, item.position, item.of, self._count(item.topic).left, before)
+        topic, (document, remark, missing) = self._topic(item.topic), self._document(item.entry.document)
+        if before is None and item.known.own and not item.is_probe and (said := self._latest_answer(item.pair)):
+            before = answer_of(said, self._other_scales)
+            if said.grade is not None and said.document_hash not in ("", document.content_hash) and not missing:
+                remark = CHANGED_SINCE
+        left = self._count(item.topic).left
+        return Item(topic, document, item.position, item.of, left, before, remark, missing)
 
     def _latest_answer(self, pair: Pair) -> Event | None:
         return next(events.latest_answers(self._store, self._layer, assessor=self.assessor, pair=pair), None)
@@ -248,6 +295,7 @@ class StoredSession(Judging):
     ) -> Saved:
         """Record a grade of the scale."""
         self.scale.named(grade)
+        self._refuse_missing(item)
         event = self._about(item, "judged", seconds, grade=grade, note=note, evidence=tuple(evidence))
         return self._answer(item, event)
 
@@ -302,7 +350,7 @@ class StoredSession(Judging):
             *item.pair,
             purpose=self._leased(item).entry.purpose,
             seconds=seconds if seconds is not None and isfinite(seconds) and seconds >= 0 else None,
-            document_hash=item.document.content_hash,
+            document_hash="" if item.missing else item.document.content_hash,
             order=self._queue.source.order,
             position=item.position,
             **content,
@@ -310,7 +358,7 @@ class StoredSession(Judging):
 
     def _leased(self, item: Item) -> LeasedEntry:
         known = self._open.get(item.pair)
-        return known or self._queue.placed(*item.pair, self._queue.answers(*item.pair))
+        return known or self._queue.placed(*item.pair)
 
     def _answer(self, item: Item, event: Event) -> Saved:
         """Record an answer and lease what comes next, in one transaction."""
@@ -325,7 +373,7 @@ class StoredSession(Judging):
             # Postponed again, or the last one of its topic: it waits until nothing else is left.
             if leased.known.own or current is None or not current.has_work({*deferred, pair}):
                 deferred = deferred | {pair}
-        with self._recording(event):
+        with self._recording(event, item.document):
             before = queue.answers(*pair)
             late = self._is_late(leased, before)
             events.append_events(self._store, [event], now=now())
@@ -377,7 +425,7 @@ class StoredSession(Judging):
     def choose_topic(self, topic: str) -> None:
         """Go on with this topic; what is open of others goes back."""
         queue = self._queue
-        check_known("topic of yours", [topic], queue.roles)
+        check_known("topic assigned to you", [topic], queue.roles)
         with self._store.write():
             for pair in self._open:
                 if pair[0] != topic:
@@ -404,17 +452,18 @@ class StoredSession(Judging):
 
     def reopen(self, topic: str, document: str) -> Item:
         """Open a document again that was answered before, or that was found by searching."""
-        pair, answers = (topic, document), self._queue.answers(topic, document)
-        item = self._open.get(pair)
+        item = self._open.get(pair := (topic, document))
         if item is not None and not item.is_probe:
             return self._item(item)
-        if not answers.own:
+        if not self._queue.answers(topic, document).own:
             return self.take(topic, document, "")
         self._open.pop(pair, None)
-        return self._item(self._queue.placed(topic, document, answers))
+        return self._item(self._queue.placed(topic, document))
 
     def search(self, topic: str, words: str) -> list[SearchHit]:
         """Search the whole collection; each hit says whether it is judged by this assessor, or will be judged."""
+        if self._outside is not None and not documents.count(self._store):
+            raise InputError(outside.NO_SEARCH)
         older, hits = self._store.other_scales(), list[SearchHit]()
         pooled = {entry.document for entry in self._queue.source.find_entries(topic)}
         pooled |= {one.document for one in events.finds(self._store, topic)}
@@ -429,7 +478,7 @@ class StoredSession(Judging):
     def take(self, topic: str, document: str, words: str) -> Item:
         """Put a found document into the pool, as found by search, lease it and give it."""
         queue, source = self._queue, self._queue.source
-        if documents.fetch(self._store, document) is None:
+        if documents.unknown(self._store, [document]):
             raise UnknownName("document", document, documents.ids_near(self._store, document))
         entry, answers = Entry(document, 0), queue.answers(topic, document)
         with self._store.write():
@@ -444,7 +493,7 @@ class StoredSession(Judging):
             until = queue.lease(LeasedEntry(topic, entry, 1, 1, answers)).until
         if queue.loaded(topic):
             queue.current = queue.load(topic)
-        item = replace(queue.placed(topic, document, answers), until=until)
+        item = replace(queue.placed(topic, document), until=until)
         self._open[item.pair] = item
         queue.count(topic)
         return self._item(item)
@@ -512,8 +561,7 @@ class StoredSession(Judging):
         lent = {
             topic: left
             for topic in source.topics()
-            if roles.get(topic, "second") == "second"
-            and (left := source.count(topic, "anyone", assessor=self.assessor).left)
+            if roles.get(topic, "second") == "second" and (left := source.missing(topic))
         }
         if lent:
             give = self.hint(f"judge assign {name} --topic {quote(next(iter(lent)))}")

@@ -12,8 +12,7 @@ from cranfield._version import __version__
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.files import Source
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Changed, Listing, Value
-from cranfield.base.text import counted, now
+from cranfield.base.text import Changed, Listing, Value, counted, now
 from cranfield.pool import candidates
 from cranfield.pool import plan as plans
 from cranfield.pool import pool as pooling
@@ -180,8 +179,7 @@ class Pool:
             judged = {topic: {one.document for one in live_pools.standing_answers(store, topic)} for topic in wanted}
             missing = extend.top_up(runs, depth=depth, judged=judged, topics=wanted)
             pairs = [(topic, document) for topic, some in missing.items() for document in some]
-            known = stored_documents.known(store, sorted({document for _, document in pairs}))
-            if unknown := sorted({document for _, document in pairs} - known):
+            if unknown := sorted(stored_documents.unknown(store, {document for _, document in pairs})):
                 some = ", ".join(quoted(document) for document in unknown[:3])
                 raise InputError(
                     f"{len(unknown):,} documents of {quoted(tag)} are not in the collection, for example {some}"

@@ -10,8 +10,7 @@ from statistics import median
 
 from cranfield.base.errors import InputError, Problem, UnknownName, quoted
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Column, Listing, Number, Result, Table, Value, table_of
-from cranfield.base.text import counted
+from cranfield.base.text import Column, Listing, Number, Result, Table, Value, counted, table_of
 from cranfield.pool import candidates
 from cranfield.pool import plan as plans
 from cranfield.pool import pool as pooling
@@ -147,7 +146,8 @@ class PoolView(Result):
         left = self.documents - self.judged
         cost = f"{left:,} to judge: {self.speed.cost(left)}" if left else "nothing left to judge"
         size = f"{counted(self.documents, 'document')} for {counted(len(sizes), 'topic')}"
-        size += f" ({min(sizes, default=0):,} to {max(sizes, default=0):,} each)"
+        fewest, most = min(sizes, default=0), max(sizes, default=0)
+        size += f" ({fewest:,} each)" if fewest == most else f" ({fewest:,} to {most:,} each)"
         made = f"plan: {facts.plan}; seed {facts.seed}; built {facts.made[:10]} by {facts.made_by}"
         remarks = [f"{facts.name}: {size}; {made}", f"{self.judged:,} judged, {cost}"]
         ended = Counter(rule for *_, rule in self.topics if rule)

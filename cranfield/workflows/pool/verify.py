@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from cranfield.base.records import MAIN
-from cranfield.base.tables import Result, Table, table_of
+from cranfield.base.text import Result, Table, table_of
 from cranfield.judge.events import Event, fold
 from cranfield.pool import build, extend
 from cranfield.pool.candidates import PooledRuns

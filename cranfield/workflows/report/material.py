@@ -10,22 +10,21 @@ from hashlib import sha256
 from cranfield.base.errors import InputError
 from cranfield.base.files import Progress, silent
 from cranfield.base.records import MAIN, MEASURES, Topic
-from cranfield.base.tables import Value
-from cranfield.base.text import now
+from cranfield.base.text import Value, now
+from cranfield.evaluate.reading import Request, StoredName
 from cranfield.evaluate.scores import Scores
 from cranfield.qrels.qrels import Qrels
 from cranfield.qrels.release import NOW, Manifest, Rule
 from cranfield.reuse.collection import CollectionReport
 from cranfield.store import Store, documents, events, history, pools
 from cranfield.workflows import qrels as qrels_workflow
-from cranfield.workflows.collection import licence_of
+from cranfield.workflows.collection import CITATION_SETTING, DESCRIPTION_SETTING, licence_of
 from cranfield.workflows.evaluate.evaluate import Evaluation, evaluate, evaluate_with_verdicts
 from cranfield.workflows.evaluate.figures import RECALL_LEVELS
-from cranfield.workflows.inputs import PoolOptions
+from cranfield.workflows.inputs import PoolOptions, run_store
 from cranfield.workflows.judge.agreement import AgreementReport, agreement_report
 from cranfield.workflows.judge.organise import judging_progress, open_cases
 from cranfield.workflows.pool.show import PoolView
-from cranfield.workflows.reading import Request, stored_names
 from cranfield.workflows.reuse.field import field_of
 from cranfield.workflows.reuse.reuse import examine_collection
 from cranfield.workflows.status import status as collection_status
@@ -78,6 +77,9 @@ class Material:
     def __init__(self, store: Store, request: ReportRequest, progress: Progress = silent) -> None:
         self.request, self.made, self.missing = request, now(), list[str]()
         self.status, self.guidelines, self.licence = collection_status(store), store.guidelines(), licence_of(store)
+        self.citation, self.description = (
+            str(store.setting(name, "")) for name in (CITATION_SETTING, DESCRIPTION_SETTING)
+        )
         self.history = history.head(store)
         self._read_qrels(store)
         self._score(store, progress)
@@ -114,15 +116,18 @@ class Material:
 
     def _score(self, store: Store, progress: Progress) -> None:
         """Score all runs, with verdicts and the levels of recall, and hold out each group."""
-        runs = stored_names(store)
+        collection = run_store(store)
+        runs = tuple(StoredName(one.name) for one in collection.facts())
         if self.qrels is None or not runs:
             self.missing += [] if runs else ["scores: no run was submitted"]
             return
-        scoring = Request(qrels=self.qrels, runs=runs, measures=self.request.measures)
+        scoring = Request(
+            qrels=self.qrels, runs=runs, measures=self.request.measures, collection=collection, scale=store.scale()
+        )
         field = partial(field_of, scoring, PoolOptions(), store=store, progress=progress)
         self.evaluation = evaluate_with_verdicts(scoring, field, store=store, learn="always")
         trust = self.evaluation.trust
-        read = None if trust is None else partial(trust.field.read.first, trust.field.asked)
+        read = None if trust is None else trust.field.requested
         self.curve = evaluate(replace(scoring, measures=(RECALL_LEVELS,)), store=store, read=read).scores
         if trust is None:
             return
@@ -145,7 +150,7 @@ class Material:
         titles: dict[str, str] = {}
         if not self.request.public:  # titles are text of documents
             judged_only = " AND id IN (SELECT document FROM judgments)" if self.status.counts.judged else ""
-            titles = dict(store.rows(f"SELECT id, title FROM documents WHERE title <> ''{judged_only}"))  # noqa: S608
+            titles = dict(store.rows(f"SELECT id, title FROM held_documents WHERE title <> ''{judged_only}"))  # noqa: S608
         going_on = set(self.bias.not_exhausted) if self.bias is not None else set()
         known = documents.topics(store)
         only_in_qrels = [Topic(name, "") for name in grades if name not in {topic.id for topic in known}]
@@ -160,9 +165,10 @@ class Material:
             yield TopicPart(topic, len(judged), len(relevant), topic.id in going_on, tuple(rows[:MOST_FOUND]))
 
     def _checksums(self, store: Store) -> Iterator[tuple[str, str]]:
-        for table in ("documents", "topics"):
+        kept = ("kept_documents",) if self.status.outside else ()
+        for table in ("documents", *kept, "topics"):
             rows = store.rows(f"SELECT content_hash FROM {table} ORDER BY id")  # noqa: S608 (one of two words)
-            yield table, sha256("".join(f"{known}\n" for (known,) in rows).encode()).hexdigest()
+            yield table.replace("_", " "), sha256("".join(f"{known}\n" for (known,) in rows).encode()).hexdigest()
         if self.qrels is not None:
             yield "qrels", self.qrels.content_hash
         if self.pool is not None:

@@ -16,11 +16,9 @@ import numpy as np
 from cranfield._version import __version__
 from cranfield.base.errors import CranfieldError, MissingExtra, UsageError
 from cranfield.base.files import Progress, silent, whole_file
-from cranfield.base.tables import Value, table_of
-from cranfield.base.text import counted
+from cranfield.base.text import Value, counted, table_of
 from cranfield.corpus.formats import trec
 from cranfield.evaluate.scores import Scores
-from cranfield.qrels import reading as qrels_reading
 from cranfield.report import figures
 from cranfield.report.page import Drawing, Page, render_html, render_page_markdown
 from cranfield.report.renderers.csv import render_csv
@@ -174,6 +172,8 @@ def collection_card(material: Material) -> dict[str, Any]:
         "version": VERSION,
         "name": status.name,
         "licence": material.licence or None,
+        "citation": material.citation or None,
+        "about": material.description or None,
         "made": material.made,
         "made_by": f"cranfield {__version__}",
         "counts": _counts(material),
@@ -216,12 +216,14 @@ def _counts(material: Material) -> dict[str, int]:
         "documents": status.counts.documents,
         "topics": status.counts.topics,
         "runs": len(status.runs),
-        "groups": status.groups,
-        "contributing_runs": status.contributing,
+        "groups": status.counts.groups,
+        "contributing_runs": status.counts.contributing,
         "pooled": status.counts.pooled,
-        "assessors": status.assessors,
+        "assessors": status.counts.assessors,
         "duplicate_clusters": status.counts.clusters,
     }
+    if status.outside:
+        counts["documents_outside"] = status.documents_outside
     if material.qrels is not None:
         grades = material.qrels.grades
         counts["judged"] = int((grades >= 0).sum())
@@ -308,7 +310,7 @@ def write_bundle(store: Store, release: str, folder: Path, *, progress: Progress
         material = Material(store, ReportRequest(qrels=release, public=True), progress)
         topics, qrels = StringIO(), BytesIO()
         trec.TrecTopics.write(documents.topics(store), topics)
-        qrels_reading.qrels_formats.get("trec").write(qrels_workflow.released_qrels(store, release), qrels)
+        qrels_workflow.released_qrels(store, release).write(qrels, "trec")
         content: dict[str, str | bytes] = {
             "topics.trec": topics.getvalue(),
             "qrels.txt": qrels.getvalue(),

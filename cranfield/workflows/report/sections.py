@@ -13,8 +13,7 @@ from shlex import quote
 import numpy as np
 
 from cranfield._version import __version__
-from cranfield.base.tables import Column, Number, Table, Value, facts_table, table_of
-from cranfield.base.text import counted, few
+from cranfield.base.text import Column, Number, Table, Value, counted, facts_table, few, table_of
 from cranfield.evaluate.scores import Scores
 from cranfield.report.page import (
     Block,
@@ -94,8 +93,11 @@ def collection_page(material: Material, drawings: Sequence[Drawing], *, missing:
     def drawn(section: str) -> tuple[Drawing, ...]:
         return tuple(one for one in drawings if one.section == section)
 
-    size = f"{counted(status.counts.documents, 'document')}, {counted(len(topics), 'topic')}"
-    runs = f" and {counted(len(status.runs), 'run')} of {counted(status.groups, 'group')}" if status.runs else ""
+    kept_outside = f" ({status.documents_outside:,} of them outside)" if status.outside else ""
+    documents = counted(status.counts.documents + status.documents_outside, "document")
+    size = f"{documents}{kept_outside}, {counted(len(topics), 'topic')}"
+    groups = counted(status.counts.groups, "group")
+    runs = f" and {counted(len(status.runs), 'run')} of {groups}" if status.runs else ""
     judged, relevant = (sum(getattr(one, name) for one in topics) for name in ("judged", "relevant"))
     told = f"{counted(judged, 'document')} judged, {relevant:,} of them relevant" if judged else "nothing judged yet"
     agreement = [] if material.agreement is None else [agreement_section(material, material.agreement)]
@@ -133,7 +135,7 @@ def usable_scores(material: Material, missing: Sequence[str]) -> Section:
         count = f"{_names(material, ones)}: {count}" if len(alike) > 1 else f"{count[:1].upper()}{count[1:]}"
         deep = [one for one in ones if usable and one.evidence[0].to_rank]
         only = f"{_names(material, deep)} is judged down to rank {deep[0].evidence[0].to_rank} only." if deep else ""
-        blocks.append(Callout(only, "good" if usable else "care", f"{count}."))
+        blocks.append(Callout(only, "good" if usable and not deep else "care", f"{count}."))
         for level in filter(MARKS.get, WORST_FIRST):
             if runs := [run for run, known in enumerate(levels) if known == level and (run, level) not in told]:
                 tone, heading = _DOUBTS[level]
@@ -463,6 +465,8 @@ def made_section(material: Material, size: str) -> Section:
         if material.rule:
             facts |= {"layers": ", ".join(material.layers), "rule": ", else ".join(material.rule)}
     facts["licence"] = licence.rstrip(".") or "none stated"
+    facts |= {"citation": material.citation} if material.citation else {}
+    facts |= {"description": material.description} if material.description else {}
     caption = "Content hashes: the same content has the same hash in every file format"
     sums = table_of(["what", Column("sha256", "SHA-256")], list(material.checksums.items()), caption=caption)
     blocks += [

@@ -13,34 +13,28 @@ import numpy as np
 
 from cranfield.base.errors import CollectionError, InputError
 from cranfield.base.files import Progress, Source, silent
-from cranfield.base.tables import Value
-from cranfield.base.text import counted
+from cranfield.base.registry import deferred
+from cranfield.base.text import Value, counted
 from cranfield.compare.significance import student
 from cranfield.evaluate import align
 from cranfield.evaluate.align import AnyRun
 from cranfield.evaluate.lists import GradeGains
 from cranfield.evaluate.measure import AnyMeasure, Measure
+from cranfield.evaluate.reading import Read, Request, StoredName, read_aligned, read_in_full, without_pipes
 from cranfield.evaluate.scores import ALL
-from cranfield.pool import plan as plans
-from cranfield.pool import replay
 from cranfield.qrels.qrels import Qrels
 from cranfield.reuse import assess, card, intervals, pairs, provenance, tables, verdict
 from cranfield.reuse.intervals import Intervals
 from cranfield.runs import reading as runs_reading
-from cranfield.store import history, judging, live_pools, pools
 from cranfield.store import runs as stored_runs
 from cranfield.store.store import Store
 from cranfield.workflows.inputs import PoolOptions
-from cranfield.workflows.pool import inputs as pool_inputs
-from cranfield.workflows.reading import (
-    Read,
-    Request,
-    StoredName,
-    read_aligned,
-    read_in_full,
-    scale_of,
-    without_pipes,
-)
+
+with deferred:  # what verdicts on files do without
+    from cranfield.pool import plan as plans
+    from cranfield.pool import replay
+    from cranfield.store import history, judging, live_pools, pools
+    from cranfield.workflows.pool import inputs as pool_inputs
 
 SETTING = "thresholds"
 TRUST_COLUMNS = (
@@ -77,10 +71,27 @@ class Field:
         """How many runs were requested: they come first."""
         return len(self.words)
 
+    def requested(self) -> Read:
+        """What was read of the requested runs alone."""
+        return self.read if self.asked == len(self.read.runs) else self.read.first(self.asked)
+
     def contributed(self, run: int) -> bool | None:
         """Whether a run contributed to the pool, at whatever depth; None where that is not known."""
         known = self.knowledge.provenance
         return None if known is None else bool(known.group_of_run[run] >= 0)
+
+    def trusted(
+        self,
+        measures: Sequence[AnyMeasure],
+        *,
+        store: Store | None = None,
+        thresholds: Mapping[str, float] | None = None,
+        learn: assess.Learn = "always",
+    ) -> Trusted:
+        """Assess all runs. `learn` says whether models are wanted where no run has an unjudged document."""
+        table, aligned = thresholds_in_force(store, thresholds), self.read.aligned
+        bounds, found = assess.assess_measures(aligned, measures, self.knowledge, thresholds=table, learn=learn)
+        return Trusted(self, found, table, bounds)
 
 
 def field_of(
@@ -88,7 +99,7 @@ def field_of(
 ) -> Field:
     """Read and align the requested runs together with the contributing ones."""
     facts = {one.name: one for one in stored_runs.facts(store)} if store is not None else {}
-    scale = scale_of(store)
+    scale = request.scale
     stored = known_pool(store, facts, options.pool) if store is not None and options.groups is None else None
     names: list[str] = []
     if options.groups is None and options.card is None:
@@ -99,9 +110,9 @@ def field_of(
     whole = request
     if more and topics == "common":
         whole = without_pipes(request)
-        topics = read_aligned(whole, store).aligned.topic_ids
+        topics = read_aligned(whole).aligned.topic_ids
     whole = replace(whole, runs=(*whole.runs, *more), topics=topics)
-    read = read_aligned(whole, store, progress, keep_rows=True)
+    read = read_aligned(whole, progress, keep_rows=True)
     aligned = read.aligned
     known_card = None
     if options.card is not None:
@@ -449,35 +460,15 @@ class Trusted:
             yield f"… and {counted(len(worst) - TOLD_AT_MOST, 'more run')}; cranfield reuse lists all"
 
 
-def trusted(
-    field: Field,
-    measures: Sequence[AnyMeasure],
-    *,
-    store: Store | None = None,
-    thresholds: Mapping[str, float] | None = None,
-    learn: assess.Learn = "always",
-) -> Trusted:
-    """Assess all runs of a field. `learn` says whether models are wanted where no run has an unjudged document."""
-    table = thresholds_in_force(store, thresholds)
-    bounds, assessments = assess.assess_measures(
-        field.read.aligned,
-        measures,
-        field.knowledge,
-        thresholds=table,
-        learn=learn,
-    )
-    return Trusted(field, assessments, table, bounds)
-
-
 # Two runs, or one, with the ids of their documents: what may be claimed while documents are unjudged.
 
 Documents = tuple["align.Alignment", "intervals.Identities"]
 """Aligned runs with the ids of their documents."""
 
 
-def with_documents(asked: Request, store: Store | None, *, topics: align.TopicSet = "qrels") -> Documents:
+def with_documents(asked: Request, *, topics: align.TopicSet = "qrels") -> Documents:
     """Align runs with the ids of their documents: a document that two runs share has one label."""
-    qrels, runs = read_in_full(asked, store)
+    qrels, runs = read_in_full(asked)
     aligned = align.align(qrels, runs, topics=topics)
     return aligned, intervals.identities(aligned, runs)
 

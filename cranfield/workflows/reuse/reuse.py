@@ -1,7 +1,4 @@
-"""The reliability of scores, as a result: verdicts on runs and the collection in tables, figures, sentences.
-
-`import cranfield` brings this module along: so nothing heavy is imported here before something is requested.
-"""
+"""The reliability of scores, as a result: verdicts on runs and the collection in tables, figures, sentences."""
 
 from __future__ import annotations
 
@@ -11,24 +8,24 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
+import numpy as np
+
 from cranfield.base.errors import InputError, UnknownName, UsageError
 from cranfield.base.files import HERE, Workers, whole_file
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Column, Result, Table, html, table_of
-from cranfield.base.text import counted
+from cranfield.base.text import Column, Result, Table, counted, html, table_of
+from cranfield.compare import comparison
+from cranfield.evaluate import measure as measuring
+from cranfield.reuse import assess, card, expected_loss, provenance, tables
+from cranfield.reuse import collection as pool_bias
+from cranfield.workflows import inputs as input_kinds
+from cranfield.workflows.reuse import field as fields
 
 with deferred:
-    import numpy as np
     import pandas as pd
 
-    from cranfield.compare import comparison
-    from cranfield.evaluate import measure as measuring
     from cranfield.report import figures as report_figures
-    from cranfield.reuse import assess, card, expected_loss, provenance, tables
-    from cranfield.reuse import collection as pool_bias
     from cranfield.workflows import display
-    from cranfield.workflows import inputs as input_kinds
-    from cranfield.workflows.reuse import field as fields
 
 if TYPE_CHECKING:
     import os
@@ -72,7 +69,7 @@ def reuse(
     values = {name.replace("-", "_"): value for name, value in (thresholds or {}).items()}
     with inputs.progress() as progress:
         field = inputs.field(request, progress)
-        trust = fields.trusted(field, wanted, store=inputs.store, thresholds=values)
+        trust = field.trusted(wanted, store=inputs.store, thresholds=values)
         progress("holding out runs and groups", 0, None)
         report = examine_collection(trust, workers=inputs.workers)
     notes = [*trust.notes, *request.notes]

@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO, get_args
+from typing import Any, BinaryIO
 
-from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, nearest, quoted
-from cranfield.base.files import Progress, silent
+from cranfield._version import __version__
+from cranfield.base.errors import InputError, Problem, ProblemsFound, SourceError, UsageError, quoted
+from cranfield.base.files import Progress, Source, silent, whole_file
 from cranfield.base.records import Document
 from cranfield.base.registry import described_options
-from cranfield.base.tables import Column, Listing, Table, Value, facts_table, table_of
-from cranfield.base.text import counted, now, shortened
-from cranfield.runs import baseline, reading
+from cranfield.base.text import (
+    Column,
+    Listing,
+    Table,
+    Value,
+    counted,
+    facts_table,
+    lines_about,
+    now,
+    shortened,
+    table_of,
+    visible_line,
+)
+from cranfield.runs import baseline, metadata, reading, sets
 from cranfield.runs import check as run_check
-from cranfield.runs.run import Order
+from cranfield.runs.run import Run
 from cranfield.store import Store, documents
 from cranfield.store import runs as stored
-from cranfield.workflows.collection import read_toml
-from cranfield.workflows.runs.submit import Names, Request, check_runs, submit_runs
+from cranfield.workflows import corpus
+from cranfield.workflows.runs.lists import may_be_run, requests_for
+from cranfield.workflows.runs.submit import Names, check_runs, examine, submit_runs
 from cranfield.workflows.status import unpooled_runs
-
-LOWEST_PRIORITY = 1000
 
 
 @dataclass(frozen=True)
@@ -107,7 +122,7 @@ class Runs:
 
     def check(
         self,
-        files: Sequence[Path],
+        files: Sequence[str | os.PathLike[str]],
         *,
         max_depth: int = 1000,
         repair: Path | None = None,
@@ -137,18 +152,46 @@ class Runs:
         found: Any = {"problems": problems, "summaries": summaries, "has_errors": has_errors}
         return RunReport(table_of(columns, rows), remarks=remarks, **found)
 
-    def submit(
-        self, files: Sequence[Path], *, name: str | None = None, max_depth: int = 1000, **about: Any
-    ) -> RunReport:
-        """Store runs, all or none; submitting the same content again does nothing.
+    def watch(
+        self, folder: Path, *, once: bool = False, seconds: float = 5, **options: Any
+    ) -> Iterator[tuple[Path, RunReport]]:
+        """Check each run that arrives in a folder, and write what was found beside it; options as for check.
 
+        A file is checked when it has not changed for some seconds. With `once` the files that are there are waited
+        for, and then it ends; otherwise it never does.
+        """
+        if not folder.is_dir():
+            raise InputError(f"no such folder: {folder}")
+        arrivals = Arrivals(folder, seconds)
+        while True:
+            for path, digest in arrivals.look():
+                result = self.check([path], **options)
+                write_report(path, digest, result.summaries[0], result.problems)
+                yield path, result
+            if once and not arrivals.is_waiting:
+                return
+            time.sleep(seconds)
+
+    def submit(
+        self,
+        files: Sequence[str | os.PathLike[str]],
+        *,
+        name: str | None = None,
+        max_depth: int = 1000,
+        repair: bool = False,
+        **about: Any,
+    ) -> RunReport:
+        """Store runs, all or none; submitting the same content again does nothing. A folder stands for its runs.
+
+        `run_list` is a file with a team and a priority for each run. With `repair` runs are stored without the errors
+        that can be repaired.
         `about` says how the files are read (format, order, names) and what is known of the runs: group, family, role,
         priority, description.
         """
         requests = requests_for(files, name=name, **about)
         if name is not None and len(requests) > 1:
             raise UsageError(f"--name names one run, and there are {len(requests)}")
-        outcomes = submit_runs(self._store, requests, progress=self._progress, max_depth=max_depth)
+        outcomes = submit_runs(self._store, requests, repair=repair, progress=self._progress, max_depth=max_depth)
         notes = [
             f"note: {one.facts.name} already exists; {difference} (to change it, withdraw it and submit it again)"
             for one in outcomes
@@ -156,7 +199,11 @@ class Runs:
         ]
         new = {one.facts.name for one in outcomes if one.what == "submitted"}
         pairs = zip(requests, outcomes, strict=True)
-        if alone := [one.facts.name for request, one in pairs if one.what == "submitted" and not request.group]:
+        if alone := [
+            one.facts.name
+            for request, one in pairs
+            if one.what == "submitted" and not request.group and one.facts.group_name == one.facts.name
+        ]:
             notes.append(f"note: no --group, so each run is its own group: {', '.join(alone)}")
         submitted = [facts for facts in stored.facts(self._store) if facts.name in new]
         if outside := unpooled_runs(self._store, submitted):
@@ -189,21 +236,58 @@ class Runs:
     def show(self, name: str) -> RunReport:
         """Show what is known of one run, withdrawn or not, and the problems found when it was submitted."""
         run = stored.find(self._store, name, withdrawn=True)
-        table = facts_table(_about(run, _COLUMNS if run.withdrawn else _COLUMNS[:-2]))
+        said = metadata.facts_of(stored.metadata(self._store, run.number) or "")
+        about = _about(run, _COLUMNS if run.withdrawn else _COLUMNS[:-2])
+        table = facts_table({**about, **{f"ir_metadata {name}": value for name, value in said.items()}})
         day = (run.withdrawn or "")[:10]
         remarks = [f"note: {run.name} was withdrawn on {day}; submit it again to use it"] if day else []
         return RunReport(table, remarks=remarks, problems=stored.warnings(self._store, run.number))
 
     def export(self, name: str, stream: BinaryIO, *, format: str = "trec") -> tuple[str, ...]:
-        """Write an equivalent file: reading it gives the same topics, documents, order and scores.
+        """Write an equivalent file: reading it gives the same topics, documents, order and scores, and in the format
+        of TREC the ir_metadata header.
 
         A withdrawn run is written too; the note that is given says so.
         """
         store, writer = self._store, reading.run_formats.get(format)
         facts = stored.find(store, name, withdrawn=True)
+        if format == "trec":
+            stream.write((stored.metadata(store, facts.number) or "").encode())
         writer.write(stored.decoded(store, facts, stored.ids(store)), stream)
         when = f"{(facts.withdrawn or '')[:10]} ({facts.withdrawn_because})"
         return (f"note: {name} was withdrawn on {when}",) if facts.withdrawn else ()
+
+    def pack(
+        self,
+        files: Sequence[str | os.PathLike[str]],
+        stream: BinaryIO,
+        *,
+        names: Names | None = None,
+        columns: sets.Columns = "cranfield",
+    ) -> str:
+        """Write run files, or all files of folders, as one Parquet set, and say how much that was.
+
+        One run is in memory at a time. Where files have errors, those of all files are listed.
+        """
+        requests, problems = requests_for(files, names=names), list[Problem]()
+
+        def runs() -> Iterator[Run]:
+            written: dict[str, str] = {}
+            for done, request in enumerate(requests, start=1):
+                (checked,) = examine([request], run_check.Expectations(max_depth=sys.maxsize))
+                problems.extend(checked.errors)
+                if checked.name in written:
+                    taken = f"the name {quoted(checked.name)} is already used by {written[checked.name]}"
+                    problems.append(reading.problem("taken-tag", taken).at(checked.file))
+                written[checked.name] = checked.file
+                if checked.run is not None and not problems:
+                    yield replace(checked.run, tag=checked.name)
+                self._progress("packing runs", done, len(requests))
+
+        rows = sets.write(stream, runs(), columns=columns)
+        if problems:
+            raise ProblemsFound("nothing was written", problems)
+        return f"{counted(len(requests), 'run')}, {counted(rows, 'row')}"
 
     def withdraw(self, *names: str, because: str) -> None:
         """Take runs out, all or none; their history stays."""
@@ -230,22 +314,24 @@ class Runs:
                 f"{quoted(tag)} is not a valid run tag: use letters, digits and . _ + -, at most 100 characters"
             )
         store = self._store
-        queries = [baseline.Query(topic.id, baseline.query_text(topic, fields)) for topic in documents.topics(store)]
+        topics = documents.topics(store)
+        queries = [baseline.Query(topic.id, baseline.query_text(topic, fields)) for topic in topics]
         rankings = baseline.search(system, StoredCorpus(store, self._progress), queries, depth, options or {})
         if not queries:
             raise InputError("there are no topics yet; add some with: cranfield corpus topics FILE")
-        if not documents.count(store):
-            raise InputError("there are no documents yet; add some with: cranfield corpus add FILE…")
-        return MadeRun(tag, rankings, fields)
+        corpus.require_documents(store)
+        has_more = tuple(fields) == ("title",) and any(topic.description for topic in topics)
+        return MadeRun(tag, rankings, fields, has_more)
 
 
 @dataclass(frozen=True)
 class MadeRun:
-    """A run that is searched for while it is written."""
+    """A run that is searched for while it is written; with `has_more`, by titles of topics that have descriptions."""
 
     tag: str
     rankings: Iterator[baseline.Ranking]
     fields: Sequence[baseline.TopicField] = ()
+    has_more: bool = False
 
     def write(self, stream: BinaryIO) -> int:
         """Write the rankings as a TREC run and give the number of lines."""
@@ -264,68 +350,67 @@ class MadeRun:
         if str(target) == "-":
             return []
         again = hint(f"runs submit {shlex.quote(str(target))}")
-        more = (
-            "; with the description too: --field title --field description"
-            if tuple(self.fields) == ("title",)
-            else ""
-        )
+        more = "; with the description too: --field title --field description" if self.has_more else ""
         return [
             f"searched with the {' and '.join(self.fields)} of each topic{more}",
             f"wrote {target} ({counted(lines, 'line')}); submit it with: {again}",
         ]
 
 
-# `runs.toml`: many run files and what their senders say about them, in one file.
+# Run files that arrive in a folder, by upload or by git: when each is complete, and the report beside it.
 
-_KINDS: dict[str, type[object]] = {
-    **dict.fromkeys(("file", "name", "group", "family", "role"), str),
-    "priority": int,
-    **dict.fromkeys(("description", "order", "names", "format"), str),
-}
-_CHOICES = {"role": ("contributing", "new"), "order": get_args(Order), "names": get_args(Names)}
-
-
-def requests_for(files: Sequence[Path], **given: Any) -> list[Request]:
-    """One request per run file; a TOML file stands for the runs it describes. What is given overrides both."""
-    known = {name: value for name, value in given.items() if value is not None}
-    return [
-        replace(request, **known)
-        for file in files
-        for request in (read_requests(file) if file.suffix == ".toml" else [Request(path=file)])
-    ]
+REPORT = ".report.txt"
+_UNFINISHED = re.compile(r"\.(part|partial|tmp|filepart|crdownload|swp)\Z|~\Z|\.unfinished-\d+\Z", re.IGNORECASE)
+_HASH = re.compile(r"^SHA-256 ([0-9a-f]{64})\b", re.MULTILINE)
+MOST = 1000
+"""How many problems a report lists."""
 
 
-def read_requests(path: Path) -> list[Request]:
-    """One request per `[[run]]` table; `file` is relative to the TOML file. Everything wrong is listed at once.
+@dataclass
+class Arrivals:
+    """The run files of a folder that are complete and have no report yet.
 
-    Values that stand outside the tables (`group`, `family`, `order` …) hold for all of them.
+    A file is complete when it has not changed for some seconds: between two looks, or since longer ago.
     """
-    content = read_toml(path)
-    entries = content.pop("run", None)
-    if not isinstance(entries, list) or not entries:
-        raise InputError(f'{path}: no [[run]] tables; each needs at least: file = "…"')
-    merged = [{**content, **entry} if isinstance(entry, dict) else {} for entry in entries]
-    problems = [
-        Problem("bad-runs-file", f"run {index}: {text}", file=str(path))
-        for index, entry in enumerate(merged, start=1)
-        for text in _entry_problems(entry)
-    ]
-    if problems:
-        raise ProblemsFound(f"{path} cannot be used", problems)
-    return [Request(path=path.parent / entry.pop("file"), **entry) for entry in merged]
+
+    folder: Path
+    seconds: float
+    is_waiting: bool = False
+    _seen: dict[Path, tuple[int, int]] = field(default_factory=dict)
+    _done: dict[Path, tuple[int, int]] = field(default_factory=dict)
+
+    def look(self) -> Iterator[tuple[Path, str]]:
+        """Those that are complete now, each with its SHA-256; `is_waiting` while others are not."""
+        self.is_waiting, seen = False, dict[Path, tuple[int, int]]()
+        for path in sorted(self.folder.rglob("*")):
+            hidden = any(name.startswith(".") for name in path.relative_to(self.folder).parts)
+            if hidden or _UNFINISHED.search(path.name) or not may_be_run(path):
+                continue
+            with suppress(OSError, SourceError):  # it may be gone since
+                facts = path.stat()
+                state = seen[path] = facts.st_size, facts.st_mtime_ns
+                if self._done.get(path) == state:
+                    continue
+                if self._seen.get(path) == state or 0 <= self.seconds <= time.time() - facts.st_mtime:
+                    self._done[path] = state
+                    digest = Source(path).file_sha256
+                    if digest != _reported(path):
+                        yield path, digest
+                else:
+                    self.is_waiting = True
+        self._seen = seen
 
 
-def _entry_problems(entry: dict[str, Any]) -> list[str]:
-    problems = [] if "file" in entry else ["'file' is missing"]
-    for name, value in entry.items():
-        if name not in _KINDS:
-            near = nearest(name, list(_KINDS))
-            guess = f"; did you mean {quoted(near[0])}?" if near else ""
-            problems.append(f"unknown entry {quoted(name)}{guess} (known: {', '.join(_KINDS)})")
-        elif not isinstance(value, _KINDS[name]) or isinstance(value, bool):
-            problems.append(f"{name} is {quoted(value)}, which has the wrong type")
-        elif name in _CHOICES and value not in _CHOICES[name]:
-            problems.append(f"{name} is {quoted(value)}; it must be one of {', '.join(_CHOICES[name])}")
-        elif isinstance(value, int) and not 1 <= value <= LOWEST_PRIORITY:
-            problems.append(f"priority is {value}; it must be between 1 and {LOWEST_PRIORITY}")
-    return problems
+def write_report(path: Path, digest: str, summary: str, problems: Sequence[Problem]) -> None:
+    """Write beside a file what was found in it, and of which bytes."""
+    found = lines_about([problem.at(path.name) for problem in problems], most=MOST)
+    text = [summary, f"SHA-256 {digest}, checked {now()} by cranfield {__version__}", "", *found]
+    with whole_file(path.with_name(f"{path.name}{REPORT}"), replace=True) as unfinished:
+        unfinished.write_text("".join(f"{visible_line(line)}\n" for line in text), encoding="utf-8")
+
+
+def _reported(path: Path) -> str:
+    """The SHA-256 of the bytes that the report beside a file is about, if there is one."""
+    report = path.with_name(f"{path.name}{REPORT}")
+    known = _HASH.search(report.read_text("utf-8", "replace")) if report.is_file() else None
+    return known[1] if known else ""

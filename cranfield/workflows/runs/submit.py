@@ -19,7 +19,7 @@ from cranfield.base.errors import Problem, ProblemsFound, SourceError, UsageErro
 from cranfield.base.files import Progress, Source, reading_threads, silent, whole_file
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted, now, storable
-from cranfield.runs import check, encoding, reading
+from cranfield.runs import check, encoding, metadata, reading
 from cranfield.runs import run as runs_run
 from cranfield.runs.encoding import CodedRun
 from cranfield.runs.run import Order, Rows, Run
@@ -41,7 +41,7 @@ log = logging.getLogger("cranfield.workflows")
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """One run file, and what its sender says about it."""
+    """One run file, and what its sender says about it; `metadata` is a file of ir_metadata beside it."""
 
     path: Path
     format: str | None = None
@@ -53,6 +53,7 @@ class Request:
     role: str | None = None
     priority: int | None = None
     description: str = ""
+    metadata: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,7 @@ class CheckedRun:
     run: Run | None = None
     rows: Rows | None = None
     file_sha256: str = ""
+    metadata: str = ""
     repairs: tuple[str, ...] = ()
     repaired_file: str = ""
     not_repaired: tuple[str, ...] = ()
@@ -109,9 +111,13 @@ def examine(
     expectations: check.Expectations,
     *,
     keep_rows: bool = False,
+    repair: bool = False,
     progress: Progress = silent,
 ) -> list[CheckedRun]:
-    """Read, check and rank files, two at a time: parsing and sorting leave Python's lock most of the time."""
+    """Read, check and rank files, two at a time: parsing and sorting leave Python's lock most of the time.
+
+    With `repair` a run that can be repaired has warnings of what was changed, instead of its errors.
+    """
 
     def examine_one(request: Request) -> CheckedRun:
         source = Source(request.path)
@@ -122,6 +128,8 @@ def examine(
             return CheckedRun(request, source.stem, (error.problem,))
         except ProblemsFound as error:
             return CheckedRun(request, source.stem, error.problems)
+        if request.metadata is not None and not rows.metadata:
+            rows = replace(rows, metadata=metadata.commented(Source(request.metadata).text()))
         given = request.name or (source.stem if request.names == "file" else None)
         found = tuple(check.check(rows, replace(expectations, order=request.order, name=given)))
         run = None
@@ -129,7 +137,14 @@ def examine(
             run = runs_run.ranked(rows, order=request.order)
             _ = run.content_hash  # takes long, so that it is made in this thread
         name, kept = rows.name if given is None else given, rows if keep_rows else None
-        return CheckedRun(request, name, found, run, kept, rows.file_sha256)
+        if repair and run is None:
+            options: Any = {"name": name, "order": request.order, "max_depth": expectations.max_depth}
+            run, sentences = check.repair(rows, found, **options)
+            if run is not None:
+                _ = run.content_hash
+                changes = [reading.problem("repaired", text).at(source.name) for text in sentences]
+                found = (*changes, *(problem for problem in found if problem.severity == "warning"))
+        return CheckedRun(request, name, found, run, kept, rows.file_sha256, rows.metadata)
 
     done: list[CheckedRun] = []
     with reading_threads(WORKERS) as threads:
@@ -143,7 +158,8 @@ def expectations_of(store: Store | None, **limits: Any) -> check.Expectations:
     """What a collection expects of a run; without one, what every run must keep to. Limit: max_depth."""
     if store is None:
         return check.Expectations(**limits)
-    known_documents = _known_documents(store) if documents.count(store) else None
+    is_whole = documents.count(store) and not documents.outside_sources(store)
+    known_documents = _known_documents(store) if is_whole else None
     topics = frozenset(documents.topic_ids(store)) or None
     return check.Expectations(topics=topics, known_documents=known_documents, **limits)
 
@@ -191,15 +207,21 @@ def copy_warnings(standing: Mapping[str, str], runs: Sequence[CheckedRun]) -> di
 
 
 def submit_runs(
-    store: Store, requests: Sequence[Request], *, progress: Progress = silent, **limits: int
+    store: Store, requests: Sequence[Request], *, repair: bool = False, progress: Progress = silent, **limits: int
 ) -> list[Submitted]:
     """Check and store runs in one transaction; an error in one of them keeps all of them out.
 
-    A run whose name and content are there already is left alone. Files are read and checked before the write
-    lock is taken; what depends on the other runs of the collection is decided under it.
+    With `repair` a run is stored without the errors that can be repaired. A run whose name and content are there
+    already is left alone. Files are read and checked before the write lock is taken; what depends on the other runs
+    of the collection is decided under it.
     """
-    checked = examine(requests, expectations_of(store, **limits), progress=progress)
+    checked = examine(requests, expectations_of(store, **limits), repair=repair, progress=progress)
     _refuse(checked, [])
+    return store_runs(store, checked, progress=progress)
+
+
+def store_runs(store: Store, checked: Sequence[CheckedRun], *, progress: Progress = silent) -> list[Submitted]:
+    """Store runs without errors in one transaction."""
     outcomes: dict[str, Submitted] = {}
     with store.write():
         standing = {facts.name: facts.content_hash for facts in stored.facts(store)}
@@ -213,7 +235,8 @@ def submit_runs(
             )
             for one, block in zip(new, blocks, strict=True):
                 facts, warnings = _facts(one), [*one.warnings, *warned.get(one.name, ())]
-                stored.add(store, facts, ranking=block, encoding=encoding.ENCODING, warnings=warnings)
+                about: Any = {"warnings": warnings, "metadata": storable(one.metadata)}
+                stored.add(store, facts, ranking=block, encoding=encoding.ENCODING, **about)
                 outcomes[one.name] = Submitted(facts, "submitted", warnings=tuple(warnings))
                 progress("storing runs", len(outcomes), len(new))
         stored.add_ids(store, "topic", new_topics)
@@ -232,7 +255,8 @@ def _refuse(checked: Sequence[CheckedRun], further: Sequence[Problem]) -> None:
     if errors:
         refused = counted(len({problem.file for problem in errors}), "file")
         repairable = any(problem.repairable for problem in errors)
-        hint = "; cranfield runs check --repair FOLDER fixes what it can" if repairable else ""
+        fixes = "cranfield runs check --repair FOLDER fixes what it can, runs submit --repair too"
+        hint = f"; {fixes}" if repairable else ""
         everything = [*(problem for one in checked for problem in one.problems), *further]
         raise ProblemsFound(f"{refused} rejected, nothing was submitted{hint}", everything)
 
@@ -256,11 +280,13 @@ def _name_problems(checked: Sequence[CheckedRun], standing: dict[str, str]) -> l
 def _facts(one: CheckedRun) -> stored.RunFacts:
     request, run = one.request, one.run
     assert run is not None, "a run with errors was refused before"
+    said = metadata.facts_of(one.metadata)
+    manual = "manual" if said.get("method.automatic", "").lower() == "false" else ""
     return stored.RunFacts(
         name=one.name,
         tag=run.tag,
-        group_name=request.group or one.name,
-        family=request.family,
+        group_name=request.group or storable(said.get("actor.team", "")) or one.name,
+        family=request.family or manual,
         role=request.role or "contributing",
         priority=request.priority or 1,
         description=request.description,
@@ -268,7 +294,7 @@ def _facts(one: CheckedRun) -> stored.RunFacts:
         topics=len(run.topic_ids),
         rows=run.row_count,
         content_hash=one.content_hash,
-        file_name=storable(Path(request.path).name),
+        file_name=storable(Source(request.path).data_set or Path(request.path).name),
         file_sha256=one.file_sha256,
         submitted=now(),
     )
@@ -370,5 +396,6 @@ def _repaired(one: CheckedRun, copy: Path, max_depth: int) -> CheckedRun:
             shutil.copyfile(one.request.path, unfinished)
         else:
             with unfinished.open("wb") as stream:
+                stream.write(one.metadata.encode())
                 reading.run_formats.get("trec").write(run, stream)
     return replace(one, repairs=tuple(sentences), repaired_file=str(copy))

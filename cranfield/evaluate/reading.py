@@ -6,12 +6,13 @@ The errors of all files are reported together.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from cranfield.base.errors import (
     RESTORE,
@@ -24,10 +25,10 @@ from cranfield.base.errors import (
     quoted,
 )
 from cranfield.base.files import HERE, WORTH, Progress, Source, Workers, reading_threads, silent
+from cranfield.base.places import located
 from cranfield.base.records import BINARY, GradeScale
 from cranfield.base.text import few
 from cranfield.evaluate import align, direct
-from cranfield.evaluate import measure as measuring
 from cranfield.evaluate.align import Alignment, AnyRun
 from cranfield.evaluate.scores import ALL
 from cranfield.qrels import reading as qrels_reading
@@ -36,8 +37,6 @@ from cranfield.runs import check, columns
 from cranfield.runs import reading as runs_reading
 from cranfield.runs import run as runs_run
 from cranfield.runs.run import Run
-from cranfield.store import Store
-from cranfield.store import runs as stored_runs
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,10 +49,29 @@ TOPIC_SETS = ("qrels", "common", "run")
 THREADS = 2
 READ_AT_ONCE = 1 << 27
 """Files of 128 MB together are one piece of work for another process, about a second."""
+SIZE_ELSEWHERE = 1 << 24
+"""What a file counts as whose size is not known here: one of a URL, or a run of a folder."""
+PACKED = 4
+"""How many bytes of text a byte of a Parquet set stands for, about."""
 _NAMES_SHOWN = 5
 Made = TypeVar("Made")
+Tagged = TypeVar("Tagged", bound="AnyRun | Tag")
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class RunStore:
+    """How an evaluation reaches the runs of a collection.
+
+    `facts` gives what is known of each run, `find` that of one, or an error that says why there is none; `ids` all
+    ids of topics and of documents, in the order of their codes; `fetch` a ranking as it is stored.
+    """
+
+    facts: Callable[[], Iterable[Any]]
+    find: Callable[[str], Any]
+    ids: Callable[[], tuple[pa.Array, pa.Array]]
+    fetch: Callable[[str], Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +81,8 @@ class Request:
     `topics` is qrels, common, run, or a file of ids, or
     the ids themselves. With novelty, near-duplicates of a document above count as not relevant; `clusters` says
     which those are, in a file or as document -> cluster. `notes` are what every result should say about its runs:
-    those that were left out. `workers` do what is worth spreading.
+    those that were left out. `workers` do what is worth spreading. `collection` has the stored runs, and
+    `scale` its grades; without one, grades from 1 on are relevant and are their own gains.
     """
 
     qrels: Path | Qrels
@@ -75,6 +94,8 @@ class Request:
     clusters: Path | Mapping[str, Hashable] | None = None
     notes: tuple[str, ...] = ()
     workers: Workers = HERE
+    collection: RunStore | None = None
+    scale: GradeScale = BINARY
 
     def __post_init__(self) -> None:
         """Refuse to take two things from one stream: the second would find nothing there."""
@@ -87,29 +108,8 @@ class Request:
             return self.topics
         if not self.topics.strip():
             raise UsageError(f"--topics is {', '.join(TOPIC_SETS)}, or a file of topic ids; the name is empty")
-        lines = Source(Path(self.topics)).lines()
+        lines = Source(located(self.topics)).lines()
         return tuple(line.split()[0] for _, line in lines if line.strip() and not line.startswith("#"))
-
-
-def parse_measures(
-    texts: Sequence[str], store: Store | None, *, relevant_from: int | None = None
-) -> list[measuring.AnyMeasure]:
-    """The measures that expressions mean; what they do not say themselves, the scale of the collection says.
-
-    There a bare `AP` takes its threshold and a bare `nDCG` its gains, and their printed forms tell both.
-    """
-    scale = scale_of(store)
-    return measuring.parse_measures(texts, threshold=relevant_from or scale.relevant_from, gains=scale.own_gains)
-
-
-def own_measures(texts: Sequence[str], store: Store | None) -> list[measuring.Measure]:
-    """The same, where measures of ir_measures are refused."""
-    return measuring.own_measures(parse_measures(texts, store))
-
-
-def scale_of(store: Store | None) -> GradeScale:
-    """The grade scale of a collection; without one, grades from 1 on are relevant and are their own gains."""
-    return BINARY if store is None else store.scale()
 
 
 # The runs of a collection, as an evaluation needs them.
@@ -121,11 +121,6 @@ class StoredName(str):
     __slots__ = ()
 
 
-def stored_names(store: Store | None) -> tuple[StoredName, ...]:
-    """The names of all runs of a collection; none where there is no collection."""
-    return () if store is None else tuple(StoredName(facts.name) for facts in stored_runs.facts(store))
-
-
 class StoredRuns:
     """The runs of a collection; their ids are read once, so that all runs share them.
 
@@ -134,10 +129,10 @@ class StoredRuns:
     """
 
     def __init__(
-        self, store: Store | None, judged: Callable[[], Qrels | None] | None = None, *, keep_keys: bool = False
+        self, stored: RunStore | None, judged: Callable[[], Qrels | None] | None = None, *, keep_keys: bool = False
     ) -> None:
-        self._store, self._judged, self._keep_keys = store, judged, keep_keys
-        self._facts = {facts.name: facts for facts in stored_runs.facts(store)} if store is not None else {}
+        self._stored, self._judged, self._keep_keys = stored, judged, keep_keys
+        self._facts = {} if stored is None else {facts.name: facts for facts in stored.facts()}
         self._topic_ids: dict[bytes, pa.Array] = {}
 
     def __contains__(self, name: str) -> bool:
@@ -145,7 +140,7 @@ class StoredRuns:
 
     @cached_property
     def _ids(self) -> tuple[pa.Array, pa.Array]:
-        return stored_runs.ids(cast("Store", self._store))
+        return cast("RunStore", self._stored).ids()
 
     @cached_property
     def _pairs(self) -> align.CodedPairs | None:
@@ -156,9 +151,9 @@ class StoredRuns:
         """Fetch the stored bytes of a run; the function that is returned decodes them, in any thread."""
         log.info("fetching the stored run %s", name)
         _ = self._ids  # read here: SQLite stays in this thread
-        return partial(self._decoded, name, stored_runs.fetch(cast("Store", self._store), name))
+        return partial(self._decoded, name, cast("RunStore", self._stored).fetch(name))
 
-    def _decoded(self, name: str, stored: stored_runs.StoredRanking) -> AnyRun:
+    def _decoded(self, name: str, stored: Any) -> AnyRun:
         ordered_by = self._facts[name].ordered_by
         try:
             if self._pairs is not None:
@@ -166,7 +161,7 @@ class StoredRuns:
                 return self._pairs.known(known, self._named(known.topics), name=name, has_ties=ordered_by == "score")
             coded = stored.run()
             topics, documents = self._named(coded.topics), self._ids[1]
-            return runs_run.Run(name, topics, coded.offsets, documents, coded.documents, coded.scores, ordered_by)  # type: ignore[arg-type]
+            return runs_run.Run(name, topics, coded.offsets, documents, coded.documents, coded.scores, ordered_by)
         except CollectionError as error:
             remedy = f"cranfield check lists all damage; {RESTORE}, or withdraw the run and submit it again"
             problem = Problem("damaged-run", f"{error} ({quoted(name)})", remedy=remedy)
@@ -183,6 +178,14 @@ class StoredRuns:
 # Reading and aligning.
 
 
+@dataclass(frozen=True)
+class Tag:
+    """What is left of a run: its name, and the other tags of its file."""
+
+    tag: str
+    other_tags: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, eq=False)
 class Read:
     """Qrels and runs, and their alignment."""
@@ -193,8 +196,6 @@ class Read:
 
     def first(self, count: int) -> Read:
         """The same for the first runs only."""
-        if count == len(self.runs):
-            return self
         aligned, whole = self.aligned, self.aligned.lists
         cells = count * len(aligned.topic_ids)
         rows = int(whole.offsets[cells])
@@ -211,27 +212,25 @@ class Read:
         return Read(self.qrels, self.runs[:count], fewer)
 
 
-def read_aligned(
-    request: Request, store: Store | None, progress: Progress = silent, *, keep_rows: bool = False
-) -> Read:
+def read_aligned(request: Request, progress: Progress = silent, *, keep_rows: bool = False) -> Read:
     """Read and align everything.
 
     With `keep_rows` the alignment knows the rows of the qrels, and which documents of two runs are the same.
     """
-    qrels, runs = read_short(request, store, progress, keep_keys=keep_rows)
-    return Read(qrels, runs, align_runs(request, qrels, runs, store, keep_rows=keep_rows))
+    qrels, runs = read_short(request, progress, keep_keys=keep_rows)
+    return Read(qrels, runs, align_runs(request, qrels, runs, keep_rows=keep_rows))
 
 
 def read_short(
-    request: Request, store: Store | None, progress: Progress = silent, *, keep_keys: bool = False
+    request: Request, progress: Progress = silent, *, keep_keys: bool = False
 ) -> tuple[Qrels, list[AnyRun]]:
     """Read qrels and runs; of an ordinary run only what the qrels say of its rows is kept, and keys if wanted."""
-    return _read(request, store, progress, in_full=False, keep_keys=keep_keys)
+    return _read(request, progress, in_full=False, keep_keys=keep_keys)
 
 
-def read_in_full(request: Request, store: Store | None, progress: Progress = silent) -> tuple[Qrels, list[Run]]:
+def read_in_full(request: Request, progress: Progress = silent) -> tuple[Qrels, list[Run]]:
     """Read qrels, and runs with all their ids."""
-    qrels, runs = _read(request, store, progress, in_full=True)
+    qrels, runs = _read(request, progress, in_full=True)
     return qrels, cast("list[Run]", runs)
 
 
@@ -241,45 +240,45 @@ def without_pipes(request: Request) -> Request:
     topics = request.topic_set() if _is_piped(request.topics) else request.topics
     if not piped and not _is_piped(request.qrels):
         return replace(request, topics=topics)
-    qrels, read = read_in_full(replace(request, runs=piped, topics=topics), None)
+    qrels, read = read_in_full(replace(request, runs=piped, topics=topics))
     named = dict(zip(piped, read, strict=True))
     runs = tuple(named.get(word, word) if isinstance(word, str) else word for word in request.runs)
     return replace(request, qrels=qrels, runs=runs, topics=topics)
 
 
-def without_bad(request: Request, store: Store | None, progress: Progress = silent) -> Request:
+def without_bad(request: Request, progress: Progress = silent) -> Request:
     """The same request without the run files that have errors, which its notes name; an error if none is left.
 
     Every file is read for that, and again for the evaluation. What comes through a pipe can be read only
     once, and so stays as it was read. A file that is not there is left to be refused: its name is a wrong one.
     """
     problems: list[Problem] = []
-    qrels = _collected(partial(read_qrels, request.qrels), problems)
+    qrels = collected(partial(read_qrels, request.qrels), problems)
     in_full = qrels is None or any(map(_is_piped, request.runs))
-    found = _read_runs(request, store, None if in_full else lambda: qrels, problems, progress)
+    found = _read_runs(request, None if in_full else lambda: qrels, problems, progress)
     kept, left_out = list[str | AnyRun](), list[str]()
     for word, run in zip(request.runs, found, strict=True):
         if run is None and _is_file(word):
-            name = Source(Path(str(word))).name
+            name = Source(located(str(word))).name
             wrong = [problem for problem in problems if problem.file == name and problem.severity == "error"]
             named = [f"{one.code} (line {one.lines[0]})" if one.lines else one.code for one in wrong]
             left_out.append(f"warning: {name} is left out (--skip-bad): {', '.join(dict.fromkeys(named))}")
         else:
             kept.append(run if run is not None and _is_piped(word) else word)
     if qrels is None or not kept:
-        raise _refused(problems, request)
+        raise refused(problems, request)
     notes = (*request.notes, *dict.fromkeys(left_out))
     return replace(request, qrels=qrels if _is_piped(request.qrels) else request.qrels, runs=tuple(kept), notes=notes)
 
 
 def _is_file(word: object) -> bool:
-    return isinstance(word, str) and not isinstance(word, StoredName) and (word == "-" or Path(word).exists())
+    return isinstance(word, str) and not isinstance(word, StoredName) and (word == "-" or located(word).exists())
 
 
-def _refused(problems: list[Problem], request: Request) -> ProblemsFound:
+def refused(problems: list[Problem], request: Request) -> ProblemsFound:
     """The error that lists the problems of all files, and what can be done about them."""
     bad = {problem.file: None for problem in problems if problem.file}
-    files = {Source(Path(str(word))).name for word in request.runs if _is_file(word)}
+    files = {Source(located(str(word))).name for word in request.runs if _is_file(word)}
     typed = {str(word) for word in request.runs if not isinstance(word, StoredName)}
     hint = ""
     if bad and bad.keys() <= files and len(typed) - len(bad) > 1:  # enough is left to go on with
@@ -290,7 +289,7 @@ def _refused(problems: list[Problem], request: Request) -> ProblemsFound:
 
 
 def _read(
-    request: Request, store: Store | None, progress: Progress, *, in_full: bool, keep_keys: bool = False
+    request: Request, progress: Progress, *, in_full: bool, keep_keys: bool = False
 ) -> tuple[Qrels, list[AnyRun]]:
     """Read qrels and runs, or raise everything that is wrong with any of them.
 
@@ -299,7 +298,7 @@ def _read(
     """
     problems: list[Problem] = []
     qrels_problems: list[Problem] = []
-    read = partial(_collected, partial(read_qrels, request.qrels), qrels_problems)
+    read = partial(collected, partial(read_qrels, request.qrels), qrels_problems)
     aside = ThreadPoolExecutor(1)
     coming: Future[Qrels | None] = Future()
     if isinstance(request.qrels, Path) and request.qrels.is_file():
@@ -308,16 +307,15 @@ def _read(
     else:
         coming.set_result(read())
     aside.shutdown(wait=False)
-    found = _read_runs(request, store, None if in_full else coming.result, problems, progress, keep_keys=keep_keys)
+    found = _read_runs(request, None if in_full else coming.result, problems, progress, keep_keys=keep_keys)
     qrels = coming.result()
     if qrels is None or problems:
-        raise _refused([*qrels_problems, *problems], request)
-    return qrels, _named_apart(cast("list[AnyRun]", found), request.runs)
+        raise refused([*qrels_problems, *problems], request)
+    return qrels, named_apart(cast("list[AnyRun]", found), request.runs)
 
 
 def _read_runs(
     request: Request,
-    store: Store | None,
     qrels_come: Callable[[], Qrels | None] | None,
     problems: list[Problem],
     progress: Progress,
@@ -330,66 +328,87 @@ def _read_runs(
     ordinary file takes the short way. No file of another format is ordinary: the format is looked for only where the
     short way is closed. Without qrels, which then have been refused, all that is wanted is what is wrong with a run.
     """
-    stored = StoredRuns(store, qrels_come, keep_keys=keep_keys)
+    stored = StoredRuns(request.collection, qrels_come, keep_keys=keep_keys)
     named = dict.fromkeys(word for word in request.runs if isinstance(word, str))
-    absent = set()
-    for word in named:
-        is_file = word == "-" or Path(word).exists()
-        if word in stored and not isinstance(word, StoredName) and is_file and word != "-":
-            raise UsageError(f"{quoted(word)} is both a stored run and a file; write ./{word} for the file")
-        if word not in stored and not is_file and store is not None:
-            try:
-                stored_runs.find(store, word)
-            except CranfieldError as why:
-                problems.append(Problem("no-such-run", f"no such file, and {why}", file=word))
-                absent.add(word)
-    all_stored = all(word in stored for word in named)
-    qrels = None if qrels_come is None or all_stored else qrels_come()
+    unknown = _unknown(named, stored, request.collection)
+    problems += unknown.values()
+    qrels = None if qrels_come is None or all(word in stored for word in named) else qrels_come()
     pairs = None if qrels is None else direct.judged_pairs(qrels)
-
-    files = [word for word in named if word not in stored and Path(word).is_file()]
-    pieces = _pieces(files) if request.workers.count > 1 else []
     ready: dict[str, AnyRun] = {}
-    for piece, read in zip(pieces, request.workers.map(_read_files, pieces, (pairs, keep_keys)), strict=True):
-        # What could not be read there is read here, where it is said what is wrong with it.
-        ready |= {word: run for word, run in zip(piece, read, strict=True) if run is not None}
-        progress("reading runs", len(ready), len(request.runs))
+    if request.workers.count > 1:
+        ready = _read_elsewhere(request, [word for word in named if word not in stored], (pairs, keep_keys), progress)
     runs: list[AnyRun | None] = []
     with reading_threads(max(THREADS, sum(map(_is_piped, named)))) as threads:  # one process may fill all pipes
         coming = {
             word: threads.submit(
-                stored.fetched(word) if word in stored else partial(_read_file, Source(Path(word)), pairs, keep_keys)
+                stored.fetched(word)
+                if word in stored
+                else partial(read_file, Source(located(word)), pairs, keep_keys=keep_keys)
             )
             for word in named
-            if word not in absent and word not in ready
+            if word not in unknown and word not in ready
         }
         for done, given in enumerate(request.runs, start=1):
             run = ready.get(given) if isinstance(given, str) else given
             if isinstance(given, str) and given in coming:
-                run = _collected(coming[given].result, problems)
+                run = collected(coming[given].result, problems)
             runs.append(run)
             progress("reading runs", done, len(request.runs))
     return runs
 
 
-def _pieces(files: Sequence[str]) -> list[list[str]]:
-    """Files in pieces of some size, where they are many enough to be read by several processes."""
+def _unknown(words: Iterable[str], stored: StoredRuns, collection: RunStore | None) -> dict[str, Problem]:
+    """What is wrong with words that are neither files nor stored runs; one that is both is refused at once."""
+    found: dict[str, Problem] = {}
+    for word in words if collection is not None else ():
+        is_file = word == "-" or located(word).exists()
+        if word in stored and not isinstance(word, StoredName) and is_file and word != "-":
+            raise UsageError(f"{quoted(word)} is both a stored run and a file; write ./{word} for the file")
+        if word not in stored and not is_file:
+            try:
+                collection.find(word)  # type: ignore[union-attr]
+            except CranfieldError as why:
+                found[word] = Problem("no-such-run", f"no such file, and {why}", file=word)
+    return found
+
+
+def _read_elsewhere(
+    request: Request, words: Sequence[str], shared: tuple[direct.JudgedPairs | None, bool], progress: Progress
+) -> dict[str, AnyRun]:
+    """The runs of many large files, read by the workers; what they cannot read is read here, where it is said why."""
+    pieces, ready = in_pieces([word for word in words if located(word).is_file()]), dict[str, AnyRun]()
+    for piece, read in zip(pieces, request.workers.map(_read_files, pieces, shared), strict=True):
+        ready |= {word: run for word, run in zip(piece, read, strict=True) if run is not None}
+        progress("reading runs", len(ready), len(request.runs))
+    return ready
+
+
+def in_pieces(files: Sequence[str]) -> list[list[str]]:
+    """Files in pieces of some size, where they are many enough to be read by several processes.
+
+    The runs of a set have equal shares of it, which count more than text: so well is it packed.
+    """
+    sources = [Source(located(word)) for word in files]
+    sharing = Counter(source.whole for source in sources if source.run)
     pieces, size = list[list[str]]([[]]), 0
-    for word in files:
+    for word, source in zip(files, sources, strict=True):
         if size >= READ_AT_ONCE:
             pieces.append([])
             size = 0
         pieces[-1].append(word)
-        size += Source(Path(word)).size or 0
+        share = PACKED / sharing[source.whole] if source.run else 1
+        size += round((source.size or 0) * share) or SIZE_ELSEWHERE
     return pieces if len(pieces) >= WORTH else []
 
 
 def _read_files(words: Sequence[str], shared: tuple[direct.JudgedPairs | None, bool]) -> list[AnyRun | None]:
     """The runs of some files, None where one cannot be read; `shared` are judged pairs, and whether to keep keys."""
-    return [_collected(partial(_read_file, Source(Path(word)), *shared), []) for word in words]
+    read = partial(read_file, pairs=shared[0], keep_keys=shared[1])
+    return [collected(partial(read, Source(located(word))), []) for word in words]
 
 
-def _read_file(source: Source, pairs: direct.JudgedPairs | None, keep_keys: bool) -> AnyRun:  # noqa: FBT001
+def read_file(source: Source, pairs: direct.JudgedPairs | None, *, keep_keys: bool = False) -> AnyRun:
+    """The run of a file; with judged pairs what they say of its rows is enough, if it is an ordinary file."""
     known = None if pairs is None else direct.read_direct(source, pairs, keep_keys=keep_keys)
     log.info("reading %s, %s", source.name, "the long way" if known is None else "an ordinary file")
     if known is not None:
@@ -403,7 +422,7 @@ def _read_file(source: Source, pairs: direct.JudgedPairs | None, keep_keys: bool
 
 
 def _is_piped(word: object) -> bool:
-    return isinstance(word, str | Path) and not isinstance(word, StoredName) and Source(Path(word)).is_piped
+    return isinstance(word, str | Path) and not isinstance(word, StoredName) and Source(located(word)).is_piped
 
 
 def read_qrels(given: Path | Qrels) -> Qrels:
@@ -413,7 +432,7 @@ def read_qrels(given: Path | Qrels) -> Qrels:
     return qrels_reading.read_qrels(Source(given))
 
 
-def _collected(make: Callable[[], Made], problems: list[Problem]) -> Made | None:
+def collected(make: Callable[[], Made], problems: list[Problem]) -> Made | None:
     """What `make` returns; None, with its problems added to `problems`, where a file has errors."""
     try:
         return make()
@@ -424,15 +443,15 @@ def _collected(make: Callable[[], Made], problems: list[Problem]) -> Made | None
     return None
 
 
-def _named_apart(runs: list[AnyRun], words: Sequence[str | AnyRun]) -> list[AnyRun]:
+def named_apart(runs: Sequence[Tagged], words: Sequence[str | AnyRun]) -> list[Tagged]:
     """Name runs with the same tag by their files, or by their paths where the file names are the same too.
 
     A run without a file, from a pipe or from Python, is then called (given).
     """
     tags = [run.tag for run in runs]
-    paths = [word if isinstance(word, str) else word.tag for word in words]
-    given = [word if isinstance(word, str) else f"{word.tag} (given)" for word in words]
-    for others in ([Path(path).name for path in paths], paths, given):
+    paths = [str(located(word)) if isinstance(word, str) else word.tag for word in words]
+    given = [path if isinstance(word, str) else f"{path} (given)" for path, word in zip(paths, words, strict=True)]
+    for others in ([located(path).name for path in paths], paths, given):
         names = [other if not tag or tags.count(tag) > 1 else tag for tag, other in zip(tags, others, strict=True)]
         if len(set(names)) == len(names):
             return [renamed(run, name) for run, name in zip(runs, names, strict=True)]
@@ -441,13 +460,11 @@ def _named_apart(runs: list[AnyRun], words: Sequence[str | AnyRun]) -> list[AnyR
     return [renamed(run, path) for run, path in zip(runs, paths, strict=True)]
 
 
-def renamed(run: AnyRun, name: str) -> AnyRun:
+def renamed(run: Tagged, name: str) -> Tagged:
     return run if run.tag == name else replace(run, tag=name)
 
 
-def align_runs(
-    request: Request, qrels: Qrels, runs: Sequence[AnyRun], store: Store | None = None, *, keep_rows: bool = False
-) -> Alignment:
+def align_runs(request: Request, qrels: Qrels, runs: Sequence[AnyRun], *, keep_rows: bool = False) -> Alignment:
     """Align over the requested topics; a run of another collection is refused.
 
     The scale of the collection may go up to a grade that nobody has given yet.
@@ -466,7 +483,7 @@ def align_runs(
         whose = f"the qrels {qrels.name}" if qrels.name else "these qrels"
         problems = [Problem("nothing-in-common", f"{message} of {whose}") for message in strange]
         raise ProblemsFound("are these runs of another collection?", problems)
-    highest = 0 if store is None else store.scale().highest
+    highest = 0 if request.collection is None else request.scale.highest
     if highest <= aligned.lists.highest_grade:
         return aligned
     return replace(aligned, lists=replace(aligned.lists, highest_grade=highest, _relevant={}))

@@ -1,0 +1,216 @@
+"""Documents that stay outside a collection: where they are, which sources may be used here, and what they give.
+
+A collection only names its sources. One is used after somebody approved it on this machine, for this collection: that
+is kept among the settings of the user, never in the collection, which may be a stranger's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from time import monotonic
+from typing import Literal
+
+from cranfield.base.errors import InputError, UnknownName, UsageError
+from cranfield.base.files import Progress, settings_folder, silent, whole_file
+from cranfield.base.records import Document
+from cranfield.base.registry import deferred
+from cranfield.base.tables import object_in
+from cranfield.base.text import Listing, counted, few, now, table_of
+from cranfield.store import Store, documents
+from cranfield.store.documents import OutsideSource
+
+with deferred:
+    from cranfield.corpus import outside as sources
+
+Doing = Literal["add", "approve", "remove"]
+
+APPROVE = "corpus outside --approve"
+NO_SEARCH = "documents that stay outside are not searched: copy those that are needed with cranfield corpus add"
+
+LONG_PATIENCE = 30.0
+"""Seconds that a command waits for what cannot be had."""
+
+_AT_ONCE = 50
+
+
+class Outside:
+    """The documents of a collection that its file does not hold. Without sources it is false, and does nothing."""
+
+    def __init__(self, store: Store) -> None:
+        self._sources = addresses(store)
+        known = approved(store) if self._sources else ()
+        self._refused = [str(one) for one in self._sources if str(one) not in known]
+        self._fetcher = sources.Fetcher([one for one in self._sources if str(one) in known])
+
+    def __bool__(self) -> bool:
+        return bool(self._sources)
+
+    @property
+    def is_approved(self) -> bool:
+        """Whether some source may be used here."""
+        return bool(self._fetcher.addresses)
+
+    def want(self, ids: Iterable[str]) -> None:
+        """Begin to fetch documents that are needed soon."""
+        if self.is_approved:
+            self._fetcher.want(ids)
+
+    def find(self, id: str, *, patience: float | None = None) -> Document | sources.Unavailable:
+        """One document, within some seconds, or why not."""
+        found: Document | sources.Unavailable = sources.Unavailable("")
+        if self.is_approved:
+            found = self._fetcher.get(id, patience=sources.PATIENCE if patience is None else patience)
+        if isinstance(found, sources.Unavailable) and self._refused:
+            refused = f"{' and '.join(self._refused)} was not approved on this machine: cranfield {APPROVE}"
+            found = sources.Unavailable("; ".join(filter(None, (found.reason, refused))))
+        return found
+
+    def find_all(
+        self, ids: Sequence[str], *, what: str = "fetching documents", progress: Progress = silent
+    ) -> Iterator[tuple[str, Document | sources.Unavailable]]:
+        """Every document, or why not; all that cannot be had is waited for half a minute, together."""
+        patience, rest = LONG_PATIENCE, iter(enumerate(ids))
+        while part := list(islice(rest, _AT_ONCE)):
+            self.want([id for _, id in part])
+            for done, id in part:
+                progress(what, done, len(ids))
+                asked = monotonic()
+                found = self.find(id, patience=patience)
+                if isinstance(found, sources.Unavailable):
+                    patience = max(patience - (monotonic() - asked), 0)
+                yield id, found
+
+
+def addresses(store: Store) -> list[sources.Address]:
+    """Where documents of a collection stay."""
+    return [sources.Address(one.kind, one.place, one.columns) for one in documents.outside_sources(store)]
+
+
+# What was approved here.
+
+
+def _file() -> Path:
+    return settings_folder() / "approved-sources.json"
+
+
+def _identity(store: Store) -> str:
+    return f"{store.setting('name', '')}, made {store.setting('made', '')}"
+
+
+def _approvals() -> dict[str, list[str]]:
+    """The approved sources of each collection; what cannot be read approves nothing."""
+    with suppress(OSError, UnicodeDecodeError):
+        content = object_in(_file().read_text(encoding="utf-8")) or {}
+        return {name: list(map(str, known)) for name, known in content.items() if isinstance(known, list)}
+    return {}
+
+
+def approved(store: Store) -> set[str]:
+    """The sources that may be used on this machine for this collection."""
+    return set(_approvals().get(_identity(store), ()))
+
+
+def _approve(store: Store, names: Iterable[str]) -> None:
+    known, file = _approvals(), _file()
+    with suppress(OSError):  # what is wrong is said when the file is written
+        file.parent.mkdir(parents=True, exist_ok=True)
+    known[_identity(store)] = sorted({*known.get(_identity(store), ()), *names})
+    with whole_file(file, replace=True) as unfinished:
+        unfinished.write_text(json.dumps(known, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+# Sources are added, approved, removed and listed.
+
+
+def change(
+    store: Store,
+    words: Sequence[str],
+    *,
+    do: Doing = "add",
+    columns: Mapping[str, str] | None = None,
+    progress: Progress = silent,
+) -> Listing:
+    """Add sources, approve those that a collection names (all by default), remove some; then list them."""
+    known = {str(one): one for one in addresses(store)}
+    if do == "add":
+        wanted = [sources.parse_address(word, columns) for word in words]
+    else:
+        if columns:
+            raise UsageError("--columns belongs to a source that is added")
+        if do == "remove" and not words:
+            raise UsageError("name the source to remove")
+        names = [word if word in known else str(sources.parse_address(word)) for word in words] or list(known)
+        if unknown := [name for name in names if name not in known]:
+            raise UnknownName("source of documents", unknown[0], known)
+        wanted = [known[name] for name in names]
+    # A source is made ready before it is recorded: an index may take minutes, and what does not work is not added.
+    counts = [None if do == "remove" else _prepared(one, progress) for one in wanted]
+    if wanted and do != "approve":
+        with store.write():
+            for one, count in zip(wanted, counts, strict=True):
+                if do == "add":
+                    documents.put_outside(store, OutsideSource(*one, count), now=now())
+                else:
+                    documents.remove_outside(store, one.kind, one.place)
+    if wanted and do != "remove":
+        _approve(store, map(str, wanted))
+    return listing(store)
+
+
+def _prepared(address: sources.Address, progress: Progress) -> int | None:
+    try:
+        return address.open().prepare(progress)
+    except InputError as error:
+        raise InputError(f"{address}: {error}") from None
+
+
+def listing(store: Store) -> Listing:
+    """The sources, and whether they may be used here."""
+    known = approved(store)
+    rows = [
+        (f"{one.kind}:{one.place}", one.documents, f"{one.kind}:{one.place}" in known)
+        for one in documents.outside_sources(store)
+    ]
+    remarks = _refusals(store) if rows else ["no source: only documents that are in the file can be shown"]
+    return Listing(table_of(["source", "documents", "approved"], rows), remarks=remarks)
+
+
+def notes(store: Store) -> list[str]:
+    """Where documents stay outside, and what may not be used here."""
+    told = []
+    for kind, place, _, count in documents.outside_sources(store):
+        many = "documents" if count is None else counted(count, "document")
+        told.append(f"note: {many} outside, in {kind}:{place}; search and baselines do not cover them")
+    return told + _refusals(store)
+
+
+def _refusals(store: Store) -> list[str]:
+    known = approved(store)
+    refused = [str(one) for one in addresses(store) if str(one) not in known]
+    use = "sources that were not approved on this machine are not used"
+    return [f"note: {use}: {', '.join(refused)}; to use them: cranfield {APPROVE}"] if refused else []
+
+
+def changes(store: Store, *, progress: Progress = silent) -> list[str]:
+    """Which documents have another text in their source than the one that was judged, as far as that can be found."""
+    told, outside = [], Outside(store)
+    versions = documents.judged_in_versions(store)
+    if versions:
+        told.append(f"judged in more than one version: {few(versions, 3)}")
+    held = {document.id: known for document, known in documents.kept(store)} if outside.is_approved else {}
+    changed, failures = [], list[str]()
+    for id, found in outside.find_all(list(held), what="comparing documents", progress=progress):
+        if isinstance(found, sources.Unavailable):
+            failures.append(found.reason)
+        elif found.content_hash != held[id] and id not in versions:
+            changed.append(id)
+    if changed:
+        told.append(f"{counted(len(changed), 'document')} changed outside after the judgment: {few(changed, 3)}")
+    if failures:
+        missing = f"{counted(len(failures), 'judged document')} could not be compared with their source"
+        told.append(f"{missing}; they are kept here as they were judged ({failures[0]})")
+    return told

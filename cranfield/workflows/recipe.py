@@ -1,0 +1,421 @@
+"""A whole collection in one step: from a recipe, from the folder of a campaign, or from a data set of ir_datasets.
+
+A recipe is a `collection.toml`: what the collection is, what its files are called, what is known to go wrong with
+them, and how many records must come out. Of a folder without one, each file is what its path and first lines say.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from cranfield.base.errors import CranfieldError, InputError, Problem, ProblemsFound, UsageError, quoted
+from cranfield.base.files import Progress, Source, silent, whole_file
+from cranfield.base.places import DATA_SET, located
+from cranfield.base.records import BINARY, Grade, GradeScale
+from cranfield.base.text import counted, shortened
+from cranfield.corpus import datasets
+from cranfield.corpus import reading as corpus_reading
+from cranfield.qrels import qrels as qrels_core
+from cranfield.qrels import reading as qrels_reading
+from cranfield.store import Store, documents, open_store
+from cranfield.workflows import collection as collections
+from cranfield.workflows import corpus as corpus_workflow
+from cranfield.workflows import qrels as qrels_workflow
+from cranfield.workflows.runs import lists, submit
+from cranfield.workflows.runs.submit import CheckedRun, Request
+
+OFFICIAL = "official"
+"""What the release of the only qrels is called."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """What a collection is made of, and what must come of it.
+
+    `document_ids` and `topic_ids` are patterns by which ids are written anew from the number they end with, the
+    latter in the qrels only; `positions` says that the qrels count topics by their place in the file. `grades` are
+    those of the qrels that mean another one. `outside` are data sets whose documents are not copied.
+    """
+
+    name: str
+    about: Mapping[str, str] = field(default_factory=dict)
+    traps: Sequence[str] = ()
+    scale: GradeScale = BINARY
+    guidelines: Path | None = None
+    documents: Sequence[Path] = ()
+    outside: Sequence[str] = ()
+    topics: Sequence[Path] = ()
+    qrels: Sequence[Path] = ()
+    runs: Sequence[Request] = ()
+    positions: bool = False
+    document_ids: str = ""
+    topic_ids: str = ""
+    grades: Mapping[int, int] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+
+    def changed(self, qrels: qrels_core.Qrels) -> qrels_core.Qrels:
+        """Qrels with the ids and the grades that are meant."""
+        topics, names = (
+            {id: corpus_reading.renumbered(id, pattern) for id in ids}
+            for ids, pattern in (
+                (qrels.topics, self.topic_ids),
+                (qrels.document_ids.to_pylist(), self.document_ids),
+            )
+        )
+        rows = {(topics[topic], names[document]): self.grades.get(grade, grade) for topic, document, grade in qrels}
+        if len(rows) < len(qrels):
+            raise InputError(f"{qrels.name}: {len(qrels) - len(rows):,} pairs are judged twice under one id")
+        return qrels_core.qrels_of([(*pair, grade) for pair, grade in rows.items()], name=qrels.name)
+
+
+@dataclass(frozen=True)
+class Made:
+    """What became of a recipe: sentences, and the problems that did not stand in the way."""
+
+    remarks: Sequence[str]
+    problems: Sequence[Problem]
+    is_complete: bool
+
+
+def make_collection(path: Path, recipe: Recipe, *, progress: Progress = silent) -> Made:
+    """Make a collection of all that the recipe names; where its counts are not met, none is made."""
+    remarks, problems, refused = list[str](), list[Problem](), list[CheckedRun]()
+    if path.exists():
+        raise UsageError(f"{path} already exists; choose another name")
+    with whole_file(path) as unfinished:
+        about: Any = {"name": recipe.name, "scale": recipe.scale, "guidelines": recipe.guidelines, **recipe.about}
+        collections.init_collection(unfinished, **about)
+        with open_store(unfinished) as store:
+            corpus = corpus_workflow.Corpus(store, progress=progress)
+            added = [*corpus.add(recipe.documents, ids=recipe.document_ids).outcomes]
+            if recipe.topics:
+                topics: Any = corpus.topics(recipe.topics, ids="position" if recipe.positions else "given")
+                added += topics.outcomes
+            for one in added:
+                if isinstance(one, CranfieldError):
+                    raise one
+                problems += one.problems
+                remarks.append(str(one))
+            if recipe.outside:
+                remarks.append(_left_outside(corpus, recipe.outside))
+            for file in recipe.qrels:
+                name = OFFICIAL if len(recipe.qrels) == 1 else Source(file).stem
+                remarks += qrels_workflow.Qrels(store).import_(file, name, change=recipe.changed).remarks
+            if recipe.runs:
+                refused, sentences = _submit(store, recipe.runs, progress)
+                remarks += sentences
+                problems += [problem for one in refused for problem in one.errors]
+            _check_counts(store, recipe)
+    return Made([*remarks, *recipe.notes, *(f"note: {trap}" for trap in recipe.traps)], problems, not refused)
+
+
+def _left_outside(corpus: corpus_workflow.Corpus, places: Sequence[str]) -> str:
+    """Leave documents where they are; where they cannot be had yet, the collection can still be scored with."""
+    names = " ".join(places)
+    try:
+        corpus.outside(places)
+    except InputError as error:
+        return f"warning: no documents: {error}; then run: cranfield corpus outside {names}"
+    return f"note: the documents stay in the store of ir_datasets; cranfield corpus add {names} copies them"
+
+
+def _submit(store: Store, requests: Sequence[Request], progress: Progress) -> tuple[list[CheckedRun], list[str]]:
+    """Submit runs, repaired where that can be; those that cannot be are left out, and given."""
+    checked = submit.examine(requests, submit.expectations_of(store), repair=True, progress=progress)
+    # Runs of one tag, as teams have given them, are told apart by their files.
+    often = Counter(name for name, _ in {(one.name, one.content_hash) for one in checked})
+    alike = [one.request.path.parent for one in checked if often[one.name] > 1]
+    top = os.path.commonpath(alike) if alike else ""
+    sound = [
+        replace(one, name=_file_name(one.request.path, top)) if often[one.name] > 1 else one
+        for one in checked
+        if not one.errors
+    ]
+    stored = submit.store_runs(store, sound, progress=progress)
+    refused = [one for one in checked if one.errors]
+    repaired = [one.facts.name for one in stored if any(problem.code == "repaired" for problem in one.warnings)]
+    groups = len({one.facts.group_name for one in stored})
+    remarks = [f"{counted(len(stored), 'run')} of {counted(groups, 'group')} submitted"]
+    if repaired:
+        what = "with errors repaired; cranfield runs show RUN lists what was changed"
+        remarks.append(f"note: {counted(len(repaired), 'run')} {what}: {shortened(', '.join(repaired), 200)}")
+    if refused:
+        names = ", ".join(one.file for one in refused)
+        remarks.append(f"warning: {counted(len(refused), 'run')} left out, because of errors: {names}")
+    return refused, remarks
+
+
+def _file_name(path: Path, top: str) -> str:
+    """The name of a run by its file below a folder: `input.prc1.gz` is prc1, `team/one/run.txt` team-one-run."""
+    source = Source(path)
+    parts = *path.parent.relative_to(top).parts, source.stem.removeprefix("input.")
+    return re.sub(r"[^A-Za-z0-9._+-]+", "-", "-".join(parts)).strip(".+-")
+
+
+def _check_counts(store: Store, recipe: Recipe) -> None:
+    """Refuse a collection that has not as many records as the recipe says."""
+    released = qrels_workflow.list_releases(store)
+    counts = {
+        "documents": documents.count(store) if recipe.documents else recipe.counts.get("documents", 0),
+        "topics": len(list(documents.topic_ids(store))),
+        "judged_topics": sum(one.topics for one in released),
+        "judgments": sum(one.judged + one.unjudged for one in released),
+    }
+    wrong = [
+        Problem("wrong-count", f"{count:,} {what.replace('_', ' ')}; expected {recipe.counts[what]:,}")
+        for what, count in counts.items()
+        if recipe.counts.get(what, count) != count
+    ]
+    if wrong:
+        summary = f"this is not the {recipe.name} that the recipe describes; nothing was made"
+        raise ProblemsFound(summary, wrong)
+
+
+# A recipe, and the files it names.
+
+_ABOUT = ("title", "description", "licence", "citation", "source")
+_PATTERN = re.compile(r"[^{}]*\{(:0?\d{1,2})?\}[^{}]*")
+_FILES = ("documents", "topics", "qrels", "runs", "guidelines", "scale", "judgments", "after")
+_SHAPE: Mapping[str, Any] = {
+    **dict.fromkeys(("name", "language", "irds", *_ABOUT), str),
+    "version": int,
+    "traps": [str],
+    "files": dict.fromkeys(_FILES, (str, [str])),
+    "documents": {"ids": _PATTERN},
+    "topics": {"ids": re.compile("given|position")},
+    "qrels": {"topics": _PATTERN, "grades": {re.compile(r"-?\d{1,4}"): int}},
+    "scale": {re.compile(".*"): object},
+    "counts": {re.compile(".*"): int},
+    "pool": {re.compile(".*"): str},
+    "checksums": {re.compile(".*"): str},
+}
+"""What each entry of a recipe must be: of a type, like a pattern, one of several, a list of it, or a table."""
+
+Part = Literal["documents", "topics", "qrels"]
+
+
+def _wrong(value: Any, shape: Any, place: str) -> Iterator[str]:
+    """Say what in a recipe is not as it must be."""
+    if isinstance(shape, Mapping) and isinstance(value, dict):
+        for name, one in value.items():
+            known = (
+                shape[key] for key in shape if key == name or (isinstance(key, re.Pattern) and key.fullmatch(name))
+            )
+            if (inside := next(known, None)) is None:
+                names = ", ".join(str(getattr(key, "pattern", key)) for key in shape)
+                yield f"unknown entry {quoted(f'{place}{name}')} (known: {names})"
+            else:
+                yield from _wrong(one, inside, f"{place}{name}.")
+    elif isinstance(shape, list) and isinstance(value, list):
+        for one in value:
+            yield from _wrong(one, shape[0], place)
+    elif isinstance(shape, tuple):
+        if all(any(_wrong(value, one, place)) for one in shape):
+            yield from _wrong(value, shape[0], place)
+    elif isinstance(shape, re.Pattern) and isinstance(value, str):
+        if not shape.fullmatch(value):
+            yield f"{place.rstrip('.')} is {quoted(value)}, which it cannot be"
+    elif not isinstance(shape, type) or not isinstance(value, shape) or (isinstance(value, bool) and shape is int):
+        yield f"{place.rstrip('.')} is {quoted(value)}, which has the wrong type"
+
+
+def read_recipe(file: Path, place: str = "") -> Recipe:
+    """Read a `collection.toml`; its files lie below the place, which may be a data set, or beside it."""
+    content = collections.read_toml(file)
+    wrong = [*_wrong(content, _SHAPE, ""), *(() if content.get("name") else ["it has no name"])]
+    if wrong:
+        found_wrong = [Problem("bad-recipe", text, file=str(file)) for text in wrong]
+        raise ProblemsFound(f"{file} is not a recipe", found_wrong)
+    if not place and "irds" in content:
+        place = f"{DATA_SET}{content['irds']}"
+    if place.startswith(DATA_SET):
+        found = dataset_recipe(place)
+    else:
+        folder = Path(place) if place else file.parent
+        files = {part: _found(folder, names, content) for part, names in content.get("files", {}).items()}
+        _compare_checksums(folder, content.get("checksums", {}))
+        found = Recipe(
+            name="",
+            scale=collections.parse_scale(str(files["scale"])) if "scale" in files else BINARY,
+            guidelines=files.get("guidelines"),
+            runs=lists.read_requests(files["runs"]) if "runs" in files else (),
+            documents=[files["documents"]] if "documents" in files else (),
+            topics=[files["topics"]] if "topics" in files else (),
+            qrels=[files["qrels"]] if "qrels" in files else (),
+            positions=content.get("topics", {}).get("ids") == "position",
+        )
+    of_qrels = content.get("qrels", {})
+    own_scale = "scale" in content
+    return replace(
+        found,
+        name=content["name"],
+        about={**found.about, **{name: text for name, text in about_of(content).items() if text}},
+        traps=content.get("traps", ()),
+        scale=collections.scale_from(content["scale"], file=str(file)) if own_scale else found.scale,
+        document_ids=content.get("documents", {}).get("ids", ""),
+        topic_ids=of_qrels.get("topics", ""),
+        grades={int(grade): meant for grade, meant in of_qrels.get("grades", {}).items()},
+        counts=content.get("counts", {}),
+    )
+
+
+def about_of(content: Mapping[str, Any]) -> dict[str, str]:
+    """What a collection remembers of where it comes from: its licence, how to cite it, and what it is."""
+    words = {name: " ".join(str(content.get(name, "")).split()) for name in _ABOUT}
+    lines = [words["title"], words["description"], *content.get("traps", ()), words["source"]]
+    description = "\n".join(" ".join(line.split()) for line in lines if line)
+    return {"licence": words["licence"], "citation": words["citation"], "description": description}
+
+
+def _found(folder: Path, names: str | Sequence[str], content: Mapping[str, Any]) -> Path:
+    """The first of some names that is a file below a folder, perhaps compressed, in any case of letters."""
+    wanted = [names] if isinstance(names, str) else names
+    files = {str(path.relative_to(folder)).casefold(): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    for name in map(str.casefold, wanted):
+        for known, path in sorted(files.items(), key=lambda item: len(item[0])):
+            if f"/{known}".removesuffix(".gz").endswith(f"/{name}"):
+                return path
+    source = f"; get it from {content['source']}, and name its folder with --from" if "source" in content else ""
+    raise InputError(f"{folder} has no file {' or '.join(wanted)}{source}")
+
+
+def _compare_checksums(folder: Path, checksums: Mapping[str, str]) -> None:
+    wrong = [name for name, digest in checksums.items() if Source(folder / name).file_sha256 != digest]
+    if wrong:
+        raise InputError(f"{folder / wrong[0]} is not the file that the recipe describes: its checksum differs")
+
+
+def recipe_for(name: str, place: str, *, copy: bool = False) -> Recipe:
+    """The recipe that `init` means: of a shipped one by its name, of a folder, or of a data set of ir_datasets.
+
+    A data set that a shipped recipe is about is made by that recipe. Its documents stay where they are unless `copy`
+    is requested.
+    """
+    found = _recipe(name, place)
+    if copy and not found.outside:
+        raise UsageError("--copy is for data sets of ir_datasets: the documents of files are always copied")
+    return replace(found, documents=[located(one) for one in found.outside], outside=()) if copy else found
+
+
+def _recipe(name: str, place: str) -> Recipe:
+    if place.startswith(DATA_SET):
+        for file in collections.shipped_recipes():
+            if not name and collections.read_toml(file).get("irds") == place.removeprefix(DATA_SET):
+                return read_recipe(file, place)
+    elif place and not Path(place).is_dir():
+        raise InputError(f"no such folder: {place}")
+    if name:
+        return read_recipe(collections.shipped_collection(name) / "collection.toml", place)
+    if place.startswith(DATA_SET):
+        return dataset_recipe(place)
+    own = Path(place) / "collection.toml"
+    return read_recipe(own, place) if own.is_file() else folder_recipe(Path(place))
+
+
+# A data set of ir_datasets.
+
+
+def dataset_recipe(place: str) -> Recipe:
+    """What a data set has: topics, qrels, scored documents, and documents that stay in its own store."""
+    data_set, file = datasets.DataSet(place.removeprefix(DATA_SET)), located(place)
+    known = data_set.about()
+    scale = scale_of(set(known.grades), known.meanings)
+    if known.relevant_from in [step.grade for step in scale.grades[1:]]:
+        scale = GradeScale(scale.grades, int(known.relevant_from or 1))
+    description = "\n".join(filter(None, (known.title, known.description, f"ir_datasets: {data_set.name}")))
+    return Recipe(
+        name=data_set.name.replace("/", "-"),
+        about={"licence": known.licence, "citation": known.citation, "description": description},
+        scale=scale,
+        outside=[place] if data_set.has("docs") else (),
+        topics=[file] if data_set.has("queries") else (),
+        qrels=[file] if data_set.has("qrels") else (),
+        runs=[Request(path=file)] if data_set.has("scoreddocs") else (),
+        counts=known.counts,
+    )
+
+
+# The folder of a campaign without a recipe.
+
+_WORDS: Mapping[Part, tuple[str, ...]] = {
+    "qrels": ("qrel", "truth"),
+    "topics": ("topic", "quer"),
+    "documents": ("docs", "document", "corpus"),
+}
+
+
+def folder_recipe(folder: Path) -> Recipe:
+    """What the files of a folder are by their paths and their first lines, as NIST, CLEF and TIRA lay them out."""
+    files: dict[str, list[Path]] = {"qrels": [], "topics": [], "documents": [], "runs": [], "lists": [], "other": []}
+    for path in sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")):
+        files[_kind_of(path, folder)].append(path)
+    if not (files["topics"] or files["qrels"] or files["runs"]):
+        raise InputError(f"{folder} has neither topics, qrels nor runs that are known by their names")
+    runs: list[Request] = []
+    notes = []
+    if files["runs"]:
+        runs = lists.requests_in(folder, files["runs"])
+        for run_list in files["lists"]:
+            runs, missing = lists.described(runs, run_list)
+            notes += [f"warning: {run_list}: {text}" for text in missing]
+    if files["other"]:
+        names = ", ".join(str(path.relative_to(folder)) for path in files["other"])
+        notes.append(f"note: not used: {shortened(names, 200)}")
+    return Recipe(
+        name=folder.resolve().name,
+        scale=scale_of({grade for file in files["qrels"] for grade in _grades_in(file)}),
+        documents=files["documents"],
+        topics=files["topics"],
+        qrels=files["qrels"],
+        runs=runs,
+        notes=notes,
+    )
+
+
+def _kind_of(path: Path, folder: Path) -> str:
+    source = Source(path)
+    if path.suffix in (".tsv", ".csv", ".xml") and lists.is_run_list(source):
+        return "lists"
+    for name in (path.name, *(place.name for place in path.relative_to(folder).parents)):
+        for part, words in _WORDS.items():
+            if any(word in name.lower() for word in words) and _is_readable(source, part):
+                return part
+    return "runs" if lists.is_run_file(path, folder) else "other"
+
+
+def _is_readable(source: Source, part: Part) -> bool:
+    try:
+        if part == "qrels":
+            qrels_reading.format_of(source)
+        else:
+            corpus_reading.format_of(source, part)
+    except CranfieldError:
+        return False
+    return True
+
+
+def _grades_in(file: Path) -> Iterator[int]:
+    yield from (int(grade) for grade in qrels_reading.read_qrels(Source(file)).counts())
+
+
+def scale_of(grades: set[int], meanings: Mapping[int, str] | None = None) -> GradeScale:
+    """A scale with the grades that occur, relevant from 1: nobody says more of bare qrels."""
+    known = meanings or {}
+    steps = sorted({0, 1, *(grade for grade in (*grades, *known) if grade >= 0)})
+    if steps == [0, 1] and not known:
+        return BINARY
+    texts = [known.get(grade, f"grade {grade}" if grade else "not relevant") for grade in steps]
+    labels = [shortened(text.partition(":")[0], 40) for text in texts]
+    labels = labels if len(set(labels)) == len(labels) else [f"grade {grade}" for grade in steps]
+    rows = zip(steps, labels, texts, strict=True)
+    return GradeScale(
+        tuple(Grade(grade, label, float(grade), "" if text == label else text) for grade, label, text in rows),
+        relevant_from=1,
+    )

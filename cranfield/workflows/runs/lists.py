@@ -1,0 +1,219 @@
+"""Which run files a command means, and what is said about each: `runs.toml`, a run list, the folder of a campaign."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+from cranfield.base.errors import InputError, Problem, ProblemsFound, nearest, quoted
+from cranfield.base.files import Source
+from cranfield.base.places import located
+from cranfield.base.tables import LINE_FAULTS, Columns, Fault, Findings, Schema, read_table
+from cranfield.corpus import markup
+from cranfield.runs import metadata, sets
+from cranfield.runs.run import Order
+from cranfield.workflows.collection import read_toml
+from cranfield.workflows.runs.submit import Names, Request
+
+LOWEST_PRIORITY = 1000
+
+# `runs.toml`: many run files and what their senders say about them, in one file.
+
+_KINDS: dict[str, type[object]] = {
+    **dict.fromkeys(("file", "name", "group", "family", "role"), str),
+    "priority": int,
+    **dict.fromkeys(("description", "order", "names", "format"), str),
+}
+_CHOICES = {"role": ("contributing", "new"), "order": get_args(Order), "names": get_args(Names)}
+
+
+def requests_for(
+    files: Sequence[str | os.PathLike[str]], *, run_list: Path | None = None, **given: Any
+) -> list[Request]:
+    """One request per run file, or run of a set; a folder and a TOML file stand for the runs they have or describe.
+
+    What the list says of a run is added, what is given overrides all; a run of the list without a file is refused.
+    """
+    found: list[Request] = []
+    for file in map(located, sets.expanded([os.fspath(file) for file in files])):
+        if file.is_dir():
+            found += requests_in(file)
+        else:
+            found += read_requests(file) if file.suffix == ".toml" else [Request(path=file)]
+    if run_list is not None:
+        found, missing = described(found, run_list)
+        if missing:
+            problems = [Problem("listed-run-missing", text, file=str(run_list)) for text in missing]
+            raise ProblemsFound(f"{run_list} names runs that are not among these files", problems)
+    known = {name: value for name, value in given.items() if value is not None}
+    return [replace(request, **known) for request in found]
+
+
+def read_requests(path: Path) -> list[Request]:
+    """One request per `[[run]]` table; `file` is relative to the TOML file. Everything wrong is listed at once.
+
+    Values that stand outside the tables (`group`, `family`, `order` …) hold for all of them.
+    """
+    content = read_toml(path)
+    entries = content.pop("run", None)
+    if not isinstance(entries, list) or not entries:
+        raise InputError(f'{path}: no [[run]] tables; each needs at least: file = "…"')
+    merged = [{**content, **entry} if isinstance(entry, dict) else {} for entry in entries]
+    problems = [
+        Problem("bad-runs-file", f"run {index}: {text}", file=str(path))
+        for index, entry in enumerate(merged, start=1)
+        for text in _entry_problems(entry)
+    ]
+    if problems:
+        raise ProblemsFound(f"{path} cannot be used", problems)
+    return [Request(path=path.parent / entry.pop("file"), **entry) for entry in merged]
+
+
+def _entry_problems(entry: dict[str, Any]) -> list[str]:
+    problems = [] if "file" in entry else ["'file' is missing"]
+    for name, value in entry.items():
+        if name not in _KINDS:
+            near = nearest(name, list(_KINDS))
+            guess = f"; did you mean {quoted(near[0])}?" if near else ""
+            problems.append(f"unknown entry {quoted(name)}{guess} (known: {', '.join(_KINDS)})")
+        elif not isinstance(value, _KINDS[name]) or isinstance(value, bool):
+            problems.append(f"{name} is {quoted(value)}, which has the wrong type")
+        elif name in _CHOICES and value not in _CHOICES[name]:
+            problems.append(f"{name} is {quoted(value)}; it must be one of {', '.join(_CHOICES[name])}")
+        elif isinstance(value, int) and not 1 <= value <= LOWEST_PRIORITY:
+            problems.append(f"priority is {value}; it must be between 1 and {LOWEST_PRIORITY}")
+    return problems
+
+
+# A run list: one row per run, with its team and its priority.
+
+_REMEDY = "write a header with run and group (or tag and team), and a row for each run"
+_LISTED = Schema(
+    {
+        "file": ("file", "path", "filename", "file_name"),
+        "run": ("run", "tag", "runtag", "run_tag", "runid", "run_id", "run_name", "system", "name"),
+        "group": ("group", "team", "organization", "organisation", "participant", "pid", "affiliation"),
+        "priority": ("priority", "prio", "judging_priority"),
+        "family": ("family", "type", "run_type", "category"),
+        "role": ("role",),
+        "description": ("description", "desc"),
+    },
+    (
+        Fault("empty", "the list names no run", _REMEDY),
+        Fault("missing-field", "a row has no run or group", _REMEDY),
+        *LINE_FAULTS,
+        Fault("bad-run-list", "a row says what a run cannot be"),
+        Fault("repeated-run", "a run is listed twice", "keep one row of each run"),
+    ),
+    needed=("run", "group"),
+)
+
+
+def is_run_list(source: Source) -> bool:
+    """Whether a file begins as a run list does: with a header that has run and group, or with such elements."""
+    head = source.head(4096).decode("utf-8", "replace")
+    line = head.partition("\n")[0]
+    names = re.findall(r"<(\w+)>", head) if line.startswith("<") else re.split(r"[\t,]", line.strip())
+    return set(_LISTED.needed) <= _LISTED.roles(names).keys()
+
+
+def described(requests: Sequence[Request], run_list: Path) -> tuple[list[Request], list[str]]:
+    """The requests with what a list says of their runs, and which runs of the list have no file among them.
+
+    A row is about the file it names, or whose name or tag is that of the run; NIST calls the file of a run input.RUN.
+    """
+    rows = {row["run"]: row for row in _read_list(Source(run_list))}
+    by_file = {os.path.normpath(run_list.parent / row["file"]): run for run, row in rows.items() if row.get("file")}
+    found, listed = [], set()
+    for request in requests:
+        source = Source(request.path)
+        names = source.name, source.path.name, source.bare_name, source.stem, source.stem.removeprefix("input.")
+        run = by_file.get(os.path.normpath(request.path)) or next((name for name in names if name in rows), "")
+        run = run or next((tag for tag in _tags(source.head()) if tag in rows), "")
+        about = {key: value for key, value in rows.get(run, {}).items() if key not in ("file", "run")}
+        listed.add(run)
+        found.append(replace(request, **about))
+    return found, [f"run {quoted(run)} of the list has no file" for run in rows if run not in listed]
+
+
+def _read_list(source: Source) -> Iterator[dict[str, Any]]:
+    """What is said of each run, by the names of a request; all that is wrong with the list is raised at once."""
+    if source.head(1) == b"<":
+        table = Columns.of(source, _LISTED.columns, Findings(_LISTED))
+        for whole in markup.closed_fields(markup.without_specials(source.text())):
+            for line, element in enumerate(markup.closed_fields(whole.raw), start=1):
+                cells = {part.name: markup.plain(part.raw).strip() for part in markup.closed_fields(element.raw)}
+                roles = _LISTED.roles(cells)
+                if all(cells.get(roles.get(role, "")) for role in _LISTED.needed):
+                    table.add(line, [cells.get(roles.get(role, ""), "") for role in _LISTED.columns])
+                else:
+                    table.findings.add("missing-field", [line], example=markup.plain(element.raw))
+    else:
+        table = read_table(source, _LISTED, delimiter="\t" if b"\t" in source.head(4096) else ",")
+    rows: dict[str, dict[str, Any]] = {}
+    for line, *values in table:
+        row: dict[str, Any] = {role: cell for role, cell in zip(table.values, values, strict=True) if cell}
+        if row.get("priority", "").isdecimal():
+            row["priority"] = int(row["priority"])
+        for text in _entry_problems({"file": "", **{role: cell for role, cell in row.items() if role != "run"}}):
+            table.findings.add("bad-run-list", [line], meaning=text)
+        if row["run"] in rows:
+            table.findings.add("repeated-run", [line], example=row["run"])
+        rows[row["run"]] = row
+    table.refuse("this run list cannot be used")
+    yield from rows.values()
+
+
+# The folder of a campaign: run files below it, those of a team in a folder of their own or all in one.
+
+RUN_FOLDERS = ("runs", "submissions")
+_NO_RUNS = (".md", ".pdf", ".xml", ".toml", ".yml", ".yaml", ".json", ".report.txt")
+
+
+def requests_in(folder: Path, among: Sequence[Path] | None = None) -> list[Request]:
+    """The run files below a folder, in the order of their paths; a folder of its own below it names their team."""
+    files = [path for path in sorted(folder.rglob("*")) if is_run_file(path, folder)] if among is None else among
+    if not files:
+        raise InputError(f"{folder} contains no run files: none has the six columns of a TREC run")
+    top = Path(os.path.commonpath([path.parent for path in files]))
+    named = [place for place in (top, *top.parents) if place.name in RUN_FOLDERS and place.is_relative_to(folder)]
+    top = named[-1] if named else top
+    teams = [path.relative_to(top).parts[0] if path.parent != top else "" for path in files]
+    alone = Counter(path.parent for path in files)
+    beside = [
+        next((path.with_name(name) for name in metadata.FILES if (path.parent / name).is_file()), None)
+        if alone[path.parent] == 1
+        else None
+        for path in files
+    ]
+    return [
+        Request(path=path, group=team, metadata=file) for path, team, file in zip(files, teams, beside, strict=True)
+    ]
+
+
+def is_run_file(path: Path, folder: Path) -> bool:
+    """Whether a file of a folder is a run: by its place, or because its first rows are those of a TREC run."""
+    if not may_be_run(path):
+        return False
+    places = folder.name, *path.relative_to(folder).parts[:-1]
+    return not {*RUN_FOLDERS}.isdisjoint(places) or bool(_tags(Source(path).head()))
+
+
+def may_be_run(path: Path) -> bool:
+    """Whether nothing in the name of a file says that it is something else than a run."""
+    return not path.name.startswith((".", "README")) and not path.name.endswith(_NO_RUNS) and path.is_file()
+
+
+def _tags(head: bytes) -> list[str]:
+    """The tags of the first rows of a run; none where most lines are not rows."""
+    lines = [line.split() for line in head.decode("utf-8", "replace").splitlines()[:50] if not line.startswith("#")]
+    rows = [words for words in lines if len(words) in (6, 7) and _NUMBER.fullmatch(words[4])]
+    return list(dict.fromkeys(words[5] for words in rows)) if 2 * len(rows) > len(lines) else []
+
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")

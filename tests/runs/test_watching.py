@@ -1,0 +1,95 @@
+"""`runs watch`: runs are checked as they arrive, and each gets a report beside it."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from command import HEARS_CTRL_C, call
+from kept import Kept
+
+GOOD = "1 Q0 d1 1 2.5 one\n1 Q0 d2 2 1.5 one\n"
+BAD = "1 Q0 d1 1 2.5 two\n1 Q0 d1 2 high two\n"
+
+
+@pytest.fixture
+def uploads(tmp_path: Path) -> Path:
+    """A folder with a good and a bad run of some time ago, and files that are no runs."""
+    folder = tmp_path / "uploads"
+    for name, text in {
+        "larder/one.run": GOOD,
+        "mortar/two.run": BAD,
+        "README.md": "# Runs\n",
+        ".git/config": "x\n",
+        "mortar/three.run.part": "1 Q0 d",
+    }.items():
+        place = folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, "utf-8")
+        os.utime(place, (1, 1))
+    return folder
+
+
+def reports(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*.report.txt"))
+
+
+def test_each_run_gets_a_report_and_errors_give_the_status(uploads: Path, tmp_path: Path, kept: Kept):
+    kept(call("runs", "watch", "uploads", "--once", folder=tmp_path, status=1).err)
+    assert reports(uploads) == ["larder/one.run.report.txt", "mortar/two.run.report.txt"]
+    kept((uploads / "mortar/two.run.report.txt").read_text("utf-8"))
+
+
+def test_what_has_a_report_is_not_checked_again_until_it_changes(uploads: Path, tmp_path: Path, kept: Kept):
+    call("runs", "watch", "uploads", "--once", folder=tmp_path, status=1)
+    kept(call("runs", "watch", "uploads", "--once", folder=tmp_path).err)
+    (uploads / "mortar" / "two.run").write_text(GOOD.replace("one", "two"), "utf-8")
+    kept(call("runs", "watch", "uploads", "--once", "--every", "0.1", folder=tmp_path).err)
+
+
+def test_runs_are_checked_against_the_collection(uploads: Path, tmp_path: Path):
+    call("init", folder=tmp_path)
+    (tmp_path / "topics.tsv").write_text("7\twings\n", "utf-8")
+    call("corpus", "topics", "topics.tsv", folder=tmp_path)
+    call("runs", "watch", "uploads", "--once", folder=tmp_path, status=1)
+    assert "unknown-topic" in (uploads / "larder/one.run.report.txt").read_text("utf-8")
+
+
+def test_an_upload_is_waited_for(uploads: Path, tmp_path: Path):
+    """A file that grows is checked when it has stopped: never the beginning of it."""
+
+    def upload() -> None:
+        with (uploads / "slow.run").open("w", encoding="utf-8") as stream:
+            for rank in range(1, 8):
+                stream.write(f"1 Q0 d{rank} {rank} {9 - rank} slow")
+                stream.flush()
+                time.sleep(0.2)
+                stream.write("\n")
+
+    sender = threading.Thread(target=upload)
+    sender.start()
+    time.sleep(0.1)
+    call("runs", "watch", "uploads", "--once", "--every", "0.5", folder=tmp_path, status=1)
+    sender.join()
+    first, *_ = (uploads / "slow.run.report.txt").read_text("utf-8").splitlines()
+    assert first == "uploads/slow.run: 0 errors, 0 warnings"
+
+
+def test_ctrl_c_ends_it_and_leaves_whole_reports(uploads: Path, tmp_path: Path, kept: Kept):
+    command = [sys.executable, "-m", "cranfield", "runs", "watch", "uploads", "--every", "0.1"]
+    program = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, preexec_fn=HEARS_CTRL_C)
+    waited = time.monotonic()
+    while len(reports(uploads)) < 2 and time.monotonic() - waited < 60:
+        time.sleep(0.1)
+    program.send_signal(signal.SIGINT)
+    said = program.communicate(timeout=60)[1]
+    kept(said)
+    assert program.returncode == 0
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path: Path, kept: Kept):
+    kept(call("runs", "watch", "nowhere", "--once", folder=tmp_path, status=1).err)
