@@ -1,19 +1,27 @@
-"""Large jobs on two cores against one: in turns, the best of some repetitions of each side.
+"""Large jobs on two cores against one, on a cluster against processes, and reading against trec_eval.
 
-    python -m benchmarks.cores [read compare reuse simulate] [--runs 1000] [--repeat 3] [--trec DIR]
+    python -m benchmarks.cores [read compare reuse simulate dask small] [--runs 1000] [--repeat 1] [--trec DIR]
 
-`read` reads and scores runs from text, `compare` resamples all pairs of 129 runs, `reuse` holds groups out and ranks
-again, `simulate` replays all strategies at 8 budgets for 10 seeds on the runs of TREC-2 in DIR. One core is one
-process pinned to it. The load of the machine is printed beside each pair of times: on a busy one they mean little.
+`read` reads and scores runs from text, all of them and the first 129, and holds both against trec_eval called once
+for each run: its program if $TREC_EVAL names it, else its core (benchmarks/trec_eval_core.py), of which 129 runs
+are timed and scaled. `compare` resamples all pairs of 129 runs, `reuse` holds groups and runs out and ranks again,
+`simulate` replays all strategies at 8 budgets for some seeds on the runs of TREC-2 in DIR. `dask` does `compare` on
+a scheduler and two workers of this machine. `small` scores two small files. One core is one process pinned to it.
+The repetitions take turns, and the best of each side counts. Seconds of CPU are of all processes, those of workers
+included: on two calm cores a job cannot take less than half of them. The load of the machine is printed beside each
+pair of times: on a busy one only the CPU means something. With --repeat 1 all takes about ten minutes.
 """
 
 import argparse
+import contextlib
 import hashlib
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.generate import SMALL, Shape, write_collection
@@ -39,68 +47,144 @@ if __name__ == "__main__":
 """
 
 
-def timed(words: list[object], cores: set[int]) -> tuple[float, str]:
-    """Seconds of a command on some cores, and the hash of what it prints."""
+FEW = 129
+ROOT = Path(__file__).parent.parent
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What a command took: seconds of the clock, and of CPU over all its processes."""
+
+    wall: float
+    cpu: float
+
+
+def timed(words: list[object], cores: set[int]) -> tuple[Taken, str]:
+    """What a command takes on some cores, and the hash of what it prints."""
     started = time.perf_counter()
-    ended = subprocess.run(
+    process = subprocess.Popen(
         [str(word) for word in words],
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=ROOT,
         preexec_fn=lambda: os.sched_setaffinity(0, cores),
     )
-    assert ended.returncode == 0, ended.stderr.decode()
-    return time.perf_counter() - started, hashlib.sha256(ended.stdout).hexdigest()[:12]
+    printed = process.stdout.read() if process.stdout else b""
+    _, status, usage = os.wait4(process.pid, 0)  # with what its children took, as far as it waited for them
+    process.returncode = status
+    assert status == 0, words[:8]
+    taken = Taken(time.perf_counter() - started, usage.ru_utime + usage.ru_stime)
+    return taken, hashlib.sha256(printed).hexdigest()[:12]
 
 
-def compared(what: str, words: list[object], jobs: list[object], repeat: int) -> None:
-    """Print the best time of one core, of two, and their ratio; both must print the same bytes."""
-    best, printed = {1: float("inf"), 2: float("inf")}, set()
+def in_turns(sides: dict[str, tuple[list[object], set[int]]], repeat: int) -> tuple[dict[str, Taken], str]:
+    """The best of each side by the clock, and whether all of them print the same bytes."""
+    best, printed = dict[str, Taken](), set()
     for _ in range(1 if SMALL else repeat):
-        for count in (1, 2):
-            seconds, digest = timed(
-                [*words, *(count if word == "JOBS" else word for word in jobs)], set(range(count))
-            )
-            best[count] = min(best[count], seconds)
+        for name, (words, cores) in sides.items():
+            taken, digest = timed(words, cores)
+            best[name] = min(best.get(name, taken), taken, key=lambda one: one.wall)
             printed.add(digest)
-    same = "same bytes" if len(printed) == 1 else "OTHER BYTES"
-    ratio, load = best[1] / best[2], os.getloadavg()[0]
-    print(f"{what}: {best[1]:.1f} s on one core, {best[2]:.1f} s on two: {ratio:.2f} x, {same}, load {load:.1f}")
+    return best, "same bytes" if len(printed) == 1 else "OTHER BYTES"
+
+
+def compared(what: str, words: list[object], repeat: int, wanted: str = ">= 1.7") -> Taken:
+    """Print what one core takes, what two take, and their ratio; gives that of two. `JOBS` stands for the number."""
+    sides = {str(jobs): ([jobs if word == "JOBS" else word for word in words], set(range(jobs))) for jobs in (1, 2)}
+    best, same = in_turns(sides, repeat)
+    one, two = best["1"], best["2"]
+    tell(what, one, two, one.wall / two.wall, f"{wanted}, {same}", "one core", "two")
+    return two
+
+
+def tell(what: str, first: Taken, second: Taken, ratio: float, wanted: str, *names: str) -> None:
+    """Print a ratio of times, the CPU behind them, and what is wanted."""
+    sides = ", ".join(
+        f"{name} {one.wall:.1f} s ({one.cpu:.1f} of CPU)" for name, one in zip(names, (first, second), strict=True)
+    )
+    print(f"{what}: {ratio:.2f} x ({wanted})   {sides}, load {os.getloadavg()[0]:.1f}", flush=True)
+
+
+def trec_eval(qrels: Path, runs: list[Path]) -> Taken:
+    """What trec_eval takes, called once for each run, or at least its core."""
+    if program := os.environ.get("TREC_EVAL"):
+        loop = f'for r in "$@"; do "{program}" -c -m map -m ndcg_cut.10 -m P.10 "{qrels}" "$r"; done'
+        return timed(["sh", "-c", loop, "sh", *runs], {0})[0]
+    return timed([sys.executable, "-m", "benchmarks.trec_eval_core", qrels, *runs], {0})[0]
+
+
+@contextlib.contextmanager
+def cluster(folder: Path) -> Iterator[str]:
+    """A scheduler and two workers of Dask on this machine."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    from spreading import dask_cluster
+
+    with dask_cluster(folder) as address:
+        yield address
 
 
 def main() -> None:
     """Generate what is needed, measure and print."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("jobs", nargs="*", default=["read", "compare", "reuse"])
+    options.add_argument("jobs", nargs="*", default=["read", "compare", "dask", "reuse", "small"])
     options.add_argument("--runs", type=int, default=8 if SMALL else 1000)
-    options.add_argument("--repeat", type=int, default=3)
-    options.add_argument("--seeds", type=int, default=10)
-    options.add_argument("--draws", type=int, default=100_000)
+    options.add_argument("--repeat", type=int, default=1)
+    options.add_argument("--seeds", type=int, default=1)
+    options.add_argument("--draws", type=int, default=1000 if SMALL else 100_000)
     options.add_argument("--trec", type=Path)
     asked = options.parse_args()
-    cranfield: list[object] = [sys.executable, "-m", "cranfield"]
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        many = asked.runs if "read" in asked.jobs else 129
-        if {"read", "compare", "reuse"} & set(asked.jobs):
-            write_collection(Shape(runs=many, groups=43, pool_depth=50), folder)
-        files = sorted((folder / "runs").iterdir()) if many else []
-        given: list[object] = [*cranfield, "JOB", "--qrels", folder / "qrels.txt"]
-        tail: list[object] = ["-f", "csv", "--jobs", "JOBS"]
-        if "read" in asked.jobs:
-            words = ["evaluate" if word == "JOB" else word for word in given]
-            compared(f"{many} runs read and scored", [*words, *files, "--no-verdict"], tail, asked.repeat)
-        if "compare" in asked.jobs:
-            words = ["compare" if word == "JOB" else word for word in given]
-            drawn = ["--test", "randomisation", "--draws", asked.draws, "-m", "AP", "--no-verdict"]
-            compared("all pairs of 129 runs", [*words, *files[:129], *drawn], tail, asked.repeat)
-        if "reuse" in asked.jobs:
-            words = ["reuse" if word == "JOB" else word for word in given]
-            groups = ["--groups", folder / "groups.tsv", "--pool-depth", 50]
-            compared("hold-outs of 129 runs", [*words, *files[:129], *groups], tail, asked.repeat)
-        if "simulate" in asked.jobs:
-            program = folder / "simulate.py"
-            program.write_text(SIMULATE)
-            words = [sys.executable, program, asked.trec]
-            compared(f"all strategies, {asked.seeds} seeds", words, ["JOBS", asked.seeds], asked.repeat)
+        os.environ["PYTHONPYCACHEPREFIX"] = f"{name}/compiled"
+        measure(asked, Path(name))
+
+
+def measure(asked: argparse.Namespace, folder: Path) -> None:
+    """Measure the jobs that are named."""
+    jobs, repeat = set(asked.jobs), asked.repeat
+    many = asked.runs if "read" in jobs else min(FEW, asked.runs)
+    write_collection(Shape(runs=many, groups=min(43, many), pool_depth=50), folder)
+    qrels, files = folder / "qrels.txt", sorted((folder / "runs").iterdir())
+    few = files[:FEW]
+
+    def command(job: str, *words: object) -> list[object]:
+        return [sys.executable, "-m", "cranfield", job, "--qrels", qrels, *words, "-f", "csv"]
+
+    two_small = command("evaluate", *(ROOT / "collections/kitchen/runs").glob("ladle*"), "--no-verdict")
+    two_small[5] = ROOT / "collections/kitchen/qrels.txt"
+    timed(two_small, {0})  # compiles the modules
+    if "small" in jobs:
+        taken, _ = timed(two_small, {0})
+        print(f"two small files: {taken.wall:.2f} s ({taken.cpu:.2f} of CPU)", flush=True)
+    if "read" in jobs:
+        theirs = trec_eval(qrels, few)
+        for runs, wanted in ((files, ">= 7"), (few, ">= 6")):
+            words = command("evaluate", *runs, "--no-verdict", "--jobs", "JOBS")
+            ours = compared(f"{len(runs)} runs read and scored", words, repeat, ">= 1.7" if runs is files else "")
+            scaled = Taken(theirs.wall * len(runs) / len(few), theirs.cpu * len(runs) / len(few))
+            tell("  trec_eval", scaled, ours, scaled.wall / ours.wall, wanted, "trec_eval", "two cores")
+    drawn = ["--test", "randomisation", "--draws", asked.draws, "-m", "AP", "--no-verdict"]
+    if "compare" in jobs:
+        compared(f"all pairs of {len(few)} runs", command("compare", *few, *drawn, "--jobs", "JOBS"), repeat)
+    if "dask" in jobs:
+        with cluster(folder) as address:
+            words = command("compare", *few, *drawn)
+            sides = {where: ([*words, option, value], {0, 1}) for where, option, value in (
+                ("processes", "--jobs", 2), ("Dask", "--cluster", address),
+            )}  # fmt: skip
+            best, same = in_turns(sides, repeat)
+            local, spread = best["processes"], best["Dask"]
+            tell("Dask", local, spread, spread.wall / local.wall, f"<= 1.3, {same}", "processes", "Dask")
+    if "reuse" in jobs:
+        described, names = (folder / "groups.tsv").read_text().splitlines(), {one.stem for one in few}
+        (own := folder / "few.tsv").write_text("".join(f"{x}\n" for x in described if x.split("\t")[0] in names))
+        groups = ["--groups", own, "--pool-depth", 50]
+        compared(f"hold-outs of {len(few)} runs", command("reuse", *few, *groups, "--jobs", "JOBS"), repeat)
+    if "simulate" in jobs:
+        program = folder / "simulate.py"
+        program.write_text(SIMULATE)
+        words = [sys.executable, program, asked.trec, "JOBS", asked.seeds]
+        compared(f"all strategies, {asked.seeds} seed(s)", words, repeat)
 
 
 if __name__ == "__main__":

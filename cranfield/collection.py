@@ -132,7 +132,7 @@ class Files(Inputs):
 
     def close(self) -> None:
         """Forget what was read."""
-        self.is_closed = True
+        super().close()
         self._read = None
         self._in_full.clear()
 
@@ -140,10 +140,19 @@ class Files(Inputs):
         """Runs of a request so that their documents are known by name; only those are read, and once."""
         return self._read_in_full([run if isinstance(run, str) else run.tag for run in runs], silent)
 
-    def find(self, names: Sequence[str] | None, words: Sequence[str], *, with_ids: bool, progress: Progress) -> Found:
-        """The qrels and the runs; measures of others need documents by name too."""
+    def find(
+        self, names: Sequence[str] | None, words: Sequence[str], *, with_ids: bool, as_files: bool, progress: Progress
+    ) -> Found:
+        """The qrels and the runs; measures of others need documents by name too.
+
+        Files that are large together stay files: they are scored in pieces.
+        """
         parsed = measuring.parse_measures(words)
         with_ids = with_ids or any(not isinstance(one, measuring.Measure) for one in parsed)
+        files = [one for one in self.given if isinstance(one, str)]
+        as_files = as_files and not with_ids and names is None and self.called is None and self._read is None
+        if as_files and len(files) == len(self.given) and reading.in_pieces(files):
+            return cast("Path | Qrels", self.given_qrels), self.given
         known: Iterable[str] = self.names() if with_ids else self._read_all(progress)[1]
         for name in names or ():
             if name not in known:
@@ -155,8 +164,10 @@ class Files(Inputs):
         return judged, tuple(read[name] for name in chosen)
 
     def with_others(self, request: reading.Request) -> reading.Request:
-        """Add the runs that are here and were not requested."""
+        """Add the runs that are here and were not requested; files are read now."""
         _, runs = self._read_all()
+        if request.runs == self.given:
+            return replace(request, runs=tuple(runs.values()))
         known = {run if isinstance(run, str) else run.tag for run in request.runs}
         return replace(request, runs=(*request.runs, *(run for name, run in runs.items() if name not in known)))
 

@@ -51,6 +51,11 @@ def die_once(piece: int, shared: Path) -> int:
     return piece * piece
 
 
+def touch(piece: int, shared: Path) -> int:
+    (shared / str(piece)).touch()
+    return piece
+
+
 def wait(piece: int, shared: Path) -> None:
     (shared / str(piece)).touch()
     time.sleep(60)

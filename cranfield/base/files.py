@@ -548,8 +548,11 @@ class Workers:
     def spread(
         self, function: Work[Piece, Shared, Result], pieces: Sequence[Piece], shared: Shared
     ) -> Iterator[Result]:
-        """Do what is worth it elsewhere."""
+        """Begin what is worth it elsewhere at once; results are waited for one by one."""
         return (function(piece, shared) for piece in pieces)
+
+    def close(self) -> None:
+        """Let go of whoever was begun or asked for help."""
 
 
 HERE = Workers()

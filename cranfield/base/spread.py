@@ -10,8 +10,8 @@ import os
 import platform
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from cranfield._version import __version__
@@ -36,137 +36,155 @@ TRIES = 3
 """How often pieces are handed out again after the workers that held what they need have died."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Processes(Workers):
-    """Processes on this machine."""
+    """Processes on this machine: begun for the first large job, and there for the next ones."""
 
     count: int
+    _pool: Any = None
 
     def spread(
         self, function: Work[Piece, Shared, Result], pieces: Sequence[Piece], shared: Shared
     ) -> Iterator[Result]:
         count = min(self.count, len(pieces))
         if count < 2:
-            yield from super().spread(function, pieces, shared)
-            return
+            return super().spread(function, pieces, shared)
         # A matrix is multiplied by one core of each: all of them are busy already.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-        # A process that is copied (fork) while threads are at work may wait for their locks for ever.
-        fresh = multiprocessing.get_context("spawn")
-        with _in_a_file(shared) as path:
-            pool = futures.ProcessPoolExecutor(count, mp_context=fresh, initializer=_begin, initargs=(path,))
-            try:
-                waiting = [pool.submit(_do, function, piece) for piece in pieces]
-                for place, one in enumerate(waiting):
-                    waiting[place] = None  # type: ignore[call-overload]  # a result is not kept longer than the caller keeps it
-                    yield one.result()
-            except pools.BrokenProcessPool:
-                raise InputError(
-                    "a worker process was killed; where memory is short, --jobs 1 needs the least"
-                ) from None
-            except BaseException:  # nobody waits for the rest
-                for process in list(pool._processes.values()):
-                    process.kill()
-                raise
-            finally:
-                pool.shutdown(cancel_futures=True)
+        if self._pool is None or self._pool._broken or self._pool._max_workers < count:
+            self.close()
+            # A process that is copied (fork) while threads are at work may wait for their locks for ever.
+            fresh = multiprocessing.get_context("spawn")
+            self._pool = futures.ProcessPoolExecutor(count, mp_context=fresh, initializer=_begin)
+        folder = tempfile.TemporaryDirectory(prefix="cranfield-")
+        path = os.path.join(folder.name, "shared")  # noqa: PTH118 (no pathlib in a worker)
+        _write(shared, path)
+        return self._results([self._pool.submit(_do, function, piece, path) for piece in pieces], folder)
+
+    def _results(self, waiting: list[Any], folder: tempfile.TemporaryDirectory[str]) -> Iterator[Any]:
+        try:
+            for place, one in enumerate(waiting):
+                waiting[place] = None  # a result is not kept longer than the caller keeps it
+                yield one.result()
+        except pools.BrokenProcessPool:
+            raise InputError("a worker process was killed; where memory is short, --jobs 1 needs the least") from None
+        except BaseException:  # nobody waits for the rest
+            for process in list((self._pool._processes or {}).values()):
+                process.kill()
+            self.close()
+            raise
+        finally:
+            folder.cleanup()
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
 
 
-_shared: Any = None
-"""What the pieces of this worker process share."""
+_shared: tuple[str, Any] = "", None
+"""What the pieces of this worker process share, and the file it lies in."""
 
 
-@contextmanager
-def _in_a_file(shared: object) -> Iterator[str]:
-    """A file that holds what is shared; arrays lie in it as they do in memory, and all processes map the same."""
-    with tempfile.TemporaryDirectory(prefix="cranfield-") as folder:
-        buffers: list[pickle.PickleBuffer] = []
-        head = pickle.dumps(shared, protocol=5, buffer_callback=buffers.append)
-        views = [buffer.raw() for buffer in buffers]
-        with open(path := os.path.join(folder, "shared"), "wb") as file:  # noqa: PTH118, PTH123 (no pathlib in a worker)
-            pickle.dump([len(head), *(view.nbytes for view in views)], file)
-            part: Any
-            for part in (head, *views):
-                file.write(b"\0" * (-file.tell() % 64))  # arrays want to be aligned
-                file.write(part)
-        yield path
+def _write(shared: object, path: str) -> None:
+    """Write what is shared to a file; arrays lie in it as they do in memory, and all processes map the same."""
+    buffers: list[pickle.PickleBuffer] = []
+    head = pickle.dumps(shared, protocol=5, buffer_callback=buffers.append)
+    views = [buffer.raw() for buffer in buffers]
+    with open(path, "wb") as file:  # noqa: PTH123
+        pickle.dump([len(head), *(view.nbytes for view in views)], file)
+        part: Any
+        for part in (head, *views):
+            file.write(b"\0" * (-file.tell() % 64))  # arrays want to be aligned
+            file.write(part)
 
 
-def _begin(path: str) -> None:
-    """Make a new process ready: it maps what is shared, and leaves Ctrl-C to the process that began it."""
-    global _shared
+def _begin() -> None:
+    """Make a new process ready: it leaves Ctrl-C to the process that began it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.meta_path.insert(0, WithoutPandas)  # results are arrays, never frames
-    with open(path, "rb") as file:  # noqa: PTH123
-        sizes, begin = pickle.load(file), file.tell()  # noqa: S301 (this program wrote it)
-        whole = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    parts = []
-    for size in sizes:
-        begin += -begin % 64
-        parts.append(whole[begin : begin + size])
-        begin += size
-    _shared = pickle.loads(parts[0], buffers=parts[1:])  # noqa: S301
 
 
-def _do(function: Work[Any, Any, Result], piece: object) -> Result:
-    return function(piece, _shared)
+def _do(function: Work[Any, Any, Result], piece: object, path: str) -> Result:
+    """A piece in a worker process, which maps what is shared when the first piece of a job comes."""
+    global _shared
+    if _shared[0] != path:
+        with open(path, "rb") as file:  # noqa: PTH123
+            sizes, begin = pickle.load(file), file.tell()  # noqa: S301 (this program wrote it)
+            whole = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        parts = []
+        for size in sizes:
+            begin += -begin % 64
+            parts.append(whole[begin : begin + size])
+            begin += size
+        _shared = path, pickle.loads(parts[0], buffers=parts[1:])  # noqa: S301
+    return function(piece, _shared[1])
 
 
+@cache
 def versions() -> dict[str, str]:
     """What must be the same everywhere for results to be the same."""
     return {"cranfield": __version__, "numpy": metadata.version("numpy"), "python": platform.python_version()}
 
 
-@dataclass
+@dataclass(eq=False)
 class Cluster(Workers):
     """A Dask cluster that is already there, by its address or as a `distributed.Client`."""
 
     where: Any
     count: int = 2  # at least; how many there are is known once it answers
+    _client: Any = None
 
     def spread(
         self, function: Work[Piece, Shared, Result], pieces: Sequence[Piece], shared: Shared
     ) -> Iterator[Result]:
-        with self._connected() as client:
-            self._check(client)
-            done = 0
-            for left in reversed(range(TRIES)):
-                held = client.scatter(shared, broadcast=True, hash=False)
-                waiting = client.map(
-                    _checked, pieces[done:], function=function, shared=held, ours=versions(), pure=False
-                )
-                try:
-                    for one in waiting:
-                        yield one.result()
-                        done += 1
-                    return
-                except (futures.CancelledError, distributed.KilledWorker) as error:
-                    # What was scattered went with the workers that held it, or a piece kills whoever takes it.
-                    if not left:
-                        raise InputError(
-                            f"the workers of the cluster at {self.name} died again and again ({error})"
-                        ) from None
-                finally:
-                    client.cancel(waiting)
+        if self._client is None:
+            self._client = self._connected() if isinstance(self.where, str) else self.where
+        self._check(self._client)
+        return self._results(function, pieces, shared, self._handed_out(function, pieces, shared))
+
+    def _handed_out(self, function: Work[Any, Any, Any], pieces: Sequence[Any], shared: object) -> list[Any]:
+        held = self._client.scatter(shared, broadcast=True, hash=False)
+        named: Any = {"function": function, "shared": held, "ours": versions()}
+        return list(self._client.map(_checked, pieces, pure=False, **named))
+
+    def _results(
+        self, function: Work[Piece, Shared, Result], pieces: Sequence[Piece], shared: Shared, waiting: list[Any]
+    ) -> Iterator[Result]:
+        done = 0
+        for left in reversed(range(TRIES)):
+            try:
+                for one in waiting:
+                    yield one.result()
+                    done += 1
+                return
+            except (futures.CancelledError, distributed.KilledWorker) as error:
+                # What was scattered went with the workers that held it, or a piece kills whoever takes it.
+                if not left:
+                    raise InputError(
+                        f"the workers of the cluster at {self.name} died again and again ({error})"
+                    ) from None
+            finally:
+                self._client.cancel(waiting)
+            waiting = self._handed_out(function, pieces[done:], shared)
+
+    def close(self) -> None:
+        if self._client is not None and isinstance(self.where, str):
+            self._client.close()
+        self._client = None
 
     @property
     def name(self) -> str:
         """What messages call it."""
         return quoted(self.where if isinstance(self.where, str) else self.where.scheduler.address)
 
-    @contextmanager
-    def _connected(self) -> Iterator[Any]:
-        if not isinstance(self.where, str):
-            yield self.where
-            return
+    def _connected(self) -> Any:
         try:
-            client: Any = distributed.Client(self.where, timeout=10, set_as_default=False)  # type: ignore[no-untyped-call]
+            return distributed.Client(self.where, timeout=10, set_as_default=False)  # type: ignore[no-untyped-call]
         except ModuleNotFoundError:
             raise MissingExtra("--cluster", "cluster") from None
         except (OSError, ValueError) as error:
             raise UsageError(f"no Dask scheduler answers at {self.name} ({type(error).__name__})") from None
-        with client:
-            yield client
 
     def _check(self, client: Any) -> None:
         """Refuse workers on which results could differ."""

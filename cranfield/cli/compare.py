@@ -1,6 +1,5 @@
 """`cranfield compare`: is a difference more than chance?"""
 
-import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -102,8 +101,6 @@ def compare(
     """Compare runs: differences, intervals, corrected significance, and whether unjudged documents matter."""
     if plot:
         figures.kind_of(plot)  # refused before anything is computed
-    # These matrices are small: more threads cost time and save none.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     qrels, runs = console.bundle_first(qrels, runs)
     described: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "pool": pool, "warn": console.say}
     with console.opened(

@@ -9,7 +9,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from shutil import get_terminal_size
@@ -364,8 +364,10 @@ def opened(
         if is_bundle and store is not None:
             raise UsageError(f"{qrels} is a release bundle, with a scale and a card of its own: omit -C")
         settings: Any = {"layers": layers or (), "once": True, "warn": warn, "skip_bad": skip_bad}
+        # The matrices that are multiplied are small: more threads cost time and save none.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        settings["workers"] = spread.Cluster(cluster) if cluster else spread.Processes(jobs or cores)
+        workers = settings["workers"] = spread.Cluster(cluster) if cluster else spread.Processes(jobs or cores)
         inputs = workflow.Inputs(store, qrels, options, watch(), **settings)
         if store is None and options.pool:
             raise UsageError(f"--pool {pool}: no such card, and no collection is open")
@@ -380,7 +382,8 @@ def opened(
             for message, holds in wrong.items():
                 if holds:
                     raise typer.BadParameter(message)
-        yield inputs
+        with closing(workers):
+            yield inputs
 
 
 def _is_default() -> bool:

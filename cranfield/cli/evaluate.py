@@ -1,6 +1,5 @@
 """`cranfield evaluate`: scores of runs against qrels."""
 
-import os
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -89,8 +88,6 @@ def evaluate(
     format: console.Format = "table",
 ) -> None:
     """Score runs against qrels, with a verdict on how reliable each score is."""
-    # No matrices are multiplied here, and to start the threads for that takes longer than to score a run.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if plot:
         figures.kind_of(plot)  # refused before anything is computed
     qrels, runs = console.bundle_first(qrels, runs)

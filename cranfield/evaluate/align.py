@@ -318,11 +318,9 @@ def ties_of(tied: Mask, rows: Places) -> tuple[Places, Places]:
     Where all documents of a tie are alike, as unjudged ones mostly are, nobody can tell its orders apart. So only the
     others are looked at, however many ties there are.
     """
-    first = np.flatnonzero(tied[1:] & ~tied[:-1])
-    end = np.flatnonzero(tied & ~np.append(tied[1:], False)) + 1
-    tie = np.searchsorted(first, rows, side="right") - 1
-    tie = tie[(tie >= 0) & (rows < end[tie])] if len(end) else tie[:0]
-    tie = tie[np.diff(tie, prepend=-1) != 0]
+    edges = np.flatnonzero(np.diff(tied, append=False))  # before the second row of each tie, and its last row
+    first, end = edges[0::2], edges[1::2] + 1
+    tie = np.flatnonzero(np.searchsorted(rows, first) < np.searchsorted(rows, end))
     sizes = end[tie] - first[tie]
     starts = np.cumsum(sizes) - sizes
     return np.repeat(first[tie] - starts, sizes) + np.arange(sizes.sum()), np.repeat(np.arange(len(tie)), sizes)

@@ -123,8 +123,9 @@ class Found:
 
     def where(self, kept: Mask) -> Found:
         """Only some of the documents."""
-        running = running_sum(kept)
-        return Found(self.cell[kept], self.rank[kept], self.grade[kept], running[self.starts])
+        places = np.flatnonzero(kept)  # once, where three masks would be counted and passed through
+        cell, rank = self.cell.take(places, mode="clip"), self.rank.take(places, mode="clip")
+        return Found(cell, rank, self.grade.take(places, mode="clip"), np.searchsorted(places, self.starts))
 
     def within(self, cutoff: int | None) -> Found:
         """Only the documents at ranks up to the cutoff; None means all."""

@@ -24,6 +24,7 @@ from cranfield.evaluate.scores import score
 from cranfield.reuse.hold_out import (
     ALPHA,
     CATEGORIES,
+    AllHoldOut,
     OwnHoldOut,
     Reranking,
     Uniques,
@@ -366,6 +367,23 @@ def _mean_and_lowest(taus: Sequence[float]) -> tuple[float, float]:
     return (float(np.mean(known)), min(known)) if known else (float("nan"), float("nan"))
 
 
+def hold_out_levels(
+    alignment: Alignment,
+    levels: Mapping[Level, Provenance],
+    measures: Sequence[AnyMeasure],
+    *,
+    workers: Workers = HERE,
+) -> dict[Level, AllHoldOut]:
+    """Begin to hold out everything that can be held out; a level with a single member is left out."""
+    chosen = own_measures(measures)
+    full = score(alignment, chosen)
+    return {
+        level: hold_out_all(alignment, provenance, chosen, full=full, workers=workers)
+        for level, provenance in levels.items()
+        if len(provenance.groups) > 1
+    }
+
+
 def examine(
     alignment: Alignment,
     levels: Mapping[Level, Provenance],
@@ -374,31 +392,28 @@ def examine(
     rel: int = 1,
     alpha: float = ALPHA,
     thresholds: Thresholds | None = None,
-    workers: Workers = HERE,
+    held_out: Mapping[Level, AllHoldOut] | None = None,
 ) -> CollectionReport:
-    """Hold out everything that can be held out, and judge the collection by it.
+    """Judge the collection by what happens when runs, groups and families are held out.
 
-    `levels` must have the level `group`, by which the verdict is made; a level with a single member is left out.
+    `levels` must have the level `group`, by which the verdict is made. `held_out` were begun before.
     """
     table = thresholds or Thresholds()
     chosen = own_measures(measures)
-    full = score(alignment, chosen)
     common = alignment.scored.all(axis=0).any() and len(alignment.run_names) > 1
     reports: dict[Level, LevelReport] = {}
-    for level, provenance in levels.items():
-        if len(provenance.groups) > 1:
-            held_out = hold_out_all(alignment, provenance, chosen, full=full, workers=workers)
-            reports[level] = LevelReport(
-                level=level,
-                method=provenance.method,
-                uniques=uniques_of(alignment, provenance, rel=rel),
-                own=held_out.own(),
-                rerankings=tuple(tuple(held_out.rerankings(measure)) for measure in chosen),
-                categories=tuple(
-                    categories_by_group(held_out, one, alpha=alpha) if common else np.zeros((1, 2, 6), dtype=np.int64)
-                    for one in chosen
-                ),
-            )
+    for level, held in (hold_out_levels(alignment, levels, chosen) if held_out is None else held_out).items():
+        reports[level] = LevelReport(
+            level=level,
+            method=held.provenance.method,
+            uniques=uniques_of(alignment, held.provenance, rel=rel),
+            own=held.own(),
+            rerankings=tuple(tuple(held.rerankings(measure)) for measure in chosen),
+            categories=tuple(
+                categories_by_group(held, one, alpha=alpha) if common else np.zeros((1, 2, 6), dtype=np.int64)
+                for one in chosen
+            ),
+        )
     by_group, lists = levels["group"], alignment.lists
     problems = check_testability(alignment, by_group, rel=rel, thresholds=table)
     new = new_by_depth(alignment, by_group, rel=rel)

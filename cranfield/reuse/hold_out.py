@@ -13,7 +13,7 @@ Source: Zobel, SIGIR 1998; by group: Voorhees and Harman, Overview of TREC-8.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -169,17 +169,28 @@ class Reranking:
 
 @dataclass(frozen=True, eq=False)
 class AllHoldOut:
-    """All runs, contributing or not, scored without each group in turn.
+    """All runs, contributing or not, scored without each group in turn; `full` are the scores with the whole qrels.
 
-    `values` are groups by measures by runs by topics, `held_out` the same put together over topics, and `full` the
-    scores with the whole qrels.
+    The scores may still be being made elsewhere: they are waited for when they are first needed.
     """
 
     provenance: Provenance
     measures: tuple[Measure, ...]
     full: Scores
-    values: Values
-    held_out: Values
+    scored: Iterator[Values]
+
+    @cached_property
+    def values(self) -> Values:
+        """The scores as groups by measures by runs by topics."""
+        return np.concatenate([*self.scored])
+
+    @cached_property
+    def held_out(self) -> Values:
+        """The scores put together over topics."""
+        rows = [zip(self.measures, by_measure, strict=True) for by_measure in self.values]
+        return np.array(
+            [[aggregated_rows(row, self.full.scored, one.aggregate) for one, row in of_group] for of_group in rows]
+        )
 
     def own(self) -> OwnHoldOut:
         """The contributing runs without their own group."""
@@ -223,18 +234,14 @@ def hold_out_all(
     full: Scores | None = None,
     workers: Workers = HERE,
 ) -> AllHoldOut:
-    """Score all runs without each group in turn. `full` saves scoring once more."""
+    """Begin to score all runs without each group in turn. `full` saves scoring once more."""
     chosen, lists = own_measures(measures), alignment.lists
     whole = score(alignment, chosen) if full is None else full
     groups = range(len(provenance.groups))
     cut = blocks(len(groups), width=len(lists.grades) * len(chosen), block=SCORED_AT_ONCE)
     shared = lists, provenance, chosen, alignment.shape
-    values = np.concatenate([*workers.map(_scored_without, [groups[part] for part in cut], shared)])
-    summaries = [
-        [aggregated_rows(rows, whole.scored, one.aggregate) for one, rows in zip(chosen, by_measure, strict=True)]
-        for by_measure in values
-    ]
-    return AllHoldOut(provenance, tuple(chosen), whole, values, np.array(summaries))
+    scored = workers.map(_scored_without, [groups[part] for part in cut], shared)
+    return AllHoldOut(provenance, tuple(chosen), whole, scored)
 
 
 def _scored_without(

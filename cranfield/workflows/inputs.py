@@ -138,7 +138,7 @@ class Inputs:
         prints.
         """
         options: Any = {"ties": ties, "duplicates": duplicates}
-        request = self.request(measures, runs, topics=topics, clusters=clusters, **options)
+        request = self.request(measures, runs, topics=topics, clusters=clusters, as_files=True, **options)
         with self.progress() as progress:
             result = self.evaluated(request, verdicts=verdicts, progress=progress)
         return replace(result, by_topic=by_topic)
@@ -304,8 +304,9 @@ class Inputs:
         }
 
     def close(self) -> None:
-        """Close the file of a collection."""
+        """Close the file of a collection, and end the processes of large jobs."""
         self.is_closed = True
+        self.workers.close()
         if self.store is not None:
             self.store.close()
 
@@ -315,20 +316,21 @@ class Inputs:
         runs: Sequence[str] | None,
         *,
         with_ids: bool = False,
+        as_files: bool = False,
         topics: PathLike | Sequence[str] = "qrels",
         clusters: Clusters = None,
         **options: Any,
     ) -> reading.Request:
         """The request, with its qrels and runs (all runs for None); an unknown choice of an option is refused.
 
-        `with_ids` where documents are needed by name.
+        `with_ids` where documents are needed by name; `as_files` where many files can be read some at a time.
         """
         if isinstance(runs, str):
             raise UsageError(f"runs is a list of names: [{runs!r}]")
         refuse_unknown(options)
         words, are_ids = self.spelled(measures), isinstance(topics, Sequence) and not isinstance(topics, str)
         with self.progress() as progress:
-            qrels, chosen = self.find(runs, words, with_ids=with_ids, progress=progress)
+            qrels, chosen = self.find(runs, words, with_ids=with_ids, as_files=as_files, progress=progress)
             request = reading.Request(
                 qrels=qrels,
                 runs=chosen,
@@ -393,7 +395,9 @@ class Inputs:
         """Runs of a request so that their documents are known by name."""
         return runs
 
-    def find(self, names: Sequence[str] | None, words: Sequence[str], *, with_ids: bool, progress: Progress) -> Found:
+    def find(
+        self, names: Sequence[str] | None, words: Sequence[str], *, with_ids: bool, as_files: bool, progress: Progress
+    ) -> Found:
         """The qrels, and the runs with these names, or all."""
         known = self.names()
         if self.once:

@@ -50,6 +50,25 @@ def test_no_process_is_begun_for_a_few_pieces():
     assert os.getpid() not in Processes(2).map(spreading.process, range(4), None)
 
 
+def test_processes_stay_for_the_next_job_until_they_are_let_go():
+    workers = Processes(2)
+    first, second = ({*workers.map(spreading.process, range(40), None)} for _ in range(2))
+    assert second <= first | {process.pid for process in workers._pool._processes.values()}
+    workers.close()
+    assert not any(Path(f"/proc/{process}").exists() for process in first)
+
+
+def test_pieces_are_begun_before_anybody_waits_for_them(tmp_path: Path):
+    workers = Processes(2)
+    results = workers.map(spreading.touch, range(4), tmp_path)
+    deadline = time.monotonic() + 60
+    while len([*tmp_path.iterdir()]) < 4:
+        assert time.monotonic() < deadline, "nobody has begun"
+        time.sleep(0.05)
+    assert [*results] == [0, 1, 2, 3]
+    workers.close()
+
+
 @pytest.mark.parametrize("workers", [HERE, Processes(2)], ids=["here", "processes"])
 def test_an_error_of_a_piece_is_the_error_of_the_whole(workers: Workers):
     with pytest.raises(InputError, match="the third piece is bad"):

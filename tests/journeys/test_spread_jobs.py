@@ -42,6 +42,12 @@ def evaluated(files: Any) -> pd.DataFrame:
     return files.evaluate("AP P@5", by_topic=True)
 
 
+def scored(files: Any) -> pd.DataFrame:
+    found = files.evaluate("AP P@5", by_topic=True, verdicts=False)
+    assert files.results._read is None, "of each run only its scores are kept"
+    return found
+
+
 def compared(files: Any) -> pd.DataFrame:
     return files.compare(measures="nDCG@5", test="randomisation", draws=200)
 
@@ -60,7 +66,7 @@ def simulated_at_budgets(files: Any) -> pd.DataFrame:
     return files.simulate(*plans, budgets=[60, 100, 130], measures="AP", outsiders=True, seed=3)
 
 
-JOBS = [evaluated, compared, reused, simulated, simulated_at_budgets]
+JOBS = [evaluated, scored, compared, reused, simulated, simulated_at_budgets]
 
 
 def done(job: Any, **workers: Any) -> pd.DataFrame:
@@ -72,8 +78,8 @@ def done(job: Any, **workers: Any) -> pd.DataFrame:
 @pytest.mark.parametrize("job", JOBS)
 def test_any_number_of_processes_gives_the_same(job: Any, monkeypatch: pytest.MonkeyPatch):
     begun = []
-    begin = spread._in_a_file
-    monkeypatch.setattr(spread, "_in_a_file", lambda shared: begun.append(shared) or begin(shared))
+    write = spread._write
+    monkeypatch.setattr(spread, "_write", lambda shared, path: begun.append(shared) or write(shared, path))
     alone = done(job)
     assert not begun
     for count in (2, 5):

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from cranfield.base.errors import InputError, UnknownName, UsageError
-from cranfield.base.files import HERE, Workers, whole_file
+from cranfield.base.files import whole_file
 from cranfield.base.registry import deferred
 from cranfield.base.text import Column, Result, Table, counted, html, table_of
 from cranfield.compare import comparison
 from cranfield.evaluate import measure as measuring
 from cranfield.reuse import assess, card, expected_loss, provenance, tables
 from cranfield.reuse import collection as pool_bias
+from cranfield.reuse.hold_out import AllHoldOut
 from cranfield.workflows import inputs as input_kinds
 from cranfield.workflows.reuse import field as fields
 
@@ -69,9 +70,12 @@ def reuse(
     values = {name.replace("-", "_"): value for name, value in (thresholds or {}).items()}
     with inputs.progress() as progress:
         field = inputs.field(request, progress)
-        trust = field.trusted(wanted, store=inputs.store, thresholds=values)
         progress("holding out runs and groups", 0, None)
-        report = examine_collection(trust, workers=inputs.workers)
+        verdicts, held_out = [one for one in wanted if one.takes_verdict], None
+        if verdicts and "group" in field.levels:  # under way while verdicts are made
+            held_out = pool_bias.hold_out_levels(field.read.aligned, field.levels, verdicts, workers=inputs.workers)
+        trust = field.trusted(wanted, store=inputs.store, thresholds=values)
+        report = examine_collection(trust, held_out=held_out)
     notes = [*trust.notes, *request.notes]
     for measure in wanted:
         if trust.of(measure) is None:
@@ -82,7 +86,10 @@ def reuse(
 
 
 def examine_collection(
-    trust: fields.Trusted, *, without: Sequence[provenance.Level] = (), workers: Workers = HERE
+    trust: fields.Trusted,
+    *,
+    without: Sequence[provenance.Level] = (),
+    held_out: Mapping[provenance.Level, AllHoldOut] | None = None,
 ) -> pool_bias.CollectionReport | None:
     """Hold out runs, groups and families, and judge the collection by it; None where contributors are not known.
 
@@ -97,7 +104,7 @@ def examine_collection(
         [one.measure for one in trust.trusts],
         rel=field.knowledge.relevant_from,
         thresholds=trust.thresholds,
-        workers=workers,
+        held_out=held_out,
     )
 
 
