@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Literal
 
@@ -374,6 +374,9 @@ def log2(values: NDArray[np.generic]) -> Values:
 
 def log2_of_ranks(ranks: Counts, *, shift: int = 1) -> Values:
     """The values log2(rank + shift), from one table for all ranks."""
-    deepest = int(ranks.max(initial=0))
-    table: Values = np.array([math.nan] + [math.log2(rank + shift) for rank in range(1, deepest + 1)])
-    return table[ranks]
+    return _logarithms(1 << int(ranks.max(initial=0)).bit_length(), shift)[ranks]
+
+
+@lru_cache(maxsize=8)
+def _logarithms(size: int, shift: int) -> Values:
+    return np.array([math.nan] + [math.log2(rank + shift) for rank in range(1, size)])

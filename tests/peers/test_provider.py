@@ -78,7 +78,8 @@ def test_every_form_of_runs_and_qrels_means_the_same(random_data):
     ranked = [ir_measures.ScoredDoc(topic, one, score) for topic, rows in run.items() for one, score in rows.items()]
     expected = provider.calc_aggregate(measures, qrels, run)
     for some_qrels in (judged, iter(judged), pd.DataFrame(judged)):
-        for some_run in (ranked[::-1], iter(ranked), pd.DataFrame(ranked)):
+        scattered = sorted(ranked, key=lambda row: row.doc_id)
+        for some_run in (ranked[::-1], iter(ranked), scattered, iter(scattered), pd.DataFrame(scattered)):
             evaluator = provider.evaluator(measures, some_qrels)
             assert evaluator.calc_aggregate(some_run) == expected
             some_qrels = judged
