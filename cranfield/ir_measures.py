@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import repeat
+from itertools import islice, repeat
 from operator import attrgetter
 from struct import pack
 from typing import Any
@@ -21,7 +21,6 @@ from ir_measures import providers
 
 from cranfield.base.errors import CranfieldError
 from cranfield.evaluate import frames
-from cranfield.evaluate.align import levels_of
 from cranfield.evaluate.lists import NOT_POOLED, Lists, Values
 from cranfield.evaluate.measure import Measure, parse_measure
 from cranfield.runs.columns import Codes, running_sum
@@ -29,7 +28,7 @@ from cranfield.runs.columns import Codes, running_sum
 __all__ = ["provider"]
 
 _ALIKE = {
-    *("AP", "Bpref", "IPrec", "Judged", "NumQ", "NumRel", "NumRet", "P", "R", "RR", "Rprec"),
+    *("AP", "Bpref", "IPrec", "NumQ", "NumRel", "NumRet", "P", "R", "RR", "Rprec"),
     *("SetAP", "SetF", "SetP", "SetR", "Success", "infAP", "nDCG"),
 }
 """The measures that mean the same here and in the default providers, to the ninth digit."""
@@ -48,31 +47,33 @@ class Cranfield(providers.Provider):
         return measure.NAME in _ALIKE and _measure(measure) is not None
 
     def _evaluator(self, measures: Iterable[Any], qrels: Any) -> providers.Evaluator:
-        return _Evaluator(list(measures), qrels)
+        return _Evaluator(sorted(measures, key=str), qrels)  # of a set, whose order differs between processes
 
 
 class _Evaluator(providers.Evaluator):
     """Measures and qrels; a run is held against those documents of the qrels that can make a difference."""
 
     def __init__(self, measures: list[Any], qrels: Any) -> None:
-        judged = _whole(_by_topic(qrels, "relevance"))
-        known = frames.qrels_given(judged)
-        super().__init__(measures, list(known.topics))
+        judged = qrels if isinstance(qrels, Mapping) else _whole(_by_topic(qrels, "relevance"))
+        super().__init__(measures, [*judged])
         self.ours = [ours for measure in measures if (ours := _measure(measure))]
         # Where unjudged documents count as not relevant, those that are judged not relevant need not be looked up.
         lowest = min(map(_lowest_that_counts, self.ours))
-        self.sought = {
-            topic: {document: grade for document, grade in judged[topic].items() if grade >= lowest}
-            for topic in known.topics
-        }
-        self.grades = {topic: np.array([*sought.values()], np.int32) for topic, sought in self.sought.items()}
-        levels, counts = levels_of(known)
+        self.sought, self.grades, counted = dict[str, Any](), dict[str, Codes](), [_NOTHING]
+        for topic, rows in judged.items():
+            _check_ids(topic, rows)
+            self.sought[topic] = {document: grade for document, grade in rows.items() if grade >= lowest}
+            self.grades[topic] = np.array([*self.sought[topic].values()], np.int32)
+            counted.append(np.array([*rows.values()], np.int32))
+        levels = np.unique(np.concatenate(counted))
+        levels = levels[levels >= 0]
+        counts = [[np.count_nonzero(grades == level) for level in levels] for grades in counted[1:]]
         self.facts: dict[str, Any] = {
-            "topics": np.arange(len(known.topics)),
+            "topics": np.arange(len(judged)),
             "levels": levels,
-            "level_counts": counts,
+            "level_counts": np.array(counts, dtype=np.int64).reshape(len(judged), len(levels)),
             "highest_grade": int(levels.max(initial=0)),
-            "pooled_count": np.diff(known.offsets),
+            "pooled_count": np.array([*map(len, counted[1:])], dtype=np.int64),
         }
 
     def values(self, run: Any) -> Iterator[tuple[Any, list[float]]]:
@@ -83,7 +84,7 @@ class _Evaluator(providers.Evaluator):
             found = self._at_each_rank(_whole(_by_topic(run, "score")).items()) or {}
         grades = [found.get(topic, _NOTHING) for topic in self.qrel_qids]
         lengths = np.array([*map(len, grades)], dtype=np.int64)
-        lists = Lists(grades=np.concatenate(grades), offsets=running_sum(lengths), **self.facts)
+        lists = Lists(grades=np.concatenate([_NOTHING, *grades]), offsets=running_sum(lengths), **self.facts)
         for measure, ours in zip(self.measures, self.ours, strict=True):
             values: Values = np.where(lengths > 0, ours.values(lists), measure.DEFAULT)
             yield measure, values.tolist()
@@ -94,6 +95,7 @@ class _Evaluator(providers.Evaluator):
         for topic, ranking in rankings:
             if topic in found:
                 return None
+            _check_ids(topic, ranking)
             if topic in self.sought:
                 found[topic] = _at_each_rank(ranking, self.sought[topic], self.grades[topic])
         return found
@@ -144,7 +146,9 @@ def _by_topic(given: Any, number: str) -> Iterable[tuple[str, Mapping[str, Any]]
         return
     names = ("query_id", "doc_id", number)
     if frames.is_frame(given):
-        rows: Iterable[Any] = zip(*(given[name].tolist() for name in names), strict=True)
+        columns = [given[name] for name in names]
+        ids = [one.astype(str) if one.dtype.kind in "iu" else one for one in columns[:2]]
+        rows: Iterable[Any] = zip(*(one.tolist() for one in (*ids, columns[2])), strict=True)
     else:
         rows = given if isinstance(given, list) else [*given]
         if rows and rows[0]._fields != names:
@@ -167,26 +171,36 @@ def _whole(parts: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, dict[str
     return found
 
 
+def _check_ids(topic: object, documents: Mapping[str, object]) -> None:
+    """Refuse ids that are no text: they would be found nowhere, and every score be 0."""
+    for one in (topic, *islice(documents, 1)):
+        if not isinstance(one, str):
+            raise TypeError(f"ids of topics and documents are strings, not {type(one).__name__}: {one!r}")
+
+
 def _at_each_rank(ranking: Mapping[str, float], sought: Mapping[str, int], grades: Codes) -> Codes:
     """The grade at each rank: those of the documents sought, and NOT_POOLED for all others."""
     packed = pack(f"{len(ranking)}d", *ranking.values())  # several times faster than an array of Python's numbers
-    scores = np.frombuffer(packed).astype(np.float32)
-    falling = -scores
-    falling.sort()
+    falling = -np.frombuffer(packed).astype(np.float32)
+    order = falling.argsort(kind="stable")
+    falling = falling[order]
     if len(falling) and math.isnan(falling[-1]):  # they stand last
         raise ValueError("a run has a score that is not a number")
     own = np.fromiter(map(ranking.get, sought, repeat(np.nan)), np.float32, len(sought))
     retrieved = np.flatnonzero(own == own)
-    own = -own[retrieved]
-    ranks = falling.searchsorted(own)
+    ranks = falling.searchsorted(-own[retrieved])
     at_rank = np.full(len(ranking), NOT_POOLED, dtype=np.int32)
     at_rank[ranks] = grades[retrieved]
-    if (falling[1:] == falling[:-1]).any():
+    differs = falling[1:] != falling[:-1]
+    if not differs.all():  # ties go to the higher id; only those with a document that is sought are looked at
+        group = running_sum(differs)
+        matters = np.zeros(len(order), dtype=bool)
+        matters[group[ranks]] = True
+        matters &= np.bincount(group, minlength=len(order)) > 1
+        places = np.flatnonzero(matters[group])
         documents = [*ranking]
-        for score in {*own[np.append(falling, np.nan)[ranks + 1] == own].tolist()}:
-            tied = sorted((documents[place] for place in np.flatnonzero(scores == -score).tolist()), reverse=True)
-            first = falling.searchsorted(score)  # ties go to the higher id
-            at_rank[first : first + len(tied)] = [sought.get(document, NOT_POOLED) for document in tied]
+        tied = zip((-group[places]).tolist(), map(documents.__getitem__, order[places].tolist()), strict=True)
+        at_rank[places] = [sought.get(document, NOT_POOLED) for _, document in sorted(tied, reverse=True)]
     return at_rank
 
 

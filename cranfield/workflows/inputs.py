@@ -6,6 +6,7 @@ between calls. Every command imports this module, so heavy modules are deferred 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -517,10 +518,13 @@ def run_store(store: Store) -> reading.RunStore:
 
 
 def words_of(words: str | Sequence[str]) -> tuple[str, ...]:
-    """One word, or several, as a tuple. A measure of ir_measures is the word it prints as."""
+    """One word, or several, as a tuple. A measure of ir_measures is the word it prints as; its ERR is gdeval's."""
     given: object = [words] if isinstance(words, str) else words
     parts = tuple(given) if isinstance(given, Iterable) else (given,)
-    found = tuple(str(part) if type(part).__module__.startswith("ir_measures.") else part for part in parts)
+    found = tuple(
+        re.sub(r"^ERR\b", "ERR(max_grade=4)", str(part)) if type(part).__module__.startswith("ir_measures.") else part
+        for part in parts
+    )
     if not all(isinstance(word, str) for word in found):
         raise UsageError(f"expected a string or a list of strings, such as 'AP' or ['AP', 'RR'], not {words!r}")
     return cast("tuple[str, ...]", found)

@@ -64,7 +64,7 @@ def test_values_are_those_of_the_default_providers_for_every_topic(imported, ran
 
 
 def test_values_that_hang_on_the_order_of_ties_are_equal_where_nothing_is_tied(random_data):
-    measures = [ir_measures.RR @ 3, ir_measures.Judged @ 10]
+    measures = [ir_measures.RR @ 3]
     qrels, run = random_data(3, ties=False, negative=False)
     assert values(provider.iter_calc(measures, qrels, run)) == pytest.approx(
         values(default.iter_calc(measures, qrels, run)), abs=1e-9
@@ -87,13 +87,30 @@ def test_every_form_of_runs_and_qrels_means_the_same(random_data):
 
 
 def test_it_comes_first_where_it_can_and_leaves_the_rest_to_others(imported):
-    others = ["ERR@10", "nDCG(dcg='exp-log2')@10", "Compat", "Judged", "alpha_nDCG@10"]
+    others = ["ERR@10", "Judged@10", "nDCG(dcg='exp-log2')@10", "Compat", "Judged", "alpha_nDCG@10"]
     assert [text for text in others if provider.supports(ir_measures.parse_measure(text))] == []
     judged, ranked = {"1": {"a": 1}}, {"1": {"b": 2.0, "a": 1.0}}
     both = ir_measures.calc_aggregate([ir_measures.AP, ir_measures.Compat(p=0.8)], judged, ranked)
     assert both[ir_measures.AP] == 0.5
     with pytest.raises(ValueError, match="not a number"):
         ir_measures.calc_aggregate([ir_measures.AP], judged, {"1": {"a": float("nan")}})
+
+
+def test_qrels_that_the_default_providers_take_are_taken(imported):
+    blank = {"q 1": {"d 1": 1, "d 2": -1}}
+    assert provider.calc_aggregate([ir_measures.AP], blank, {"q 1": {"d 1": 1.0}}) == {ir_measures.AP: 1.0}
+    assert np.isnan(provider.calc_aggregate([ir_measures.AP], {}, {"1": {"a": 1.0}})[ir_measures.AP])
+    rows = {"query_id": [1, 1], "doc_id": [10, 11]}
+    frames = pd.DataFrame({**rows, "relevance": [0, 1]}), pd.DataFrame({**rows, "score": [2.0, 1.0]})
+    assert provider.calc_aggregate([ir_measures.AP], *frames) == {ir_measures.AP: 0.5}
+    with pytest.raises(TypeError, match="strings, not int"):
+        provider.calc_aggregate([ir_measures.AP], {"1": {"a": 1}}, {"1": {10: 1.0}})
+
+
+def test_measures_come_in_the_order_of_their_names():
+    measures = {ir_measures.RR, ir_measures.nDCG @ 10, ir_measures.AP, ir_measures.P @ 5}
+    found = provider.calc_aggregate(measures, {"1": {"a": 1}}, {"1": {"a": 1.0}})
+    assert [*map(str, found)] == ["AP", "P@5", "RR", "nDCG@10"]
 
 
 def test_measures_of_ir_measures_are_measures_here(random_data):
@@ -103,6 +120,12 @@ def test_measures_of_ir_measures_are_measures_here(random_data):
     words = ["nDCG@10", "P(rel=2)@5", "SetP(relative=True)"]
     assert files.evaluate(objects).equals(files.evaluate(words))
     assert files.evaluate(ir_measures.AP)["measure"].tolist() == ["AP"]
+    # Its ERR has a fixed highest grade; the same word here has that of the qrels.
+    files = cf.open_files(qrels={"1": {"a": 2, "b": 1}}, runs={"mine": {"1": {"b": 2.0, "a": 1.0}}})
+    expected = default.calc_aggregate([ir_measures.ERR @ 20], {"1": {"a": 2, "b": 1}}, {"1": {"b": 2.0, "a": 1.0}})
+    found = files.evaluate([ir_measures.ERR @ 20, "ERR@20"])
+    assert found["measure"].tolist() == ["ERR(max_grade=4)@20", "ERR@20"]
+    assert found["value"][0] == pytest.approx(expected[ir_measures.ERR @ 20], abs=1e-5) != found["value"][1]
 
 
 def test_a_script_needs_one_import_more():
