@@ -175,6 +175,9 @@ Kind = Literal["documents", "topics"]
 ONE_TEXT = "text"
 """The format of what is a document by its name alone: whatever else the content looks like goes before it."""
 
+_LISTED = re.compile(rb"\s*(\S*\d\S*|\S+\s+Q?0)\s+\S.*")
+"""A line of topics, qrels or a run: it begins with an id, known by its digit or by the column after it."""
+
 
 def format_of(path: Path | Source, kind: Kind, format: str | None = None) -> str:
     """The name of the format in which `path` is read; where none fits, an error says what each expects."""
@@ -196,6 +199,12 @@ def format_of(path: Path | Source, kind: Kind, format: str | None = None) -> str
             one.sniff(head, name) for _, one in topic_formats.items()
         ):
             found = None
+        lines = [line for line in head.splitlines()[:50] if line.strip()]
+        if found == ONE_TEXT and name.endswith(PLAIN) and len(lines) > 2 and all(map(_LISTED.fullmatch, lines)):
+            raise InputError(
+                f"{source.name}: every line begins with an id, as in topics (add them with cranfield corpus topics),"
+                " qrels (cranfield judge import) or a run (cranfield runs submit); --from text adds it as a document"
+            )
     if found is not None:
         return found
     others: Registry[Any] = topic_formats if is_documents else document_formats

@@ -58,7 +58,7 @@ def format_of(source: Source, *, format: str | None = None) -> Format:
         if known.sniff(head, source.name):
             return known
     columns = len(head.strip().split(b"\n", 1)[0].split())
-    mixed = ", as a run has: were qrels and run swapped" if columns == _COLUMNS_OF_A_RUN else ""
+    mixed = ", as a run has (were qrels and run swapped?)" if columns == _COLUMNS_OF_A_RUN else ""
     expected = "; ".join(f"{name}: {one.summary}" for name, one in qrels_formats.items())
     message = f"unknown format: the first row has {counted(columns, 'column')}{mixed}"
     unknown = Problem("unknown-format", f"{message}; expected one of: {expected}", file=source.name)

@@ -5,6 +5,7 @@ The table of checks is the one source of codes: intake takes severity and remedy
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -68,12 +69,20 @@ def format_of(source: Source, *, format: str | None = None) -> RunFormat:
     head = source.head()
     if not head.strip():
         return run_formats.get("trec")
+    lines = [line for line in head.splitlines()[:50] if line.strip()]
+    if 2 * sum(_JUDGMENT.fullmatch(line) is not None for line in lines) > len(lines):
+        message = "these are qrels (topic, 0, document and grade on each line), not a run"
+        remedy = "name qrels after --qrels, or add their judgments to a collection with cranfield judge import"
+        raise ProblemsFound(message, [problem("unknown-format", message, remedy=remedy).at(source.name)])
     for known in run_formats.in_turn():
         if known.sniff(head, source.name):
             return known
     expected = "; ".join(f"{name}: {known.summary}" for name, known in run_formats.items())
     unknown = problem("unknown-format", f"the format was not recognised; expected one of: {expected}").at(source.name)
     raise ProblemsFound("this is not a run file of a known format", [unknown])
+
+
+_JUDGMENT = re.compile(rb"\s*\S+\s+0\s+\S+\s+-?\d+\s*")
 
 
 SPELLINGS: dict[str, tuple[str, ...]] = {

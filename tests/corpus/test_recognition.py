@@ -141,3 +141,12 @@ def test_topics_are_known_by_their_content_where_only_the_name_speaks_for_docume
     for name, content in (("x.trec", "<top><num>1<title>text</top>\n"), ("x.csv", "qid,query\n1,wings\n")):
         with kept.raises(InputError):
             documents_in(content, name)
+
+
+@pytest.mark.parametrize("line", ["q{} 0 d1 1", "wings 0 d{} 1", "wings Q0 d{} 1 2.5 run", "{} what are wings for?"])
+def test_a_list_of_something_else_is_no_document(line, documents_in, kept: Kept):
+    content = "".join(f"{line}\n".format(number) for number in range(3))
+    with kept.raises(InputError):
+        documents_in(content, "list.txt")
+    assert [document.id for document in documents_in(content, "list.txt", format="text")] == ["list.txt"]
+    assert [document.id for document in documents_in(f"A list\n{content}", "list.txt")] == ["list.txt"]

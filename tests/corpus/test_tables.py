@@ -73,7 +73,13 @@ def test_topics_come_as_tables_too(topics_in, content, topics):
 
 
 @pytest.mark.parametrize(
-    "content", ["title\tdescription\nwings\tthose of birds\n", "name,body\na,some text\n", "docid,url\n1,x\n"]
+    "content",
+    [
+        *("title\tdescription\nwings\tthose of birds\n", "name,body\na,some text\n", "docid,url\n1,x\n"),
+        *("sku,name,blurb\nA1,Lamp,a lamp\nA2,Tent,a tent\n", "Nr,Frage\n1,lamp\n2,tent\n", "#,words\n1,lamp\n"),
+        "label\twords\nlamp\tlight for a desk\ntent\tto sleep in\n",
+        "sku,product,blurb,price (€),category\nA1,Lamp,a lamp,12,home\n",
+    ],
 )
 def test_a_header_without_an_id_or_a_text_is_refused_with_the_columns_it_has(
     content, documents_in, topics_in, kept: Kept
@@ -92,6 +98,22 @@ def test_a_header_without_an_id_or_a_text_is_refused_with_the_columns_it_has(
 def test_a_first_row_that_is_no_header_is_a_record(first, documents_in):
     id, text = first.split("\t")
     assert documents_in(f"{first}\n2\tmore\n") == [Document(id, text), Document("2", "more")]
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["lamp,light\ntent,shelter\n", "lamp,light\n", "a,light\nb2,tent\nc,to sit\n", "a1,light\nb2,to sit\nc,x\n"],
+)
+def test_a_first_row_of_names_like_the_rows_below_is_a_record(content, documents_in):
+    rows = [line.split(",") for line in content.splitlines()]
+    assert documents_in(content, "x.csv") == [Document(*row) for row in rows]
+
+
+@pytest.mark.parametrize("columns", [{"id": "sku", "text": "blurp"}, {"id": "sko"}])
+def test_with_named_columns_the_first_row_is_a_header(columns, documents_in, kept: Kept):
+    (problem,) = documents_in("sku,name,blurb\nA,Lamp,x\nB,Tent,y\n", "x.csv", columns=columns)
+    kept(problem.message)
+    kept(problem.remedy)
 
 
 def test_columns_can_be_named(documents_in, topics_in):

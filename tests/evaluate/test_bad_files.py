@@ -53,6 +53,11 @@ def test_bad_qrels_and_files_that_are_not_there_are_refused_all_the_same(files, 
     kept(call("evaluate", "--qrels", "qrels", "y.run", "absent", "--skip-bad", folder=files, status=1).err)
 
 
+def test_qrels_in_the_place_of_a_run_are_recognised(files, kept: Kept):
+    kept(call("evaluate", "--qrels", "qrels", "x.run", "qrels", folder=files, status=1).err)
+    kept(call("runs", "check", "qrels", folder=files, status=1).err)
+
+
 def test_from_python_the_frames_name_what_was_left_out(files, kept: Kept):
     runs = {name: files / f"{name}.run" for name in ("x", "nan", "y")}
     given = {"qrels": files / "qrels", "runs": runs | {"here": {"1": {"a": 1.0}}}, "progress": False}

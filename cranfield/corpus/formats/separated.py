@@ -1,7 +1,8 @@
 """Tables: tab separated as MS MARCO has them (quotes mean nothing), and comma separated with quoting.
 
 The first row may name the columns, in the spellings that JSON lines have too. Without names the number of columns
-decides, as in MS MARCO: `id text`, `id title text`, `id url title body`.
+decides, as in MS MARCO: `id text`, `id title text`, `id url title body`. A first row of names that are none of the
+known spellings is refused, not read as a record.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from cranfield.base.errors import Problem, quoted
@@ -21,7 +23,10 @@ from cranfield.corpus import reading
 _FORMS = {2: ("id", "text"), 3: ("id", "title", "text"), 4: ("id", "url", "title", "body")}
 """What columns without names mean, by their number. Topics have the first kind only."""
 
-_NAME = re.compile(r"\s*[^\W\d][\w .-]{0,39}")
+_NAME = re.compile(r'\s*[^\s\d+,;:?!"-][^,;:?!"]{0,39}')
+_DIGIT = re.compile(r"\d")
+_BELOW = 20
+"""How many rows below the first one are compared with it."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +57,14 @@ class Separated:
                 yield cells
                 continue
             if not names:
-                missing = _missing(cells, self.schema)
-                # A header: all cells could be names, and one is a name that documents or topics have.
-                is_known = reading.DOCUMENT.roles(cells) or reading.TOPIC.roles(cells)
-                if missing and is_known and all(_NAME.fullmatch(cell) for cell in cells):
+                missing, roles = _missing(cells, self.schema), self.schema.roles(cells)
+                if missing and self._is_header(cells, source):
                     seen = ", ".join(quoted(cell.strip(), limit=40) for cell in cells)
                     message = f"the header has no column for the {missing}; its columns are {seen}"
-                    unnamed = [part for part in self.schema.columns if part not in self.schema.roles(cells)]
-                    remedy = f"say which columns are meant: --columns {','.join(f'{part}=NAME' for part in unnamed)}"
+                    unnamed = ",".join(f"{part}=NAME" for part in self.schema.columns if part not in roles)
+                    remedy = f"say which columns are meant: --columns {unnamed}"
+                    if not roles and (form := self.forms.get(len(cells))):
+                        remedy += f"; or, if it is no header, add one above it: {', '.join(form)}"
                     yield Problem("no-column", message, lines=(line,), remedy=remedy)
                     return
                 keys = [cell.strip() for cell in (self.forms.get(len(cells), ()) if missing else cells)]
@@ -71,7 +76,8 @@ class Separated:
                     known = " | ".join(" ".join(columns) for columns in self.forms.values())
                     count = f"{counted(len(cells), 'column')} and no header"
                     message = f"{count}; without a header the columns must be: {known}"
-                    yield Problem("columns", message, lines=(line,), remedy="add a header row")
+                    remedy = "add a header row, or name the columns of the one there is: --columns id=NAME,…"
+                    yield Problem("columns", message, lines=(line,), remedy=remedy)
                     return
             if len(cells) == len(names):
                 parts = dict(zip(names, cells, strict=True))
@@ -80,6 +86,22 @@ class Separated:
             else:
                 message = f"{counted(len(cells), 'column')}, the first row has {len(names)}"
                 yield Problem("columns", message, lines=(line,))
+
+    def _is_header(self, first: Sequence[str], source: Source) -> bool:
+        """Whether a first row that lacks a known name is a header all the same.
+
+        It is one if the user names columns; or if all its cells could be names, and one of them is known, or they are
+        too many for a record, or the rows below differ: all their ids have digits, or all their texts several words.
+        """
+        if self.schema not in (reading.DOCUMENT, reading.TOPIC):
+            return True
+        if not all(map(_NAME.fullmatch, first)):
+            return False
+        if reading.DOCUMENT.roles(first) or reading.TOPIC.roles(first) or len(first) not in self.forms:
+            return True
+        rows = (cells for _, cells in _rows(source, self.separator) if not isinstance(cells, Problem))
+        looks = [(bool(_DIGIT.search(row[0])), len(row[-1].split()) > 1) for row in islice(rows, 1 + _BELOW)]
+        return len(looks) > 1 and any(not head and all(below) for head, *below in zip(*looks, strict=True))
 
 
 for _registry, _schema, _forms, _tsv, _csv in (
