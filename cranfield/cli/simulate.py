@@ -1,5 +1,6 @@
 """`cranfield simulate`: what other pools and budgets would have found."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -106,7 +107,7 @@ def simulate(
 def _numbers(text: str) -> tuple[int, ...]:
     """Read numbers that are divided by commas."""
     words = [word.strip() for word in text.split(",") if word.strip()]
-    wrong = [word for word in words if not (word.isascii() and word.isdecimal()) or int(word) < 1]
+    wrong = [word for word in words if not re.fullmatch("[0-9]{1,18}", word) or int(word) < 1]
     if wrong:
         raise UsageError(f"--budgets must be numbers of at least 1, as in 500,1000,2000; not {wrong[0]!r}")
     return tuple(int(word) for word in words)

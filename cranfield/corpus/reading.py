@@ -58,7 +58,7 @@ def read_documents(
 
 def renumbered(id: str, pattern: str) -> str:
     """An id as a pattern has it: `CACM-46`, `46` and `046` are CACM-0046 by "CACM-{:04}"."""
-    number = re.search(r"\d+\Z", id)
+    number = re.search(r"(?<!\d)\d{1,18}\Z", id)
     return pattern.format(int(number[0])) if pattern and number else id
 
 

@@ -129,7 +129,7 @@ NAMED = {
         relevant_from=2,
     ),
 }
-_STEP = re.compile(r"\s*(-?\d+)\s*=\s*([^=,]+?)\s*")
+_STEP = re.compile(r"\s*(-?\d{1,9})\s*=\s*([^=,]+?)\s*")
 
 
 def parse_scale(words: str, *, relevant_from: int | None = None) -> GradeScale:

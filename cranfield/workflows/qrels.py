@@ -71,7 +71,7 @@ class Selection:
     def event(self, store: Store) -> int | None:
         """The number of the last event that counts; None where all of them do."""
         if not self.as_of or self.as_of.isdecimal():
-            return int(self.as_of) if self.as_of else None
+            return int(self.as_of[:18]) if self.as_of else None
         return events.last_event(store, recorded_by=stored_moment(self.as_of, end_of_day=True))[0]
 
 

@@ -156,3 +156,26 @@ def test_hostile_settings_are_a_sentence(tmp_path: Path, kept: Kept, text: str):
     (tmp_path / "scale.toml").write_text(text)
     kept(call("init", "-C", "c.db", "--scale", "scale.toml", folder=tmp_path, status=1).err)
     assert [path.name for path in tmp_path.iterdir()] == ["scale.toml"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "runs submit run --list runs.tsv",
+        "qrels export --as-of DIGITS",
+        "simulate --budgets DIGITS --plan depth-5",
+        "init -C new.db --scale 0=a,DIGITS=b",
+        "evaluate --qrels qrels run -m P@DIGITS -m P(rel=DIGITS) -m nDCG(gains={DIGITS:1}) -m ndcg.DIGITS=1",
+        "evaluate --qrels qrels run -m P_DIGITS",
+        "trec-eval -l DIGITS -m P.DIGITS -m ndcg.DIGITS=1 qrels run",
+    ],
+)
+@pytest.mark.parametrize("count", [400, 5000])
+def test_numbers_without_end_are_a_sentence(tmp_path: Path, command: str, count: int):
+    (tmp_path / "qrels").write_text("1 0 d 1\n")
+    (tmp_path / "run").write_text("1 Q0 d 1 1 t\n")
+    (tmp_path / "runs.tsv").write_text(f"tag\tteam\tpriority\nt\tx\t{'9' * count}\n")
+    call("init", "-C", "c.db", folder=tmp_path)
+    collection = () if "-C" in command or "--qrels" in command or "trec" in command else ("-C", "c.db")
+    words = [word.replace("DIGITS", "9" * count) for word in command.split()]
+    assert call(*words, *collection, folder=tmp_path, status=None).status in (0, 1, 2)

@@ -131,7 +131,7 @@ def in_our_words(text: str) -> list[str] | None:
         one, cutoffs = MEASURES[family[1]], family[3].split(",") if family[3] else [family[2]] if family[2] else []
         cutoffs = cutoffs or [f"{cutoff:g}" for cutoff in one.usual]
         for place, cutoff in enumerate(cutoffs):
-            if cutoff.replace(".", "", 1).isdigit():
+            if len(cutoff) <= 18 and cutoff.replace(".", "", 1).isdigit():
                 cutoffs[place] = str(int(float(cutoff))) if one.takes == "cutoffs" else f"{float(cutoff):g}"
         return [one.expression.format(cutoff) for cutoff in cutoffs]
     if graded := _WITH_GAINS.fullmatch(text):

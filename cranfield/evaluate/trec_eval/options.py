@@ -143,9 +143,9 @@ _NUMBER = re.compile(
 
 
 def whole_number(text: str) -> int:
-    """Read what C's atol reads: blanks, a sign, digits; 0 where there are none."""
+    """Read what C's atol reads: blanks, a sign, digits, as many as it can hold; 0 where there are none."""
     found = _WHOLE_NUMBER.match(text)
-    return int(found[1]) if found else 0
+    return int(found[1][:18]) if found else 0
 
 
 def real_number(text: str) -> float:
@@ -189,7 +189,7 @@ def pairs(text: str, name: str) -> tuple[tuple[str, float], ...]:
 
 def gains(found: tuple[tuple[str, float], ...]) -> tuple[tuple[int, float], ...]:
     """The pairs whose name is a whole number, as gains per grade; unjudged documents can have none."""
-    named = tuple((int(key), value) for key, value in found if re.fullmatch(r"[+-]?[0-9]+", key))
+    named = tuple((whole_number(key), value) for key, value in found if re.fullmatch(r"[+-]?[0-9]+", key))
     if any(grade < 0 for grade, _ in named):
         raise Refused("trec_eval: gains of documents that are not judged are out of Cranfield's scope\n", 1)
     return named

@@ -158,7 +158,7 @@ def _read_list(source: Source) -> Iterator[dict[str, Any]]:
     rows: dict[str, dict[str, Any]] = {}
     for line, *values in table:
         row: dict[str, Any] = {role: cell for role, cell in zip(table.values, values, strict=True) if cell}
-        if row.get("priority", "").isdecimal():
+        if len(row.get("priority", "")) <= 9 and row.get("priority", "").isdecimal():
             row["priority"] = int(row["priority"])
         for text in _entry_problems({"file": "", **{role: cell for role, cell in row.items() if role != "run"}}):
             table.findings.add("bad-run-list", [line], meaning=text)
