@@ -24,7 +24,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
-from cranfield.base.errors import FULL, CranfieldError, SourceError, UsageError, quoted, reason_of
+from cranfield.base.errors import FULL, CranfieldError, InputError, SourceError, UsageError, quoted, reason_of
 from cranfield.base.places import Place
 from cranfield.base.registry import deferred
 
@@ -439,6 +439,13 @@ def refuse_target(path: Path) -> None:
             is_database = stream.read(15) == b"SQLite format 3"
     if is_database:
         raise UsageError(f"{path} is a collection or another SQLite file; choose another name")
+
+
+def inside(path: Path, folder: Path) -> Path:
+    """A path that a file or a folder from elsewhere names; one that leads out of the folder is refused."""
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise InputError(f"{path} leads out of {folder}: copy what it stands for, or name that file itself")
+    return path
 
 
 @contextmanager

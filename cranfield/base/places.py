@@ -21,7 +21,7 @@ with deferred:
 
 _URL = re.compile(r"[a-z][a-z0-9+.:-]*://", re.IGNORECASE)
 _PASSWORD = re.compile(r"://[^/@]*:[^/@]*@")
-_ONE_OF_A_SET = re.compile(r"(.*(?:\.parquet|/))#(.+)", re.IGNORECASE | re.DOTALL)
+_ONE_OF_A_SET = re.compile(r"(.*?(?:\.parquet|/))#(.+)", re.IGNORECASE | re.DOTALL)
 _REFUSED = (401, 403)
 
 DATA_SET = "irds:"

@@ -103,9 +103,9 @@ def watch(
         runs = workflow.Runs(store).watch(
             folder, once=once, seconds=every, order=order, names=names, max_depth=max_depth
         )
-        for path, result in runs:
+        for _, result in runs:
             count, bad = count + 1, bad + result.has_errors
-            console.say(f"{texts.visible_line(result.summaries[0])}; report: {path.name}.report.txt")
+            console.say(texts.visible_line(result.summaries[0]))
     console.say(f"{texts.counted(count, 'file')} checked, {bad:,} with errors")
     if bad and once:
         raise typer.Exit(1)

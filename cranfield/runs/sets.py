@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from cranfield.base import places
 from cranfield.base.errors import ProblemsFound, SourceError
-from cranfield.base.files import Source, most_grown
+from cranfield.base.files import Source, inside, most_grown
 from cranfield.base.places import Place
 from cranfield.base.registry import deferred
 from cranfield.runs import reading
@@ -81,7 +81,7 @@ class _Set:
             if self.tag in (keys := dataset.get_partition_keys(fragment.partition_expression)):
                 yield keys[self.tag]
                 continue
-            facts = fragment.metadata
+            facts = self._facts(fragment)
             column = facts.schema.names.index(self.tag)
             for number in range(facts.num_row_groups):
                 known = facts.row_group(number).column(column).statistics
@@ -94,16 +94,17 @@ class _Set:
                         raise SourceError(self.name, f"a row has no name of its run in the column {self.tag}")
                     yield str(name)
 
+    def _facts(self, fragment: Any) -> Any:
+        size = self.data.filesystem.get_file_info(fragment.path).size
+        return refuse_grown(self.name, fragment.metadata, size, len(self.roles))
+
     def of(self, run: str, columns: list[str]) -> Any:
         """What scans some columns of the rows of one run."""
         kind = self.data.schema.field(self.tag).type
         value = pa.scalar(run).cast(kind.value_type if pa.types.is_dictionary(kind) else kind)
         is_of_run = dataset.field(self.tag) == value
         for fragment in self.data.get_fragments(filter=is_of_run):
-            facts, most = fragment.metadata, most_grown(self.data.filesystem.get_file_info(fragment.path).size)
-            held = sum(facts.row_group(number).total_byte_size for number in range(facts.num_row_groups))
-            if max(held, 8 * len(self.roles) * facts.num_rows) > most:
-                raise SourceError(self.name, Source.grown_beyond(most))
+            self._facts(fragment)
         return self.data.scanner(
             columns=columns,
             filter=is_of_run,
@@ -112,6 +113,17 @@ class _Set:
             fragment_readahead=1,
             use_threads=False,
         )
+
+
+def refuse_grown(name: str, facts: Any, size: int, columns: int) -> Any:
+    """The metadata of a Parquet file, unless its rows would take far more room than the file.
+
+    A value that is repeated takes no room there: how much the rows would take is known only here.
+    """
+    held = sum(facts.row_group(number).total_byte_size for number in range(facts.num_row_groups))
+    if max(held, 8 * columns * facts.num_rows) > (most := most_grown(size)):
+        raise SourceError(name, Source.grown_beyond(most))
+    return facts
 
 
 @contextmanager
@@ -138,6 +150,8 @@ def _opened(whole: str) -> _Set | None:
         files = sorted(map(str, place.rglob("*"))) if place.is_dir() else [path]
     if is_folder or Path(path).is_dir():
         files = [one for one in files if one.lower().endswith(".parquet")]
+        if "filesystem" not in options:
+            files = [str(inside(Path(one), place)) for one in files]
         keys = _PARTITION.findall(files[0].removeprefix(path)) if files else []
         options["partitioning"] = dataset.partitioning(pa.schema([(key, pa.string()) for key in keys]), flavor="hive")
         options["partition_base_dir"] = path

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from cranfield.base.errors import CranfieldError, InputError, Problem, ProblemsFound, UsageError, quoted
-from cranfield.base.files import Progress, Source, silent, whole_file
+from cranfield.base.files import Progress, Source, inside, silent, whole_file
 from cranfield.base.places import DATA_SET, located
 from cranfield.base.records import BINARY, Grade, GradeScale
 from cranfield.base.text import counted, shortened
@@ -245,7 +245,10 @@ def read_recipe(file: Path, place: str = "") -> Recipe:
             name="",
             scale=collections.parse_scale(str(files["scale"])) if "scale" in files else BINARY,
             guidelines=files.get("guidelines"),
-            runs=lists.read_requests(files["runs"]) if "runs" in files else (),
+            runs=[
+                replace(one, path=inside(one.path, folder))
+                for one in (lists.read_requests(files["runs"]) if "runs" in files else ())
+            ],
             documents=[files["documents"]] if "documents" in files else (),
             topics=[files["topics"]] if "topics" in files else (),
             qrels=[files["qrels"]] if "qrels" in files else (),
@@ -281,13 +284,13 @@ def _found(folder: Path, names: str | Sequence[str], content: Mapping[str, Any])
     for name in map(str.casefold, wanted):
         for known, path in sorted(files.items(), key=lambda item: len(item[0])):
             if f"/{known}".removesuffix(".gz").endswith(f"/{name}"):
-                return path
+                return inside(path, folder)
     source = f"; get it from {content['source']}, and name its folder with --from" if "source" in content else ""
     raise InputError(f"{folder} has no file {' or '.join(wanted)}{source}")
 
 
 def _compare_checksums(folder: Path, checksums: Mapping[str, str]) -> None:
-    wrong = [name for name, digest in checksums.items() if Source(folder / name).file_sha256 != digest]
+    wrong = [name for name, digest in checksums.items() if Source(inside(folder / name, folder)).file_sha256 != digest]
     if wrong:
         raise InputError(f"{folder / wrong[0]} is not the file that the recipe describes: its checksum differs")
 
@@ -356,6 +359,8 @@ def folder_recipe(folder: Path) -> Recipe:
     files: dict[str, list[Path]] = {"qrels": [], "topics": [], "documents": [], "runs": [], "lists": [], "other": []}
     for path in sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")):
         files[_kind_of(path, folder)].append(path)
+    for path in (path for kind, found in files.items() if kind != "other" for path in found):
+        inside(path, folder)
     if not (files["topics"] or files["qrels"] or files["runs"]):
         raise InputError(f"{folder} has neither topics, qrels nor runs that are known by their names")
     runs: list[Request] = []

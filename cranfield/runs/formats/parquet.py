@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from cranfield.base.errors import SourceError
-from cranfield.base.files import Source, most_grown
+from cranfield.base.files import Source
 from cranfield.base.tables import Findings
 from cranfield.runs import reading, sets
 from cranfield.runs.columns import LineNumbers
@@ -40,15 +40,11 @@ class Parquet:
             roles = reading.roles_of(file.schema_arrow.names)
             if roles is None:
                 raise reading.not_a_run(source, "Parquet file of a run", "the columns of a run were not found")
-            # A value that is repeated takes no room in the file: how much the rows would take is known only here.
-            most, facts = most_grown(len(data)), file.metadata
-            held = [facts.row_group(number).total_byte_size for number in range(facts.num_row_groups)]
-            if max(sum(held), 8 * len(roles) * facts.num_rows) > most:
-                raise SourceError(source.name, source.grown_beyond(most))
+            sets.refuse_grown(source.name, file.metadata, len(data), len(roles))
             table = file.read(columns=list(roles.values()))
             table.validate(full=True)
             parts = {part: sets.plain(source, table[name], part) for part, name in roles.items()}
-        except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+        except (pa.ArrowException, OSError, ValueError, OverflowError, KeyError) as error:
             raise SourceError(source.name, f"is not a sound Parquet file: {error}") from None
         return reading.rows_of(source, parts, LineNumbers(), Findings(reading.RUN))
 

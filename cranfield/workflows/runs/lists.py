@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from cranfield.base.errors import InputError, Problem, ProblemsFound, nearest, quoted
-from cranfield.base.files import Source
+from cranfield.base.files import Source, inside
 from cranfield.base.places import located
 from cranfield.base.tables import LINE_FAULTS, Columns, Fault, Findings, Schema, read_table
 from cranfield.corpus import markup
@@ -184,9 +184,9 @@ def requests_in(folder: Path, among: Sequence[Path] | None = None) -> list[Reque
     named = [place for place in (top, *top.parents) if place.name in RUN_FOLDERS and place.is_relative_to(folder)]
     top = named[-1] if named else top
     teams = [path.relative_to(top).parts[0] if path.parent != top else "" for path in files]
-    alone = Counter(path.parent for path in files)
+    alone = Counter(inside(path, folder).parent for path in files)
     beside = [
-        next((path.with_name(name) for name in metadata.FILES if (path.parent / name).is_file()), None)
+        next((inside(path.with_name(name), folder) for name in metadata.FILES if (path.parent / name).is_file()), None)
         if alone[path.parent] == 1
         else None
         for path in files

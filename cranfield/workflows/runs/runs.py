@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from cranfield._version import __version__
-from cranfield.base.errors import InputError, Problem, ProblemsFound, SourceError, UsageError, quoted
-from cranfield.base.files import Progress, Source, silent, whole_file
+from cranfield.base.errors import CranfieldError, InputError, Problem, ProblemsFound, UsageError, quoted
+from cranfield.base.files import Progress, Source, inside, silent, whole_file
 from cranfield.base.records import Document
 from cranfield.base.registry import described_options
 from cranfield.base.text import (
@@ -165,9 +165,18 @@ class Runs:
         arrivals = Arrivals(folder, seconds)
         while True:
             for path, digest in arrivals.look():
-                result = self.check([path], **options)
-                write_report(path, digest, result.summaries[0], result.problems)
-                yield path, result
+                try:
+                    # A name such as irds:x is that of a file here.
+                    result = self.check([os.path.join(".", path)], **options)
+                except CranfieldError as error:
+                    wrong, text = Problem("unreadable", str(error)), f"{path}: 1 error, 0 warnings"
+                    result = RunReport(table_of([], []), problems=[wrong], summaries=[text], has_errors=True)
+                try:
+                    write_report(path, digest, result.summaries[0], result.problems)
+                    told = f"report: {path.name}{REPORT}"
+                except UsageError as error:  # somebody has made a folder of that name
+                    told = f"no report: {error}"
+                yield path, replace(result, summaries=[f"{result.summaries[0]}; {told}"])
             if once and not arrivals.is_waiting:
                 return
             time.sleep(seconds)
@@ -364,6 +373,7 @@ _UNFINISHED = re.compile(r"\.(part|partial|tmp|filepart|crdownload|swp)\Z|~\Z|\.
 _HASH = re.compile(r"^SHA-256 ([0-9a-f]{64})\b", re.MULTILINE)
 MOST = 1000
 """How many problems a report lists."""
+_BEGINNING = 10_000
 
 
 @dataclass
@@ -386,14 +396,14 @@ class Arrivals:
             hidden = any(name.startswith(".") for name in path.relative_to(self.folder).parts)
             if hidden or _UNFINISHED.search(path.name) or not may_be_run(path):
                 continue
-            with suppress(OSError, SourceError):  # it may be gone since
+            with suppress(OSError, CranfieldError):  # it may be gone since, or a link of somebody who wants it read
                 facts = path.stat()
                 state = seen[path] = facts.st_size, facts.st_mtime_ns
                 if self._done.get(path) == state:
                     continue
                 if self._seen.get(path) == state or 0 <= self.seconds <= time.time() - facts.st_mtime:
                     self._done[path] = state
-                    digest = Source(path).file_sha256
+                    digest = Source(inside(path, self.folder)).file_sha256
                     if digest != _reported(path):
                         yield path, digest
                 else:
@@ -412,5 +422,8 @@ def write_report(path: Path, digest: str, summary: str, problems: Sequence[Probl
 def _reported(path: Path) -> str:
     """The SHA-256 of the bytes that the report beside a file is about, if there is one."""
     report = path.with_name(f"{path.name}{REPORT}")
-    known = _HASH.search(report.read_text("utf-8", "replace")) if report.is_file() else None
+    if not report.is_file():
+        return ""
+    with report.open("rb") as file:
+        known = _HASH.search(file.read(_BEGINNING).decode("utf-8", "replace"))
     return known[1] if known else ""
