@@ -20,7 +20,9 @@ with deferred:
     import fsspec
 
 _URL = re.compile(r"[a-z][a-z0-9+.:-]*://", re.IGNORECASE)
-_PASSWORD = re.compile(r"://[^/@]*:[^/@]*@")
+_PASSWORD = re.compile(r"://[^/?#]*:[^/?#]*@|://[^/?#]*:(?![0-9]+/)[^?#]*@|https?://[^/?#]*@", re.IGNORECASE)
+"""A password, one with a slash in it, which no URL may have, or the token that stands for one."""
+_QUERY = re.compile(r"([a-z][a-z0-9+.:-]*:/[^\s?'\"]*)\?[^\s'\")]+", re.IGNORECASE)
 _ONE_OF_A_SET = re.compile(r"(.*?(?:\.parquet|/))#(.+)", re.IGNORECASE | re.DOTALL)
 _REFUSED = (401, 403)
 
@@ -57,6 +59,11 @@ class Place(PosixPath):
         return _without_query(self.whole) + (f"#{self.run}" if self.run else "")
 
     __fspath__ = __str__
+
+    @property
+    def parent(self) -> Path:
+        """What would be beside a file; of a URL that is nothing that can be read."""
+        return Path(str(self)).parent
 
     @property
     def word(self) -> str:
@@ -128,7 +135,12 @@ def _counting(count: Callable[[int], None]) -> Any:
 
 
 def _without_query(word: str) -> str:
-    return word.partition("?")[0] if _URL.match(word) else word
+    return re.split("[?#]", word, maxsplit=1)[0] if _URL.match(word) else word
+
+
+def without_queries(text: str) -> str:
+    """A sentence in which no URL has a query: it may hold a key."""
+    return _QUERY.sub(r"\1?…", text) if ":/" in text else text
 
 
 def located(word: str | os.PathLike[str]) -> Path:

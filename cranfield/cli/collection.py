@@ -160,7 +160,7 @@ def datasette(
     # rich would print each mistake in a query as a traceback of hundreds of lines.
     pm.get_plugin("datasette.handle_exception").rich = None
     # A file that nobody can write has no log, and may be in a folder where SQLite cannot make one to read with.
-    words = ["serve", *([] if is_live else ["--immutable"]), str(path), "--port", str(port)]
+    words = ["serve", *([] if is_live else ["--immutable"]), str(path), "--host", "127.0.0.1", "--port", str(port)]
     words += ["--setting", "sql_time_limit_ms", "10000", "--setting", "allow_download", "off"]
     words += ["--open"] * browser + (["--get", get] if get else [])
     with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from os.path import isabs
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
@@ -74,8 +75,10 @@ class Address(NamedTuple):
         return f"{self.kind}:{self.place}"
 
     def open(self) -> DocumentSource:
-        """The source; nothing is contacted yet."""
+        """The source; nothing is contacted yet. What no command would have written down is not believed."""
         part: type[DocumentSource] = document_sources.get(self.kind)
+        if not self.place.isprintable() or isabs(part.located(self.place)) != isabs(self.place):
+            raise InputError("no command has written that: a place is printable, and a path is whole")
         return part(self.place, reading.with_columns(reading.DOCUMENT, self.columns))
 
 

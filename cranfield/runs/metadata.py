@@ -31,7 +31,9 @@ FILES = ("ir-metadata.yml", "ir-metadata.yaml", "ir_metadata.yml", "ir_metadata.
 SECTIONS = (
     *("schema version", "tag", "actor", "platform", "research goal", "implementation", "method", "data", "resources"),
 )
-LARGEST, MOST_FACTS = 1 << 20, 1000
+LARGEST, DEEPEST, MOST_FACTS = 1 << 16, 500, 1000
+"""How many characters of a header are read (YAML takes seconds for a hundred thousand), how many brackets it may
+have, since each that is open is looked at with each word, and how many values are shown."""
 
 
 def is_header(head: bytes) -> bool:
@@ -40,9 +42,13 @@ def is_header(head: bytes) -> bool:
 
 
 def header_of(source: Source) -> str:
-    """The comments before the rows of a run, as they stand."""
-    lines = takewhile(lambda line: line.startswith(b"#"), (line for _, line in source.byte_lines()))
-    return "".join(line.decode("utf-8", "replace").rstrip() + "\n" for line in lines)
+    """The comments before the rows of a run, as they stand; of too many of them only the beginning."""
+    header = ""
+    for line in takewhile(lambda line: line.startswith(b"#"), (line for _, line in source.byte_lines())):
+        header += line[:LARGEST].decode("utf-8", "replace").rstrip() + "\n"
+        if len(header) > LARGEST:
+            break
+    return header
 
 
 def problems_of(header: str, tag: str) -> Iterator[Problem]:
@@ -68,7 +74,9 @@ def problems_of(header: str, tag: str) -> Iterator[Problem]:
 def parsed(header: str) -> dict[str, Any]:
     """The sections of a header; a ValueError says why there are none."""
     if len(header) > LARGEST:
-        raise ValueError(f"more than {LARGEST >> 20} MB")
+        raise ValueError(f"more than {LARGEST >> 10} KB")
+    if header.count("[") + header.count("{") > DEEPEST:
+        raise ValueError(f"more than {DEEPEST} brackets")
     lines = [line.removeprefix("#") for line in header.splitlines() if line not in (START, END)]
     indented = all(not line or line.startswith(" ") for line in lines)
     text = "\n".join(line[1:] if indented else line for line in lines)
@@ -103,12 +111,15 @@ def facts_of(header: str) -> dict[str, str]:
         else:
             yield path, str(value)
 
+    def clean(text: str) -> str:
+        return text.replace("\0", "\ufffd").encode("utf-8", "backslashreplace").decode()
+
     found = list(values("", content))
     more = {"…": counted(len(found) - MOST_FACTS, "more value")} if len(found) > MOST_FACTS else {}
-    return {**dict(found[:MOST_FACTS]), **more}
+    return {**{clean(name): clean(value) for name, value in found[:MOST_FACTS]}, **more}
 
 
 def commented(text: str) -> str:
-    """The header that says what a file of metadata says."""
-    lines = [line for line in text.splitlines() if line not in (START.removeprefix("# "), END.removeprefix("# "))]
+    """The header that says what a file of metadata says; of one that is too long only the beginning."""
+    lines = [line for line in text[: LARGEST + 1].splitlines() if line not in (START.removeprefix("# "), END.removeprefix("# "))]
     return "".join(f"{line}\n" for line in (START, *(f"# {line}".rstrip() for line in lines), END))

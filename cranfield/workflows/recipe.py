@@ -369,7 +369,8 @@ def folder_recipe(folder: Path) -> Recipe:
         runs = lists.requests_in(folder, files["runs"])
         for run_list in files["lists"]:
             runs, missing = lists.described(runs, run_list)
-            notes += [f"warning: {run_list}: {text}" for text in missing]
+            notes += [f"warning: {run_list}: {text}" for text in missing[:10]]
+            notes += [f"warning: {run_list}: {len(missing) - 10:,} more without a file"] if missing[10:] else []
     if files["other"]:
         names = ", ".join(str(path.relative_to(folder)) for path in files["other"])
         notes.append(f"note: not used: {shortened(names, 200)}")

@@ -306,3 +306,32 @@ def test_a_past_track_is_loaded_in_one_command(tmp_path: Path, kept: Kept):
     runs = runs_of(tmp_path)
     assert (len(runs), len({group for _, group, _ in runs})) == (38, 22)
     assert call("check", folder=tmp_path).status == 0
+
+
+_RECIPE = 'name = "x"\n[files]\ntopics = "topics.tsv"\nqrels = "qrels.txt"\n'
+
+
+@pytest.mark.parametrize(
+    ("files", "link"),
+    [
+        ({}, "runs/a.run"),
+        ({"runs/team/a.run": "1 Q0 d 1 2 t\n"}, "runs/team/ir-metadata.yml"),
+        ({}, "documents.txt"),
+        ({"collection.toml": f'{_RECIPE}guidelines = "guide.txt"\n'}, "guide.txt"),
+        ({"collection.toml": f'{_RECIPE}guidelines = "../secret.run"\n'}, ""),
+        ({"collection.toml": f'{_RECIPE}runs = "r.toml"\n', "r.toml": '[[run]]\nfile = "../secret.run"\n'}, ""),
+        ({"collection.toml": f'{_RECIPE}[checksums]\n"../secret.run" = "x"\n'}, ""),
+        ({"collection.toml": f'{_RECIPE}[checksums]\n"/dev/zero" = "x"\n'}, ""),
+    ],
+    ids=["run", "metadata", "documents", "guidelines", "named", "listed", "checksum", "device"],
+)
+def test_nothing_outside_the_folder_of_a_campaign_is_read(tmp_path: Path, kept: Kept, files, link):
+    (tmp_path / "secret.run").write_text("1 Q0 secret 1 2 t\n")
+    for name, text in {"topics.tsv": "1\twings\n", "qrels.txt": "1 0 d 1\n", **files}.items():
+        written(tmp_path / "campaign" / name, text)
+    if link:
+        place = tmp_path / "campaign" / link
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(tmp_path / "secret.run")
+    kept(call("init", "--from", "campaign", "-C", "c.db", folder=tmp_path, status=1).err)
+    assert not (tmp_path / "c.db").exists()

@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
@@ -17,7 +18,7 @@ from search_server import SearchServer, search_server
 
 from cranfield.base.errors import CranfieldError, InputError, UsageError
 from cranfield.base.records import Document
-from cranfield.corpus.outside import DocumentSource, Fetcher, Unavailable, parse_address
+from cranfield.corpus.outside import Address, DocumentSource, Fetcher, Unavailable, parse_address
 from cranfield.corpus.reading import read_documents
 
 PANS = [
@@ -217,6 +218,10 @@ def test_the_password_of_a_server_is_in_netrc_and_nowhere_else(server: SearchSer
     source = parse_address(server.address).open()
     with kept.raises(InputError):
         source.fetch("d2")
+    (home / ".netrc").write_text("default login ann password secret\n")
+    (home / ".netrc").chmod(0o600)
+    with pytest.raises(InputError):  # a default is for every host, also one that a stranger names
+        source.fetch("d2")
     (home / ".netrc").write_text("machine 127.0.0.1 login ann password secret\n")
     (home / ".netrc").chmod(0o600)
     assert source.fetch("d2") is not None
@@ -332,3 +337,37 @@ def test_a_source_that_breaks_in_any_way_is_a_reason(
     found = Fetcher([parse_address(server.address)]).get("d2")
     assert isinstance(found, Unavailable)
     kept(found.reason.replace(str(server.server_port), "PORT"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "place"),
+    [
+        ("jsonl", "documents.jsonl"),
+        ("folder", ".."),
+        ("sqlite", "~/mail.db"),
+        ("jsonl", "/a\0b"),
+        ("jsonl", "/dev/zero"),
+        ("opensearch", "file:///etc/passwd?"),
+        ("opensearch", "http://ann:secret@127.0.0.1:9/docs"),
+    ],
+)
+def test_an_address_that_no_command_writes_is_refused_where_it_is_approved(kept: Kept, kind: str, place: str):
+    with kept.raises(CranfieldError):
+        Address(kind, place, {}).open().prepare()
+
+
+def test_an_index_that_somebody_has_changed_shows_no_other_document(tmp_path: Path):
+    many = [{"id": f"d{number}", "text": f"text {number}"} for number in range(20)]
+    address = parse_address(f"jsonl:{lines(tmp_path / 'docs.jsonl', many)}")
+    address.open().prepare()
+    index = tmp_path / "docs.jsonl.offsets"
+    whole = index.read_bytes()
+    keys, offsets = (np.frombuffer(whole[start : start + 160], "<u8").copy() for start in (512, 672))
+    for wrong in (offsets[::-1], offsets + 3, offsets * 0, offsets + np.uint64(1 << 63), offsets + np.uint64(1 << 40)):
+        index.write_bytes(whole[:512] + keys.tobytes() + wrong.tobytes())
+        for one in many:
+            found = Fetcher([address]).get(one["id"])
+            assert isinstance(found, Unavailable) or found == Document(one["id"], one["text"])
+    # One key for all of them, so that each look would read every line.
+    index.write_bytes(whole[:512] + np.full(20, keys[0]).tobytes() + offsets.tobytes())
+    assert isinstance(Fetcher([address]).get("nobody"), Unavailable)

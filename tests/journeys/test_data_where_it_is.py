@@ -16,6 +16,7 @@ s3fs = pytest.importorskip("s3fs")
 serving = pytest.importorskip("serving")
 
 import cranfield as cf  # noqa: E402
+from cranfield.base import places  # noqa: E402
 from cranfield.evaluate import reading  # noqa: E402
 
 KITCHEN = spreading.ROOT / "collections/kitchen"
@@ -141,10 +142,43 @@ def test_a_bucket_that_breaks_off_again_and_again_is_one_sentence(
     s3fs.S3FileSystem.clear_instance_cache()
 
 
-def test_a_password_in_a_url_is_refused_and_not_printed(tmp_path: Path, kept: Kept):
-    said = call("evaluate", "--qrels", QRELS, "https://me:secret@127.0.0.1/a.run", status=2, folder=tmp_path).err
+@pytest.mark.parametrize(
+    "url",
+    ["https://me:secret@127.0.0.1/a", "s3://key:sec/secret@bucket/a", "simplecache::http://secret@127.0.0.1/a"],
+    ids=["password", "slash", "token"],
+)
+def test_a_password_in_a_url_is_refused_and_not_printed(tmp_path: Path, kept: Kept, url: str):
+    said = call("evaluate", "--qrels", QRELS, url, status=2, folder=tmp_path).err
     assert "secret" not in said
     kept(said)
+
+
+@pytest.mark.parametrize("url", ["https://127.0.0.1:9/a@b", "sftp://me@127.0.0.1/a", "abfs://store@account.dfs/a"])
+def test_what_is_no_password_is_none(url: str):
+    assert str(places.located(url)) == url
+
+
+def test_the_query_of_a_url_is_neither_printed_nor_stored(site, tmp_path: Path):
+    """Wherever a file is named, also where no URL is taken."""
+    for name, text in {"a.run": "1 Q0 d 1 2 t\n", "q": "1 0 d 1\n", "list.toml": '[[run]]\nfile = "a.run"\n'}.items():
+        (tmp_path / "web" / name).write_text(text)
+    call("init", "-C", "c.db", folder=tmp_path)
+    run, qrels, missing = (f"{site.url}/{name}?key=secret" for name in ("a.run", "q", "gone"))
+    commands = [
+        *(["runs", "check", f"{site.url}/list.toml?key=secret"], ["runs", "submit", run, "-C", "c.db"]),
+        *(["runs", "submit", run, "--list", missing, "-C", "c.db"], ["qrels", "diff", qrels, qrels]),
+        *(["qrels", "import", qrels, "-C", "c.db"], ["evaluate", run, "-C", "c.db", "-f", "json"]),
+        *(["reuse", "--qrels", qrels, run, "--pool", missing], ["runs", "watch", missing]),
+        *(["evaluate", "--qrels", qrels, run, "--duplicates", missing], ["init", "--from", missing, "-C", "n.db"]),
+        *(["init", "-C", "n.db", "--scale", missing], ["init", "-C", "n.db", "--guidelines", missing]),
+        *(["restore", missing, "-C", "c.db"], ["status", "-C", missing], ["judge", "merge", missing, "-C", "c.db"]),
+        *(["check", "--against", missing, "-C", "c.db"], ["corpus", "outside", f"jsonl:{missing}", "-C", "c.db"]),
+    ]
+    for words in commands:
+        ended = call("--verbose", *words, folder=tmp_path, status=None)
+        assert ended.status in (0, 1, 2), words
+        assert "secret" not in ended.out + ended.err, words
+    assert not any(b"secret" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
 def test_runs_with_equal_tags_are_named_by_their_urls_without_the_query(site, tmp_path: Path):

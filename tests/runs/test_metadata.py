@@ -111,3 +111,29 @@ def test_a_file_of_metadata_beside_the_run_counts_as_its_header(tmp_path: Path):
     assert facts(tmp_path, "mortar")["ir_metadata_research_goal.venue"] == "TREC"
     exported = call("runs", "export", "larder", folder=tmp_path).out
     assert exported.startswith("# ir_metadata.start\n# tag: larder\n")
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "yaml",
+    [
+        "tag: " + "[" * 20_000,
+        "tag: " + "[" * 400,
+        "- " * 5000,
+        "tag: [" + "a," * 30_000,
+        "".join(f"k{number}: &a{number} v\n" for number in range(30_000)),
+        "a: &a [x, x]\nb: *a",
+        "? [a]\n: b",
+        'actor:\n  team: "\\ud800\\0\\e[2J"',
+        "tag: !!python/object/apply:os.system [exit]",
+    ],
+    ids=["deep", "nested", "dashes", "flow", "long", "alias", "key", "text", "object"],
+)
+def test_hostile_yaml_is_a_warning_and_the_run_is_stored(folder: Path, kept: Kept, yaml: str):
+    header = "".join(f"# {line}\n" for line in ("ir_metadata.start", *yaml.splitlines(), "ir_metadata.end"))
+    kept(checked(folder, header))
+    call("runs", "submit", "bm25.run", folder=folder)
+    assert facts(folder)["rows"] == 3
+    shown = call("runs", "show", "bm25", folder=folder)
+    assert "\x1b" not in shown.out + shown.err
+    assert len(call("runs", "export", "bm25", folder=folder).out) < 200_000

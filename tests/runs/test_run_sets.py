@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
@@ -121,3 +122,55 @@ def test_files_with_errors_are_not_packed(tmp_path: Path, kept: Kept):
     (tmp_path / "same.run").write_text(RUNS[0].read_text())
     kept(call("runs", "pack", RUNS[0], "bad.run", "same.run", "-o", "set.parquet", status=1, folder=tmp_path).err)
     assert not (tmp_path / "set.parquet").exists()
+
+
+def test_a_set_that_would_grow_is_refused_before_its_names_are_read(tmp_path: Path, kept: Kept):
+    """Names and ids of a thousand letters, each repeated: 30 million rows are 250 KB."""
+    rows = 10_000_000
+    codes = pa.array(np.arange(rows) == rows - 1).cast(pa.int32())
+    columns = {
+        name: pa.DictionaryArray.from_arrays(codes, [f"{name}{'x' * 1000}", "y"])
+        for name in ("run", "topic", "document")
+    }
+    table = pa.table({**columns, "score": np.zeros(rows)})
+    options = {"write_statistics": False, "store_schema": False}
+    with pyarrow.parquet.ParquetWriter(tmp_path / "bomb.parquet", table.schema, **options) as writer:
+        for _ in range(3):
+            writer.write_table(table, row_group_size=rows)
+    (tmp_path / "qrels").write_text("1 0 d 1\n")
+    for command in ("runs check bomb.parquet", "evaluate --qrels qrels bomb.parquet", "runs check bomb.parquet#y"):
+        kept(call(*command.split(), folder=tmp_path, status=1).err)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pa.array([{"x": "a"}, {"x": "b"}]),
+        pa.array([["a"], ["b"]]),
+        pa.array([b"a\xff", b"b"]),
+        pa.array(["a", None]),
+        pa.array([1.5, float("nan")]),
+        pa.array(["https://127.0.0.1:9/x#../../etc.parquet#x", "\x1b[2J\n"]),
+        pa.array(["../other.parquet#a", "/#"]),
+    ],
+    ids=["struct", "list", "bytes", "null", "float", "url", "path"],
+)
+def test_hostile_names_of_runs_lead_nowhere(tmp_path: Path, kept: Kept, names: pa.Array):
+    table = pa.table({"run": names, "topic": ["1", "1"], "document": ["d", "e"], "score": [1.0, 2.0]})
+    pyarrow.parquet.write_table(table, tmp_path / "set.parquet")
+    ended = call("runs", "check", "set.parquet", folder=tmp_path, status=1)
+    assert "\x1b" not in ended.err
+    kept(ended.err)
+
+
+def test_a_column_that_is_there_twice_is_a_sentence(tmp_path: Path, kept: Kept):
+    columns = {"run": ["a"], "topic": ["1"], "document": ["d"], "score": [1.0]}
+    table = pa.table([*columns.values(), ["b"]], names=[*columns, "run"])
+    pyarrow.parquet.write_table(table, tmp_path / "set.parquet")
+    kept(call("runs", "check", "set.parquet", folder=tmp_path, status=1).err)
+
+
+def test_a_folder_of_sets_has_no_link_to_another(packed: Path, tmp_path: Path, kept: Kept):
+    (tmp_path / "sets").mkdir()
+    (tmp_path / "sets/all.parquet").symlink_to(packed)
+    kept(call("runs", "check", "sets", folder=tmp_path, status=1).err)

@@ -93,3 +93,26 @@ def test_ctrl_c_ends_it_and_leaves_whole_reports(uploads: Path, tmp_path: Path, 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path, kept: Kept):
     kept(call("runs", "watch", "nowhere", "--once", folder=tmp_path, status=1).err)
+
+
+def test_what_senders_put_beside_their_runs_leads_nowhere(uploads: Path, tmp_path: Path, kept: Kept):
+    """Links out of the folder, folders and huge files in the place of reports, files that are called like data sets."""
+    secret = tmp_path / "secret.txt"
+    secret.write_text("a secret of the organisers\n", "utf-8")
+    (uploads / "link.run").symlink_to(secret)
+    (uploads / "irds:vaswani").write_text(GOOD, "utf-8")
+    (uploads / "bad.parquet").write_bytes(b"PAR1" + bytes(50) + b"PAR1")
+    (uploads / "larder/one.run.report.txt").symlink_to(secret)
+    (uploads / "mortar/two.run.report.txt").mkdir()
+    with (uploads / "irds:vaswani.report.txt").open("wb") as file:
+        file.truncate(1 << 40)
+    ended = call("runs", "watch", ".", "--once", "--every", "0.1", folder=uploads, status=1)
+    kept(ended.err)
+    assert reports(uploads) == [
+        "bad.parquet.report.txt",
+        "irds:vaswani.report.txt",
+        "larder/one.run.report.txt",
+        "mortar/two.run.report.txt",
+    ]
+    assert secret.read_text("utf-8") == "a secret of the organisers\n"
+    assert not any("secret" in file.read_text() for file in uploads.rglob("*.report.txt") if file.is_file())

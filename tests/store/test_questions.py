@@ -141,6 +141,21 @@ def test_datasette_answers_and_does_not_change_anything(kitchen: Path):
     assert (kitchen / "collection.db").read_bytes() == before
 
 
+def test_datasette_serves_this_machine_alone_and_shows_hostile_text_as_text(kitchen: Path):
+    package("datasette")
+    (kitchen / "hostile.jsonl").write_text('{"id": "h", "title": "<script>alert(1)</script>", "text": "<img src=x>"}')
+    call("corpus", "add", "hostile.jsonl", folder=kitchen)
+    page = call("datasette", "--get", "/collection/documents?id=h", folder=kitchen).out
+    assert "&lt;script&gt;alert(1)" in page
+    assert "<script>alert(1)" not in page
+    assert "<img src=x>" not in page
+    with pytest.MonkeyPatch.context() as patch:
+        given: list[list[str]] = []
+        patch.setattr("datasette.cli.cli.main", lambda words, **_: given.append(words))
+        call("datasette", folder=kitchen)
+    assert given[0][given[0].index("--host") + 1] == "127.0.0.1"
+
+
 def test_a_file_that_nobody_can_write_is_read_as_it_is(kitchen: Path):
     package("datasette")
     (kitchen / "collection.db").chmod(0o444)

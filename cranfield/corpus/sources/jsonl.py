@@ -30,6 +30,8 @@ with deferred:
 _HEAD = 512
 _FIRST = re.compile(rb'\{\s*"([^"\\]{1,40})"\s*:\s*"([^"\\]+)"')
 _TOLD_AFTER = 1 << 26
+_MOST_ALIKE = 8
+"""How many lines are read for one id: hashes of 64 bits hardly ever collide, unless somebody wrote the index."""
 
 
 class Index(NamedTuple):
@@ -82,7 +84,8 @@ class JsonLines:
                     "its index is missing, or older than the file; make it with: cranfield corpus outside --approve"
                 )
             key = np.uint64(_key(id))  # as the column has it: a number of Python would make a copy of all of it
-            for place in range(int(np.searchsorted(index.keys, key)), len(index.keys)):
+            first = int(np.searchsorted(index.keys, key))
+            for place in range(first, min(first + _MOST_ALIKE, len(index.keys))):
                 if index.keys[place] != key:
                     break
                 file.seek(int(index.offsets[place]))
@@ -108,6 +111,8 @@ class JsonLines:
         return None
 
     def _opened(self) -> BinaryIO:
+        if self._path.exists() and not self._path.is_file():
+            raise InputError("not an ordinary file")
         try:
             return self._path.open("rb")
         except OSError as error:

@@ -88,7 +88,8 @@ class OpenSearch:
 
     def _credentials(self) -> dict[str, str]:
         with suppress(OSError, netrc.NetrcParseError):
-            if known := netrc.netrc().authenticators(urlsplit(self._place).hostname or ""):
+            # A default of ~/.netrc is for whatever host is asked, and so is not given away here.
+            if known := netrc.netrc().hosts.get(urlsplit(self._place).hostname or ""):
                 word = base64.b64encode(f"{known[0]}:{known[2]}".encode()).decode()
                 return {"Authorization": f"Basic {word}"}
         return {}
