@@ -121,5 +121,9 @@ def facts_of(header: str) -> dict[str, str]:
 
 def commented(text: str) -> str:
     """The header that says what a file of metadata says; of one that is too long only the beginning."""
-    lines = [line for line in text[: LARGEST + 1].splitlines() if line not in (START.removeprefix("# "), END.removeprefix("# "))]
+    lines = [
+        line
+        for line in text[: LARGEST + 1].splitlines()
+        if line not in (START.removeprefix("# "), END.removeprefix("# "))
+    ]
     return "".join(f"{line}\n" for line in (START, *(f"# {line}".rstrip() for line in lines), END))

@@ -290,7 +290,9 @@ def _found(folder: Path, names: str | Sequence[str], content: Mapping[str, Any])
 
 
 def _compare_checksums(folder: Path, checksums: Mapping[str, str]) -> None:
-    wrong = [name for name, digest in checksums.items() if Source(inside(folder / name, folder)).file_sha256 != digest]
+    wrong = [
+        name for name, digest in checksums.items() if Source(inside(folder / name, folder)).file_sha256 != digest
+    ]
     if wrong:
         raise InputError(f"{folder / wrong[0]} is not the file that the recipe describes: its checksum differs")
 

@@ -363,7 +363,13 @@ def test_an_index_that_somebody_has_changed_shows_no_other_document(tmp_path: Pa
     index = tmp_path / "docs.jsonl.offsets"
     whole = index.read_bytes()
     keys, offsets = (np.frombuffer(whole[start : start + 160], "<u8").copy() for start in (512, 672))
-    for wrong in (offsets[::-1], offsets + 3, offsets * 0, offsets + np.uint64(1 << 63), offsets + np.uint64(1 << 40)):
+    for wrong in (
+        offsets[::-1],
+        offsets + 3,
+        offsets * 0,
+        offsets + np.uint64(1 << 63),
+        offsets + np.uint64(1 << 40),
+    ):
         index.write_bytes(whole[:512] + keys.tobytes() + wrong.tobytes())
         for one in many:
             found = Fetcher([address]).get(one["id"])

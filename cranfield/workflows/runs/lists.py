@@ -186,7 +186,9 @@ def requests_in(folder: Path, among: Sequence[Path] | None = None) -> list[Reque
     teams = [path.relative_to(top).parts[0] if path.parent != top else "" for path in files]
     alone = Counter(inside(path, folder).parent for path in files)
     beside = [
-        next((inside(path.with_name(name), folder) for name in metadata.FILES if (path.parent / name).is_file()), None)
+        next(
+            (inside(path.with_name(name), folder) for name in metadata.FILES if (path.parent / name).is_file()), None
+        )
         if alone[path.parent] == 1
         else None
         for path in files
