@@ -61,7 +61,7 @@ class Place(PosixPath):
     __fspath__ = __str__
 
     @property
-    def parent(self) -> Path:
+    def parent(self) -> Path:  # type: ignore[override]
         """What would be beside a file; of a URL that is nothing that can be read."""
         return Path(str(self)).parent
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from os.path import isabs
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
@@ -77,7 +76,8 @@ class Address(NamedTuple):
     def open(self) -> DocumentSource:
         """The source; nothing is contacted yet. What no command would have written down is not believed."""
         part: type[DocumentSource] = document_sources.get(self.kind)
-        if not self.place.isprintable() or isabs(part.located(self.place)) != isabs(self.place):
+        absolute = Path(part.located(self.place)).is_absolute() if self.place.isprintable() else None
+        if absolute != Path(self.place).is_absolute():
             raise InputError("no command has written that: a place is printable, and a path is whole")
         return part(self.place, reading.with_columns(reading.DOCUMENT, self.columns))
 

@@ -96,7 +96,7 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path: Path, kept: Kept):
 
 
 def test_what_senders_put_beside_their_runs_leads_nowhere(uploads: Path, tmp_path: Path, kept: Kept):
-    """Links out of the folder, folders and huge files in the place of reports, files that are called like data sets."""
+    """Links out of the folder, folders and huge files in the place of reports, names like those of data sets."""
     secret = tmp_path / "secret.txt"
     secret.write_text("a secret of the organisers\n", "utf-8")
     (uploads / "link.run").symlink_to(secret)

@@ -167,7 +167,7 @@ class Runs:
             for path, digest in arrivals.look():
                 try:
                     # A name such as irds:x is that of a file here.
-                    result = self.check([os.path.join(".", path)], **options)
+                    result = self.check([f"./{path}" if not path.is_absolute() else path], **options)
                 except CranfieldError as error:
                     wrong, text = Problem("unreadable", str(error)), f"{path}: 1 error, 0 warnings"
                     result = RunReport(table_of([], []), problems=[wrong], summaries=[text], has_errors=True)
