@@ -25,7 +25,7 @@ with deferred:
     import tempfile
 
     from cranfield.cli import main
-    from cranfield.store import questions
+    from cranfield.store import history, questions
     from cranfield.workflows import check as check_workflow
     from cranfield.workflows import collection as collections
     from cranfield.workflows import recipe as recipes
@@ -210,11 +210,15 @@ def backup(
 ) -> None:
     """Copy a collection, also while it is in use."""
     with console.collection(collection) as store:
+        wrong = next(history.faults(store), "")
         if keep is None:
             collections.back_up(store, file)
         else:
-            file = collections.back_up_dated(store, file, keep=keep)
+            file = collections.back_up_dated(store, file, keep=sys.maxsize if wrong else keep)
     console.say(f"copied {collection} to {file} ({file.stat().st_size:,} bytes)")
+    if wrong:
+        kept = "; no earlier copy was deleted" if keep else ""
+        console.say(f"warning: what was copied is not sound: {wrong}{kept}; cranfield check lists all that is wrong")
 
 
 @stage.command(
@@ -224,11 +228,12 @@ def backup(
 )
 def restore(
     backup: Annotated[Path, Argument(help="A file that cranfield backup has made.")],
+    unsound: Annotated[bool, Option("--unsound", help="Take a backup in which check finds errors, too.")] = False,
     collection: Collection = COLLECTION,
 ) -> None:
     """Put a backup in the place of the collection; the old file is kept under a dated name."""
     with console.progress() as progress:
-        aside = check_workflow.restore(backup, collection, progress=progress)
+        aside = check_workflow.restore(backup, collection, unsound=unsound, progress=progress)
     console.say(f"restored {collection} from {backup}")
     if aside is not None:
         console.say(f"what was there is now {aside}")

@@ -8,6 +8,7 @@ import atexit
 import io
 import logging
 import os
+import re
 import signal
 import sys
 import threading
@@ -205,6 +206,7 @@ SECTIONS = {
 EXAMPLES = ("demo", "init my-collection --scale graded", "evaluate --qrels qrels.txt bm25.run dense.run")
 
 INTERRUPTED, BUG = 130, 70
+_EMPTY = re.compile("--[a-z-]+=")
 COMPLETE = "_CRANFIELD_COMPLETE"
 """What a shell sets where it asks for completions."""
 
@@ -277,6 +279,9 @@ def run() -> None:
     try:
         if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as `__main__` leaves it
             signal.signal(signal.SIGINT, signal.default_int_handler)
+        for ending in (signal.SIGTERM, signal.SIGHUP):  # of a batch system, of a terminal that was closed
+            if signal.getsignal(ending) is signal.SIG_DFL:
+                signal.signal(ending, _end)
         status = status_of(sys.argv[1:])
     except KeyboardInterrupt:  # before the command could say anything
         status = INTERRUPTED
@@ -284,13 +289,18 @@ def run() -> None:
     # end is done, and memory is left to the operating system. Where a thread is still at work, or a stream cannot be
     # written to its end, Python leaves in its own way, which waits and complains. After Ctrl-C nobody waits: a thread
     # that reads from a pipe might do so for ever.
-    if threading.active_count() == 1 or status == INTERRUPTED:
+    if threading.active_count() == 1 or status >= INTERRUPTED - signal.SIGINT:
         atexit._run_exitfuncs()
         with suppress(OSError, ValueError):
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(status)
     sys.exit(status)
+
+
+def _end(number: int, _: object) -> None:
+    """Leave as after Ctrl-C: copies of pipes and programs that judge do not stay behind."""
+    raise SystemExit(128 + number)
 
 
 def status_of(arguments: list[str]) -> int:
@@ -304,8 +314,9 @@ def status_of(arguments: list[str]) -> int:
     first = [word for word in head if word in ("--verbose", "--raw")]
     words = [*first, *(word for word in head if word not in first), *arguments[len(head) :]]
     try:
-        if "" in arguments:
-            raise UsageError("a word of the command is empty; is a shell variable unset?")
+        if empty := [word for word in arguments if not word or (word in head and _EMPTY.fullmatch(word))]:
+            which = f"{empty[0].rstrip('=')} has no value" if empty[0] else "an argument is empty"
+            raise UsageError(f"{which}; is a shell variable unset?")
         program()(args=words, prog_name="cranfield")
     except SystemExit as leaving:
         # typer ends Ctrl-C this way, and a reader who has gone (cranfield … | head) too.

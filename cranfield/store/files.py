@@ -8,6 +8,7 @@ from contextlib import closing, suppress
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
+from shutil import copymode
 from typing import Any
 
 from cranfield.base.errors import CollectionBusy, CollectionError, InputError
@@ -104,13 +105,14 @@ def back_up(store: Store, target: Path) -> None:
     ):
         store.connection.backup(copy)
         copy.execute("PRAGMA journal_mode = DELETE")
+        copymode(store.path, unfinished)  # what is private, or open to a team, stays so
 
 
-def restore(path: Path, backup: Path, *, check: Callable[[Store], None], now: str) -> Path | None:
+def restore(path: Path, backup: Path, *, check: Callable[[Store], None] | None, now: str) -> Path | None:
     """Put a copy of a backup in the place of a collection; returns the name under which what was there is kept.
 
-    `check` raises where the copy is not sound; then nothing is changed. The old file goes aside together with its
-    log or journal: SQLite would replay that onto the copy and damage it. A link stays, and leads to the copy.
+    `check`, if any, raises where the copy is not sound; then nothing is changed. The old file goes aside together
+    with its log or journal: SQLite would replay that onto the copy and damage it. A link stays, and leads to the copy.
     """
     path = path.resolve() if path.is_symlink() else path
     with whole_file(path, replace=True) as unfinished:
@@ -118,12 +120,14 @@ def restore(path: Path, backup: Path, *, check: Callable[[Store], None], now: st
             _refuse_other(path, source)
             back_up(source, unfinished)
         with open_store(unfinished) as copy:
-            check(copy)
+            if check is not None:
+                check(copy)
             if copy.kept_as is not None:  # an older version of the copy, which the backup itself keeps
                 copy.kept_as.unlink()
         aside = path.with_name(f"{path.name}.replaced-{now.replace(':', '')}")
         if path.exists():
             _refuse_while_open(path)
+            copymode(path, unfinished)
         moved = [kind for kind in ("", "-wal", "-shm", "-journal") if path.with_name(path.name + kind).exists()]
         for kind in moved:
             path.with_name(path.name + kind).rename(aside.with_name(aside.name + kind))

@@ -71,7 +71,7 @@ def check(
     documents that were judged are compared with what approved sources outside have now.
     """
 
-    anchor = None if against is None else _anchor_of(against)
+    anchor = None if against is None else _anchor_of(store, against)
 
     def faults(query: str, sentence: str) -> list[str]:
         return [sentence.format(*row) for row in store.rows(query)]
@@ -121,8 +121,11 @@ def check(
     return Soundness(str(store.path), tuple(findings), tuple(troubles))
 
 
-def restore(backup: Path, path: Path, *, progress: Progress = silent) -> Path | None:
-    """Put a backup that is sound in the place of a collection; returns the name under which the old file is kept."""
+def restore(backup: Path, path: Path, *, unsound: bool = False, progress: Progress = silent) -> Path | None:
+    """Put a backup in the place of a collection; returns the name under which the old file is kept.
+
+    One that is not sound is refused, unless `unsound` ones are taken too.
+    """
 
     def refuse_damaged(copy: Store) -> None:
         # The copy has a passing name, and nobody should be sent back here with the same backup.
@@ -131,12 +134,13 @@ def restore(backup: Path, path: Path, *, progress: Progress = silent) -> Path | 
             for text in check(copy, compare=False, progress=progress).wrong
         ]
         if problems := [Problem("damaged", text, file=str(backup)) for text in wrong]:
-            raise ProblemsFound(f"{backup} is not sound; nothing was changed", problems)
+            way = "restore an earlier backup, or this one as it is with --unsound"
+            raise ProblemsFound(f"{backup} is not sound; nothing was changed: {way}", problems)
 
     if not backup.exists():
         raise InputError(f"no backup at {backup}")
     try:
-        return files.restore(path, backup, check=refuse_damaged, now=now())
+        return files.restore(path, backup, check=None if unsound else refuse_damaged, now=now())
     except CollectionError as error:
         if RESTORE not in str(error):
             raise
@@ -235,17 +239,19 @@ def _check_history(store: Store, against: Path | None, anchor: history.Anchor | 
         ]
 
 
-def _anchor_of(file: Path) -> history.Anchor:
+def _anchor_of(store: Store, file: Path) -> history.Anchor:
     """The place in the history that a backup, a card or a bundle carries."""
     if inputs.may_be_bundle(file):
         bundle = release.open_bundle(file)
-        return _anchor_of(bundle.qrels.with_name(release.CARD))
+        return _anchor_of(store, bundle.qrels.with_name(release.CARD))
     if not file.is_file():
         raise InputError(f"{file} is not a file")
     with file.open("rb") as stream:
         is_collection = stream.read(15) == b"SQLite format 3"
     if is_collection:
         with open_store(file, migrated=False) as copy:
+            if copy.setting("made", "") != store.setting("made", ""):
+                raise InputError(f"{file} is of another collection: {copy.setting('name', '')}")
             return history.head(copy)
     content = object_in(Source(file).text()) or {}
     match content.get("history"):

@@ -53,6 +53,19 @@ def test_ctrl_c_ends_a_command_that_waits_for_a_pipe(folder: Path, words: list[s
 
 
 @waiting_is_seen
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP])
+def test_what_ends_a_command_from_outside_leaves_no_copy_of_a_pipe(folder: Path, ending: signal.Signals):
+    with _started(folder, ["runs", "check", "-"], HEARS_CTRL_C) as process:
+        process.stdin.write(b"1 Q0 a 1 2 t\n" * 100_000)
+        _wait_until_it_reads(process.pid)
+        process.send_signal(ending)
+        _, told = _ended(process)
+    assert process.returncode == 128 + ending, told
+    assert b"Traceback" not in told
+    assert list((folder / "room").iterdir()) == []
+
+
+@waiting_is_seen
 def test_a_command_in_the_background_of_a_script_goes_on_after_ctrl_c(folder: Path):
     with _started(folder, ["evaluate", "--qrels", "qrels", "-", "-m", "P@1"], IGNORES_CTRL_C) as process:
         _wait_until_it_reads(process.pid)

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -565,3 +566,36 @@ def test_a_file_with_a_history_gets_later_tables_and_goes_on_with_it(tmp_path: P
         assert check(store).wrong == []
         subjects = store.column("SELECT subject FROM history ORDER BY number DESC LIMIT 2")
         assert sorted(subjects) == ["kept_documents", "outside_sources"]
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o664])
+def test_a_backup_and_what_is_restored_are_as_private_as_the_collection(mode: int, sound: Path, tmp_path: Path):
+    shutil.copy(sound, tmp_path / "collection.db")
+    (tmp_path / "collection.db").chmod(mode)
+    call("backup", "backup.db", folder=tmp_path)
+    assert (tmp_path / "backup.db").stat().st_mode & 0o777 == mode
+    (tmp_path / "backup.db").chmod(0o644)
+    call("restore", "backup.db", folder=tmp_path)
+    assert (tmp_path / "collection.db").stat().st_mode & 0o777 == mode
+
+
+def test_a_backup_says_that_what_it_copies_is_not_sound_and_can_be_put_back_all_the_same(
+    sound: Path, tmp_path: Path, kept: Kept
+):
+    shutil.copy(sound, tmp_path / "collection.db")
+    call("backup", "backups", "--keep", "1", folder=tmp_path, status=None)
+    (tmp_path / "backups").mkdir(exist_ok=True)
+    call("backup", "backups", "--keep", "1", folder=tmp_path)
+    tamper(tmp_path / "collection.db", "UPDATE judgment_events SET note = 'changed'")
+    said = call("backup", "backups", "--keep", "1", folder=tmp_path).err
+    kept(re.sub(r"20\d\d-\S+Z|\([\d,]+ bytes\)", "WHEN", said))
+    assert len(list((tmp_path / "backups").iterdir())) == 2
+    call("backup", "unsound.db", folder=tmp_path)
+    kept(re.sub(r"20\d\d-\S+", "WHEN", call("restore", "unsound.db", folder=tmp_path, status=1).err))
+    call("restore", "unsound.db", "--unsound", folder=tmp_path)
+
+
+def test_a_backup_of_another_collection_accuses_nobody(sound: Path, tmp_path: Path, kept: Kept):
+    shutil.copy(sound, tmp_path / "collection.db")
+    call("init", "another", "-C", "another.db", folder=tmp_path)
+    kept(call("check", "--against", "another.db", folder=tmp_path, status=1).err)

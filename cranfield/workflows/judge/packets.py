@@ -14,7 +14,7 @@ from cranfield.base.errors import CranfieldError, InputError, Problem, ProblemsF
 from cranfield.base.records import Document, Pair, Topic
 from cranfield.base.text import Changed, Result, Table, counted, moment, now, table_of
 from cranfield.judge.events import Event, Kind, faults_of, fold
-from cranfield.store import Store, create_store, documents, events, judging, open_store
+from cranfield.store import Store, create_store, documents, events, files, judging, open_store
 from cranfield.store.events import Found
 from cranfield.store.judging import PACKET, IssuedPacket, Lease, PacketFacts, Queued
 from cranfield.workflows import outside
@@ -347,6 +347,8 @@ def merge_packet(store: Store, path: Path, *, trust: bool = False) -> MergedPack
             raise InputError(f"{path} is this collection itself")
         if facts is None and not trust:
             raise InputError(f"{path} is no packet, but a copy of the whole collection; --trust merges it")
+        if not trust and (wrong := next(files.scale_faults(packet), "")):
+            raise InputError(f"{path}: {wrong}; it was changed by hand")
         brought, finds = list(events.events(packet)), events.finds(packet)
         scale_map, guidelines_map = _version_maps(store, packet, brought, path, trust=trust)
         other_topics = {topic.id: known for topic, known in documents.topics_with_hash(packet)}
