@@ -112,7 +112,7 @@ def restore(path: Path, backup: Path, *, check: Callable[[Store], None] | None, 
     """Put a copy of a backup in the place of a collection; returns the name under which what was there is kept.
 
     `check`, if any, raises where the copy is not sound; then nothing is changed. The old file goes aside together
-    with its log or journal: SQLite would replay that onto the copy and damage it. A link stays, and leads to the copy.
+    with its log or journal: SQLite would replay that onto the copy and damage it. A link stays, and leads to it.
     """
     path = path.resolve() if path.is_symlink() else path
     with whole_file(path, replace=True) as unfinished:
