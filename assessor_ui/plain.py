@@ -80,7 +80,7 @@ class Lines:
                 self._show_item()
         if not session.ended.text:
             self._tell(session.leave())
-        return 1 if self._failed or session.refused else 0
+        return 1 if self._failed or session.refused or session.ended.text else 0
 
     def _obey(self, line: str) -> None:
         self._out.write("\n")

@@ -25,7 +25,7 @@ with deferred:
     import tempfile
 
     from cranfield.cli import main
-    from cranfield.store import history, questions
+    from cranfield.store import questions
     from cranfield.workflows import check as check_workflow
     from cranfield.workflows import collection as collections
     from cranfield.workflows import recipe as recipes
@@ -210,7 +210,7 @@ def backup(
 ) -> None:
     """Copy a collection, also while it is in use."""
     with console.collection(collection) as store:
-        wrong = next(history.faults(store), "")
+        wrong = check_workflow.first_fault(store)
         if keep is None:
             collections.back_up(store, file)
         else:

@@ -128,6 +128,7 @@ def run_interface(
     status = interface.run(session, theme=theme)
     if session.ended.text:
         console.say(f"warning: {session.ended.text}")
+        return status or 1
     return status
 
 

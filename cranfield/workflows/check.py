@@ -103,22 +103,29 @@ def check(
         "history": partial(_check_history, store, against, anchor),
         "releases": lambda: (counted(len(releases.known(store)), "release"), qrels_workflow.release_faults(store)),
     }
-    findings = []
-    for what, look in checks.items():
-        # A damaged file can break anything in it, so whatever is raised is a finding.
-        try:
-            checked, wrong = look()
-        except CranfieldError as error:
-            checked, wrong = "", [f"{what}: {error}"]
-        except Exception as error:  # noqa: BLE001
-            checked, wrong = "", [f"{what}: invalid data ({type(error).__name__}: {error})"]
-        findings.append(Finding(what, checked, tuple(wrong)))
+    findings = [_found(what, look) for what, look in checks.items()]
     troubles = files.known_troubles(store.path)
     if others := files.foreign_tables(store):
         troubles.append(f"tables and views that are not Cranfield's, and not checked: {', '.join(others)}")
     with suppress(CranfieldError):  # what is damaged was found above
         troubles += outside.changes(store, progress=progress) if compare else []
     return Soundness(str(store.path), tuple(findings), tuple(troubles))
+
+
+def _found(what: str, look: Callable[[], Checked]) -> Finding:
+    """What a look finds. A damaged file can break anything in it, so whatever is raised is a finding."""
+    try:
+        checked, wrong = look()
+    except CranfieldError as error:
+        checked, wrong = "", [f"{what}: {error}"]
+    except Exception as error:  # noqa: BLE001
+        checked, wrong = "", [f"{what}: invalid data ({type(error).__name__}: {error})"]
+    return Finding(what, checked, tuple(wrong))
+
+
+def first_fault(store: Store) -> str:
+    """What is wrong with the history of a collection, which a backup of it would have too."""
+    return next(iter(_found("history", partial(_check_history, store, None, None)).wrong), "")
 
 
 def restore(backup: Path, path: Path, *, unsound: bool = False, progress: Progress = silent) -> Path | None:

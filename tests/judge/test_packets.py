@@ -382,3 +382,24 @@ def test_the_status_of_a_packet_says_what_to_do_with_it(judging: Store, tmp_path
         assert (counts.pooled, counts.judged, counts.unjudged, found.packet_for) == (3, 2, 1, "eve")
         desk.judge(desk.next_item(), 2, seconds=1.0)
         kept(collection_status(packet).next_step[1])
+
+
+@pytest.mark.parametrize("change", ["guidelines SET text = 'other'", "documents SET text = 'wholly other'"])
+def test_a_packet_with_other_guidelines_or_texts_is_refused(judging: Store, tmp_path: Path, kept: Kept, change: str):
+    with judging.write():
+        judging.add_guidelines("Judge well.", now=NOW)
+    path = packet_for(judging, tmp_path)
+    judge_all(path, 1)
+    with sqlite3.connect(path) as plain:
+        for (name,) in plain.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            plain.execute(f'DROP TRIGGER "{name}"')
+        plain.execute(f"UPDATE {change}")
+    plain.close()
+    with kept.raises(InputError):
+        merge_packet(judging, path)
+    assert list(events(judging)) == []
+
+
+def test_a_packet_that_is_not_there_is_called_a_packet(judging: Store, kept: Kept):
+    with kept.raises(InputError):
+        merge_packet(judging, Path("nofile.db"))

@@ -599,3 +599,11 @@ def test_a_backup_of_another_collection_accuses_nobody(sound: Path, tmp_path: Pa
     shutil.copy(sound, tmp_path / "collection.db")
     call("init", "another", "-C", "another.db", folder=tmp_path)
     kept(call("check", "--against", "another.db", folder=tmp_path, status=1).err)
+
+
+def test_a_backup_of_a_file_without_a_table_is_made_with_a_warning(sound: Path, tmp_path: Path):
+    shutil.copy(sound, tmp_path / "collection.db")
+    with closing(sqlite3.connect(tmp_path / "collection.db")) as plain:
+        plain.execute("DROP TABLE pool_choices")
+    assert "not sound" in call("backup", "copy.db", folder=tmp_path).err
+    assert (tmp_path / "copy.db").exists()

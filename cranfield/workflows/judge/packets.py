@@ -334,6 +334,8 @@ def merge_packet(store: Store, path: Path, *, trust: bool = False) -> MergedPack
     All or nothing: a packet that holds what cannot be, or what its assessor was not given here, is refused with all
     that is wrong. With `trust` it is taken as it is, also a recovery file and a copy of the whole collection.
     """
+    if not path.exists():
+        raise InputError(f"no packet at {path}")
     with open_store(path) as packet:
         facts = judging.packet_facts(packet)
         own, there = ((one.setting("name", ""), one.setting("made", "")) for one in (store, packet))
@@ -347,8 +349,11 @@ def merge_packet(store: Store, path: Path, *, trust: bool = False) -> MergedPack
             raise InputError(f"{path} is this collection itself")
         if facts is None and not trust:
             raise InputError(f"{path} is no packet, but a copy of the whole collection; --trust merges it")
-        if not trust and (wrong := next(files.scale_faults(packet), "")):
-            raise InputError(f"{path}: {wrong}; it was changed by hand")
+        if not trust:
+            texts = (one.id for one, known in documents.each(packet) if one.content_hash != known)
+            wrong = [*files.scale_faults(packet), *(f"document {quoted(id)} does not match its hash" for id in texts)]
+            if wrong:
+                raise InputError(f"{path}: {wrong[0]}; the packet was changed by hand")
         brought, finds = list(events.events(packet)), events.finds(packet)
         scale_map, guidelines_map = _version_maps(store, packet, brought, path, trust=trust)
         other_topics = {topic.id: known for topic, known in documents.topics_with_hash(packet)}
