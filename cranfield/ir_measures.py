@@ -182,18 +182,19 @@ def _at_each_rank(ranking: Mapping[str, float], sought: Mapping[str, int], grade
     """The grade at each rank: those of the documents sought, and NOT_POOLED for all others."""
     packed = pack(f"{len(ranking)}d", *ranking.values())  # several times faster than an array of Python's numbers
     falling = -np.frombuffer(packed).astype(np.float32)
-    order = falling.argsort(kind="stable")
-    falling = falling[order]
-    if len(falling) and math.isnan(falling[-1]):  # they stand last
-        raise ValueError("a run has a score that is not a number")
+    order = None
+    if len(falling) < 2 or not (falling[1:] > falling[:-1]).all():  # most runs are in order, and nothing is tied
+        order = falling.argsort(kind="stable")
+        falling = falling[order]
+        if len(falling) and math.isnan(falling[-1]):  # they stand last
+            raise ValueError("a run has a score that is not a number")
     own = np.fromiter(map(ranking.get, sought, repeat(np.nan)), np.float32, len(sought))
     retrieved = np.flatnonzero(own == own)
     ranks = falling.searchsorted(-own[retrieved])
     at_rank = np.full(len(ranking), NOT_POOLED, dtype=np.int32)
     at_rank[ranks] = grades[retrieved]
-    differs = falling[1:] != falling[:-1]
-    if not differs.all():  # ties go to the higher id; only those with a document that is sought are looked at
-        group = running_sum(differs)
+    if order is not None:  # ties go to the higher id; only those with a document that is sought are looked at
+        group = running_sum(falling[1:] != falling[:-1])[: len(order)]
         matters = np.zeros(len(order), dtype=bool)
         matters[group[ranks]] = True
         matters &= np.bincount(group, minlength=len(order)) > 1

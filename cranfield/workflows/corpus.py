@@ -102,22 +102,10 @@ class Added(Result):
 
 
 @dataclass(frozen=True)
-class Hits(Result):
-    """What a search found, best first."""
+class Hits(Listing):
+    """What a search found, best first; in the table snippets have no marks."""
 
-    hits: tuple[stored.Hit, ...]
-
-    def table(self) -> Table:
-        """The hits, their snippets without marks."""
-        columns = ["document", "score", "title", "snippet"]
-        plain = [hit.snippet.replace(HIT_START, "").replace(HIT_END, "") for hit in self.hits]
-        rows = [(hit.document, hit.score, hit.title, text) for hit, text in zip(self.hits, plain, strict=True)]
-        return table_of(columns, rows)
-
-    @property
-    def remarks(self) -> Sequence[str]:  # type: ignore[override]
-        """How many there are."""
-        return [f"{counted(len(self.hits), 'document')} shown" if self.hits else "nothing found"]
+    hits: Sequence[stored.Hit] = ()
 
 
 def _as_json(metadata: Mapping[str, str]) -> str:
@@ -130,47 +118,24 @@ class Corpus:
     def __init__(self, store: Store, *, progress: Progress = silent) -> None:
         self._store, self._progress = store, progress
 
-    def add(
-        self,
-        files: Sequence[Path],
-        *,
-        format: str | None = None,
-        columns: Mapping[str, str] | None = None,
-        encoding: str = "utf-8",
-        ids: str = "",
-        keep_going: bool = False,
-        update: bool = False,
-        report: Callable[[Loaded | CranfieldError], None] | None = None,
-    ) -> Added:
-        """Add the documents of files or folders, one transaction each; `report` is called after each of them.
+    def add(self, files: Sequence[Path], *, ids: str = "", **options: Any) -> Added:
+        """Add the documents of files or folders, one transaction each; the options are those of `_load_all`.
 
-        `columns` says what a table or JSON lines call the id, the title or the text: {"id": "name"}. With `ids`, as
-        in "CACM-{:04}", documents are called by the number their id ends with.
+        With `ids`, as in "CACM-{:04}", documents are called by the number their id ends with.
         """
-        options = {"keep_going": keep_going, "update": update, "report": report, "columns": columns, "ids": ids}
-        return self._load_all("document", files, format, encoding, **options)
+        return self._load_all("document", files, ids=ids, **options)
 
     def topics(
-        self,
-        files: Sequence[Path] = (),
-        *,
-        format: str | None = None,
-        columns: Mapping[str, str] | None = None,
-        encoding: str = "utf-8",
-        ids: Literal["given", "position"] = "given",
-        keep_going: bool = False,
-        update: bool = False,
-        report: Callable[[Loaded | CranfieldError], None] | None = None,
+        self, files: Sequence[Path] = (), *, ids: Literal["given", "position"] = "given", **options: Any
     ) -> Added | Listing:
-        """Add the topics of files, one transaction each; without files, list the topics."""
+        """Add the topics of files, one transaction each, with the options of `add`; without files, list them."""
         if not files:
             topics = stored.topics(self._store)
             rows = [(one.id, one.title, one.description, one.narrative, _as_json(one.metadata)) for one in topics]
             short = [(one.id, shortened(one.title, 60), shortened(one.description, 100)) for one in topics]
             full = table_of(["topic", "title", "description", "narrative", "metadata"], rows)
             return Listing(full, table_of(["topic", "title", "description"], short))
-        options = {"keep_going": keep_going, "update": update, "report": report, "columns": columns, "ids": ids}
-        return self._load_all("topic", files, format, encoding, **options)
+        return self._load_all("topic", files, ids=ids, **options)
 
     def outside(
         self,
@@ -213,7 +178,12 @@ class Corpus:
             raise InputError("the query contains no words")
         if not stored.count(self._store) and stored.outside_sources(self._store):
             raise InputError(outside.NO_SEARCH)
-        return Hits(tuple(stored.search(self._store, query, limit=count, every_word=every_word)))
+        hits = stored.search(self._store, query, limit=count, every_word=every_word)
+        plain = [hit.snippet.replace(HIT_START, "").replace(HIT_END, "") for hit in hits]
+        rows = [(hit.document, hit.score, hit.title, text) for hit, text in zip(hits, plain, strict=True)]
+        table = table_of(["document", "score", "title", "snippet"], rows)
+        remark = f"{counted(len(hits), 'document')} shown" if hits else "nothing found"
+        return Hits(table, remarks=[remark], hits=hits)
 
     def duplicates(self, *, threshold: float = 0.8, search: bool = True) -> Listing:
         """Find clusters of exact and near duplicates and store them in place of the ones before.
@@ -245,9 +215,20 @@ class Corpus:
         return Listing(table, remarks=[remark])
 
     def _load_all(
-        self, noun: str, files: Sequence[Path], format: str | None, encoding: str, *, report: Any, **options: Any
+        self,
+        noun: str,
+        files: Sequence[Path],
+        *,
+        format: str | None = None,
+        encoding: str = "utf-8",
+        report: Callable[[Loaded | CranfieldError], None] | None = None,
+        **options: Any,
     ) -> Added:
-        """Load several files, each on its own; a bad one does not keep the others out."""
+        """Load several files, each on its own; a bad one does not keep the others out. `report` is called after each.
+
+        Options: `keep_going` loads what is good of a bad file, `update` replaces records of the same id, and
+        `columns` says what a table or JSON lines call the id, the title or the text: {"id": "name"}.
+        """
         outcomes: list[Loaded | CranfieldError] = []
         for place in [located(word) for file in files for word in matching(file)]:
             try:
@@ -259,7 +240,14 @@ class Corpus:
         return Added(tuple(outcomes))
 
     def _load(
-        self, noun: str, source: Source, format: str | None, *, keep_going: bool, update: bool, **options: Any
+        self,
+        noun: str,
+        source: Source,
+        format: str | None,
+        *,
+        keep_going: bool = False,
+        update: bool = False,
+        **options: Any,
     ) -> Loaded:
         """Load one file in one transaction, so that a bad file leaves nothing behind.
 

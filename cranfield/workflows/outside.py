@@ -43,8 +43,8 @@ class Outside:
 
     def __init__(self, store: Store) -> None:
         self._sources = addresses(store)
-        known = approved(store) if self._sources else ()
-        self._refused = [str(one) for one in self._sources if str(one) not in known]
+        known = _approvals().get(_identity(store), ()) if self._sources else ()
+        self.refused = [str(one) for one in self._sources if str(one) not in known]
         self._fetcher = sources.Fetcher([one for one in self._sources if str(one) in known])
 
     def __bool__(self) -> bool:
@@ -65,8 +65,8 @@ class Outside:
         found: Document | sources.Unavailable = sources.Unavailable("")
         if self.is_approved:
             found = self._fetcher.get(id, patience=sources.PATIENCE if patience is None else patience)
-        if isinstance(found, sources.Unavailable) and self._refused:
-            refused = f"{' and '.join(self._refused)} was not approved on this machine: cranfield {APPROVE}"
+        if isinstance(found, sources.Unavailable) and self.refused:
+            refused = f"{' and '.join(self.refused)} was not approved on this machine: cranfield {APPROVE}"
             found = sources.Unavailable("; ".join(filter(None, (found.reason, refused))))
         return found
 
@@ -108,11 +108,6 @@ def _approvals() -> dict[str, list[str]]:
         content = object_in(_file().read_text(encoding="utf-8")) or {}
         return {name: list(map(str, known)) for name, known in content.items() if isinstance(known, list)}
     return {}
-
-
-def approved(store: Store) -> set[str]:
-    """The sources that may be used on this machine for this collection."""
-    return set(_approvals().get(_identity(store), ()))
 
 
 def _approve(store: Store, names: Iterable[str]) -> None:
@@ -171,11 +166,9 @@ def _prepared(address: sources.Address, progress: Progress) -> int | None:
 
 def listing(store: Store) -> Listing:
     """The sources, and whether they may be used here."""
-    known = approved(store)
-    rows = [
-        (f"{one.kind}:{one.place}", one.documents, f"{one.kind}:{one.place}" in known)
-        for one in documents.outside_sources(store)
-    ]
+    refused = Outside(store).refused
+    known = [(f"{one.kind}:{one.place}", one.documents) for one in documents.outside_sources(store)]
+    rows = [(name, count, name not in refused) for name, count in known]
     remarks = _refusals(store) if rows else ["no source: only documents that are in the file can be shown"]
     return Listing(table_of(["source", "documents", "approved"], rows), remarks=remarks)
 
@@ -190,8 +183,7 @@ def notes(store: Store) -> list[str]:
 
 
 def _refusals(store: Store) -> list[str]:
-    known = approved(store)
-    refused = [str(one) for one in addresses(store) if str(one) not in known]
+    refused = Outside(store).refused
     use = "sources that were not approved on this machine are not used"
     return [f"note: {use}: {', '.join(refused)}; to use them: cranfield {APPROVE}"] if refused else []
 

@@ -7,7 +7,7 @@ import shlex
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -173,11 +173,8 @@ def older_grades(store: Store, word: str | None = None, selection: Selection = A
 
     One sentence; empty where there are none, and for files, of which nothing is known.
     """
-    others = store.other_scales()
-    return _count_older(store, word, selection, others) if others else ""
-
-
-def _count_older(store: Store, word: str | None, selection: Selection, others: Collection[int]) -> str:
+    if not (others := store.other_scales()):
+        return ""
     chosen, on_scale = meant_by(store, word, layers=selection.layers), [step.grade for step in store.scale().grades]
     older = off_scale = 0
     if chosen == NOW:

@@ -146,6 +146,11 @@ def _submit(store: Store, requests: Sequence[Request], progress: Progress) -> tu
     if repaired:
         what = "with errors repaired; cranfield runs show RUN lists what was changed"
         remarks.append(f"note: {counted(len(repaired), 'run')} {what}: {shortened(', '.join(repaired), 200)}")
+    alone = [one.facts.name for one in stored if one.facts.group_name == one.facts.name]
+    if alone and len(stored) > 1:
+        remarks.append(
+            f"note: no team is known of these runs, each is its own group: {shortened(', '.join(alone), 200)}"
+        )
     if refused:
         names = ", ".join(one.file for one in refused)
         remarks.append(f"warning: {counted(len(refused), 'run')} left out, because of errors: {names}")
@@ -370,12 +375,16 @@ def folder_recipe(folder: Path) -> Recipe:
     if files["runs"]:
         runs = lists.requests_in(folder, files["runs"])
         for run_list in files["lists"]:
+            before = runs
             runs, missing = lists.described(runs, run_list)
             notes += [f"warning: {run_list}: {text}" for text in missing[:10]]
             notes += [f"warning: {run_list}: {len(missing) - 10:,} more without a file"] if missing[10:] else []
-    if files["other"]:
-        names = ", ".join(str(path.relative_to(folder)) for path in files["other"])
-        notes.append(f"note: not used: {shortened(names, 200)}")
+            if unlisted := [old.path.name for old, new in zip(before, runs, strict=True) if old == new]:
+                names = shortened(", ".join(unlisted), 200)
+                notes.append(f"note: {counted(len(unlisted), 'run file')} not in {run_list}: {names}")
+    used = {one.metadata for one in runs}
+    if unused := [str(path.relative_to(folder)) for path in files["other"] if path not in used]:
+        notes.append(f"note: {counted(len(unused), 'file')} not used: {shortened(', '.join(unused), 200)}")
     return Recipe(
         name=folder.resolve().name,
         scale=scale_of({grade for file in files["qrels"] for grade in _grades_in(file)}),

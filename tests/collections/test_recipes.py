@@ -252,11 +252,34 @@ def test_outputs_as_of_tira_that_share_a_tag_are_told_apart_by_their_places(tmp_
     written(folder / "truths" / "qrels.txt", "1 0 d1 1\n")
     written(folder / "runs" / "larder" / "bm25" / "2026-01-01" / "output" / "run.txt", rows("bm25"))
     written(folder / "runs" / "mortar" / "bm25" / "2026-01-01" / "output" / "run.txt", rows("bm25").replace("9", "8"))
-    call("init", "--from", folder, folder=tmp_path)
+    written(
+        folder / "runs" / "larder" / "bm25" / "2026-01-01" / "output" / "ir-metadata.yml", "actor:\n  team: Larder\n"
+    )
+    assert "not used" not in call("init", "--from", folder, folder=tmp_path).err
     assert [(run, group) for run, group, _ in runs_of(tmp_path)] == [
         ("larder-bm25-2026-01-01-output-run", "larder"),
         ("mortar-bm25-2026-01-01-output-run", "mortar"),
     ]
+
+
+def test_a_broken_output_as_of_tira_is_an_error_and_not_left_out_in_silence(tmp_path: Path, kept: Kept):
+    folder = tmp_path / "tira"
+    written(folder / "queries.tsv", "1\twings\n2\theat\n")
+    written(folder / "larder" / "bm25" / "output" / "run.txt", rows("bm25"))
+    written(folder / "mortar" / "cut" / "output" / "run.txt", "1 Q0 d1\n1 Q0 d2\n")
+    written(folder / "mortar" / "none" / "output" / "run.txt", "")
+    kept(call("init", "--from", folder, folder=tmp_path, status=1).err)
+    assert [run for run, _, _ in runs_of(tmp_path)] == ["bm25"]
+
+
+def test_runs_without_a_team_and_runs_that_a_list_does_not_name_are_told(tmp_path: Path, kept: Kept):
+    folder = tmp_path / "clef"
+    written(folder / "queries.tsv", "1\twings\n2\theat\n")
+    for place, score in {"larder/one": "9", "larder/two": "8", "three": "7", "four": "6"}.items():
+        written(folder / "submissions" / f"{place}.txt", rows(place[-5:].strip("/r")).replace("9", score))
+    written(folder / "runs.tsv", "run\tteam\tpriority\none\t\t2\nfour\tMortar\t1\n")
+    kept(call("init", "--from", folder, folder=tmp_path).err)
+    assert [group for _, group, _ in runs_of(tmp_path)][:2] == ["Mortar", "larder"]
 
 
 def test_a_run_with_errors_is_repaired_or_left_out(nist: Path, tmp_path: Path, kept: Kept):

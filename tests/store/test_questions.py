@@ -207,3 +207,14 @@ def fetched(page: str) -> list[dict]:
             return json.load(answer)
         time.sleep(0.1)
     raise AssertionError(f"{page} was not served")
+
+
+def test_a_past_track_is_answered_from_its_release(tmp_path: Path):
+    (tmp_path / "topics.tsv").write_text("1\twings\n", "utf-8")
+    (tmp_path / "qrels.txt").write_text("1 0 d1 1\n1 0 d2 0\n1 0 d3 1\n", "utf-8")
+    call("init", folder=tmp_path)
+    call("corpus", "topics", "topics.tsv", folder=tmp_path)
+    call("qrels", "import", "qrels.txt", "--name", "official", folder=tmp_path)
+    (asked,) = metadata(tmp_path)["databases"].values()
+    found = answers(tmp_path, asked["queries"]["grades"]["sql"])
+    assert [(topic, grade, documents) for topic, _, grade, _, documents, _ in found] == [("1", 0, 1), ("1", 1, 2)]

@@ -105,12 +105,12 @@ _LISTED = Schema(
     },
     (
         Fault("empty", "the list names no run", _REMEDY),
-        Fault("missing-field", "a row has no run or group", _REMEDY),
+        Fault("missing-field", "a row has no run", _REMEDY),
         *LINE_FAULTS,
         Fault("bad-run-list", "a row says what a run cannot be"),
         Fault("repeated-run", "a run is listed twice", "keep one row of each run"),
     ),
-    needed=("run", "group"),
+    needed=("run",),
 )
 
 
@@ -119,7 +119,7 @@ def is_run_list(source: Source) -> bool:
     head = source.head(4096).decode("utf-8", "replace")
     line = head.partition("\n")[0]
     names = re.findall(r"<(\w+)>", head) if line.startswith("<") else re.split(r"[\t,]", line.strip())
-    return set(_LISTED.needed) <= _LISTED.roles(names).keys()
+    return {"run", "group"} <= _LISTED.roles(names).keys()
 
 
 def described(requests: Sequence[Request], run_list: Path) -> tuple[list[Request], list[str]]:
@@ -203,7 +203,8 @@ def is_run_file(path: Path, folder: Path) -> bool:
     if not may_be_run(path):
         return False
     places = folder.name, *path.relative_to(folder).parts[:-1]
-    return not {*RUN_FOLDERS}.isdisjoint(places) or bool(_tags(Source(path).head()))
+    is_output = path.parent.name == "output" and path.name.partition(".")[0] == "run"  # as TIRA has it
+    return is_output or not {*RUN_FOLDERS}.isdisjoint(places) or bool(_tags(Source(path).head()))
 
 
 def may_be_run(path: Path) -> bool:

@@ -371,7 +371,7 @@ class MadeRun:
 
 REPORT = ".report.txt"
 _UNFINISHED = re.compile(r"\.(part|partial|tmp|filepart|crdownload|swp)\Z|~\Z|\.unfinished-\d+\Z", re.IGNORECASE)
-_HASH = re.compile(r"^SHA-256 ([0-9a-f]{64})\b", re.MULTILINE)
+_SOUND = re.compile(r"\A.*: 0 errors, .*\nSHA-256 ([0-9a-f]{64})\b")
 MOST = 1000
 """How many problems a report lists."""
 _BEGINNING = 10_000
@@ -379,7 +379,7 @@ _BEGINNING = 10_000
 
 @dataclass
 class Arrivals:
-    """The run files of a folder that are complete and have no report yet.
+    """The run files of a folder that are complete and have no report yet, or one with errors.
 
     A file is complete when it has not changed for some seconds: between two looks, or since longer ago.
     """
@@ -421,10 +421,10 @@ def write_report(path: Path, digest: str, summary: str, problems: Sequence[Probl
 
 
 def _reported(path: Path) -> str:
-    """The SHA-256 of the bytes that the report beside a file is about, if there is one."""
+    """The SHA-256 of the bytes that the report beside a file is about, if there is one and it lists no errors."""
     report = path.with_name(f"{path.name}{REPORT}")
     if not report.is_file():
         return ""
     with report.open("rb") as file:
-        known = _HASH.search(file.read(_BEGINNING).decode("utf-8", "replace"))
+        known = _SOUND.match(file.read(_BEGINNING).decode("utf-8", "replace"))
     return known[1] if known else ""
