@@ -105,7 +105,7 @@ WAITING = {
 # In the place of a document
 MISSING = "the document cannot be shown now: {}. Enter tries again, l (later) postpones it"
 ENTER = "Enter checks again"
-NONE_ASSIGNED = "No document is assigned to you."
+NONE_ASSIGNED = "No document is assigned to you; the organiser assigns topics with cranfield judge assign."
 OWN_DONE = "Nothing is left for you. Thank you!"
 ALL_DONE = "Nothing is left to judge. Thank you!"
 ALL_DONE_MORE = "u undo · h history · s search · t topics · q quit"

@@ -278,7 +278,9 @@ class Session(Reader[Item]):
         else:
             # A grade of an older scale has no place on this one.
             grade = before.grade if before.scale is None else None
-            self._show(item, grade_before=grade, note=before.note, evidence=before.evidence)
+            # The reason of a refusal is no note: it does not go over to the answer that takes its place.
+            note = "" if before.kind == "cannot-judge" else before.note
+            self._show(item, grade_before=grade, note=note, evidence=before.evidence)
         self.watch.begin()
 
     def _put_aside(self) -> None:

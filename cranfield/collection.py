@@ -366,7 +366,7 @@ class Opened:
     ) -> Path:
         """Write the report of the collection, as HTML or Markdown according to the file name; returns its path.
 
-        `public` omits the names of assessors and the titles of documents; `card` is a file for the collection card.
+        `public` omits the names of assessors; `card` is a file for the collection card.
         """
         inputs = self.results
         store, qrels = inputs.collection("a report"), inputs.given_qrels

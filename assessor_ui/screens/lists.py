@@ -93,9 +93,9 @@ class Chooser(Screen[None]):
 
 
 class TopicsScreen(Chooser):
-    """All topics with progress."""
+    """The topics of the assessor with progress."""
 
-    heading = "Topics, with the progress of all assessors"
+    heading = "Topics, with how many of your documents are done"
     hint = "↓↑ move · Enter switches to a topic · Esc back"
 
     @work(group="judging")

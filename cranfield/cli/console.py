@@ -373,8 +373,9 @@ def opened(
             raise UsageError(f"--pool {pool}: no such card, and no collection is open")
         if warn is not None:
             absent = [word for word in runs or () if store is None and not Path(word).exists()]
+            unknown = f"there is no file and no release bundle {', '.join(absent)}"
             wrong = {
-                f"there is no file and no release bundle {', '.join(absent)}": absent and qrels is None,
+                f"{unknown}, and no collection {path} (-C names one)": absent and qrels is None,
                 "--layer selects judgments of a collection, and no collection is open": store is None and layers,
                 "no qrels: name a file with --qrels or a collection with -C": store is None and qrels is None,
                 "no runs: name run files, or with -C a collection that has runs": not runs and not inputs.names(),

@@ -100,6 +100,8 @@ def judge(
             topics=tuple(topic or ()),
             rejudge=rejudge,
         )
+        for note in judging.opening_notes():
+            console.say(note)
         session = interface_session.Session(stored, language=language)
         # What the end of a topic needs takes a while to load: that is done while the first document is read.
         loading = Timer(1.0, stored.prepare)

@@ -28,6 +28,9 @@ queue: it was asked for by name (top-up, settle). rejudge: scale or guidelines h
 
 SourceKind = Literal["person", "import", "machine"]
 
+NOBODY = "imported"
+"""The assessor of judgments that were imported from a file which names none."""
+
 WITH_GRADE: frozenset[Kind] = frozenset({"judged", "adjudicated", "imported", "propagated"})
 
 
@@ -75,6 +78,11 @@ class Event:
     session: str = ""
     recorded: str = ""
     sequence: int = 0
+
+    @property
+    def stands_in(self) -> bool:
+        """Whether its grade is no assessor's own: it counts where nobody here has judged the document itself."""
+        return self.kind == "propagated" or (self.kind == "imported" and self.assessor == NOBODY)
 
 
 class PairKey(NamedTuple):

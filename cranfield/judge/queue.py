@@ -123,7 +123,7 @@ def check_names(assessors: Sequence[str], *, seconds: int = 0) -> None:
         raise UsageError(f"assessor named twice: {', '.join(twice)}")
     if seconds >= len(assessors):
         raise UsageError(
-            f"each document in the overlap needs {seconds + 1} assessors; only {len(assessors)} are named"
+            f"each document in the overlap needs {seconds + 1} assessors; {len(assessors)} named: name all of them"
         )
 
 

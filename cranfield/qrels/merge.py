@@ -1,7 +1,8 @@
 """Many opinions become one grade per topic and document, by a rule.
 
 A rule is a list of names: the first that gives a grade decides. The usual one is adjudicated, else the primary
-assessor, else the majority, else the latest. Propagated grades count only where nobody looked at the document itself.
+assessor, else the majority, else the latest. Grades that stand in for an opinion, propagated or imported without an
+assessor, count only where nobody here looked at the document itself.
 Layers come in order: a later one adds pairs that the earlier ones have no grade for, and overrides nothing. Answers
 to probes are no opinions: they never reach this place.
 """
@@ -27,10 +28,10 @@ from cranfield.runs.words import CODED, WORD, parsed_words
 # What assessors said, as columns: what a merge rule chooses from.
 
 OpinionRow = tuple[str, str, str, str, int, int, int, int, int]
-"""Topic, document, layer, assessor, is it a decision, is it propagated, grade, number of the event, scale version."""
+"""Topic, document, layer, assessor, is it a decision, does it stand in, grade, number of the event, scale version."""
 
 _WORDS = ("topic", "document", "layer", "assessor")
-_NUMBERS = ("decided", "propagated", "grade", "event", "scale")
+_NUMBERS = ("decided", "stands_in", "grade", "event", "scale")
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +51,7 @@ class Opinions:
     assessor_names: pa.Array
     assessors: Codes
     decided: Mask
-    propagated: Mask
+    stands_in: Mask
     grades: Grades
     events: Places
     scales: Places
@@ -87,8 +88,8 @@ def opinions_in_text(parts: Sequence[tuple[str, int, str]]) -> Opinions | None:
 
 def _opinions(words: Sequence[Coded], numbers: Sequence[Places]) -> Opinions:
     topics, documents, layers, assessors = words
-    decided, propagated, grades, events, scales = numbers
-    flags = decided.astype(bool), propagated.astype(bool)
+    decided, stands_in, grades, events, scales = numbers
+    flags = decided.astype(bool), stands_in.astype(bool)
     return Opinions(*topics, *documents, *layers, *assessors, *flags, grades.astype(np.int32), events, scales)
 
 
@@ -96,9 +97,9 @@ def row_of(event: Event) -> OpinionRow:
     """A standing event that has a grade as a row."""
     if event.grade is None:
         raise ValueError(f"event {event.uuid} has no grade")
-    decided, propagated = event.kind == "adjudicated", event.kind == "propagated"
+    decided, stands_in = event.kind == "adjudicated", event.stands_in
     who = event.topic, event.document, event.layer, event.assessor
-    return (*who, int(decided), int(propagated), event.grade, event.sequence, event.scale)
+    return (*who, int(decided), int(stands_in), event.grade, event.sequence, event.scale)
 
 
 # One opinion is chosen for each pair.
@@ -124,9 +125,9 @@ def merged(
     parts: list[Rows] = [np.empty(0, dtype=np.int64)]
     for layer in dict.fromkeys(layers):
         rows = np.flatnonzero(opinions.layers == (names.index(layer) if layer in names else -1))
-        propagated = opinions.propagated[rows]
-        if propagated.any():  # such a grade gives way where somebody judged the document itself
-            rows = rows[~propagated | ~np.isin(pairs[rows], pairs[rows[~propagated]])]
+        stands_in = opinions.stands_in[rows]
+        if stands_in.any():  # such a grade gives way where somebody judged the document itself
+            rows = rows[~stands_in | ~np.isin(pairs[rows], pairs[rows[~stands_in]])]
         alone = np.zeros(len(rows), dtype=bool)
         if not {*rule} <= {"adjudicated", "primary"}:  # these two pass over an opinion even where it is the only one
             # Most opinions are the only one of their pair, and nothing is to be decided there.

@@ -283,9 +283,9 @@ class Release(Result):
         return facts_table(facts)
 
     def tables(self) -> list[Table]:
-        """The facts that say something."""
+        """The facts that say something; 0 unjudged documents in the release are not all there are in the pool."""
         table = self.table()
-        return [replace(table, rows=tuple(row for row in table.rows if row[1] not in ("", None)))]
+        return [replace(table, rows=tuple(row for row in table.rows if row[1] not in ("", None, 0)))]
 
 
 def _counts(counts: Mapping[str, int]) -> str:

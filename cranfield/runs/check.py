@@ -278,11 +278,13 @@ def repeat_problems(rows: Rows) -> Iterator[Problem]:
         document = rows.document_ids[int(rows.documents[again[0]])].as_py()
         topic = rows.topic_ids[int(rows.topics[again[0]])].as_py()
         topics = len(np.unique(rows.topics[again]))
+        several = not rows.tags and 1 < topics == len(rows.topic_ids)
         yield problem(
-            "repeated-document",
+            "several-runs" if several else "repeated-document",
             f"{counted(len(again), 'row')} in {counted(topics, 'topic')} "
             f"{'repeats' if len(again) == 1 else 'repeat'} a document, "
-            f"the first is {quoted(document)} in topic {quoted(topic)}",
+            f"the first is {quoted(document)} in topic {quoted(topic)}"
+            f"{'; the file names no run, and seems to hold several' if several else ''}",
             lines=rows.lines.of(again),
             count=len(again),
             topic=topic,

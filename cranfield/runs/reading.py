@@ -152,6 +152,11 @@ CHECKS: tuple[Fault, ...] = (
         "keep one row of each document",
         "keeps the best-ranked row",
     ),
+    Fault(
+        "several-runs",
+        "a document occurs more than once in every topic of a file that names no run",
+        "name the run of each row in a column run, or write one file for each run",
+    ),
     Fault("unknown-document", "a document is not in the corpus", "check the ids, or add the documents first"),
     _noted("rank-not-an-integer", "a rank is not an integer", "ranks are ignored unless --order rank"),
     _noted(

@@ -130,6 +130,17 @@ def unknown(store: Store, identifiers: Collection[str]) -> set[str]:
     return set() if outside_sources(store) else set(wanted) - known(store, wanted)
 
 
+without_text = Query[int](
+    """SELECT count(DISTINCT document) FROM
+           (SELECT topic, document FROM pool_entries UNION SELECT topic, document FROM queue_entries) AS wanted
+       WHERE document NOT IN (SELECT id FROM held_documents) AND NOT EXISTS (SELECT 1 FROM outside_sources)
+         AND NOT EXISTS (SELECT 1 FROM judgments WHERE judgments.topic = wanted.topic
+                         AND judgments.document = wanted.document)""",
+    value,
+)
+"""How many documents of pools and queues are to be judged, and are nowhere: assessors will see no text of them."""
+
+
 def content_hashes(store: Store, identifiers: Collection[str]) -> dict[str, str]:
     """Id -> content hash of those of the ids that are documents of the collection."""
     return dict(store.among("SELECT id, content_hash FROM held_documents WHERE id IN ({})", list(identifiers)))

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from cranfield.base.errors import RESTORE, CollectionError
 from cranfield.base.records import Pair
-from cranfield.judge.events import Event, Evidence, PairKey, SourceKind, fold, key_of
+from cranfield.judge.events import NOBODY, Event, Evidence, PairKey, SourceKind, fold, key_of
 from cranfield.store.history import EVENT_COLUMNS
-from cranfield.store.store import Query, Store, grouped, marks
+from cranfield.store.store import Query, Store, grouped, marks, value
 
 _INSERT = f"INSERT INTO judgment_events (sequence, {', '.join(EVENT_COLUMNS)}) VALUES (?{', ?' * len(EVENT_COLUMNS)})"
 _FIELDS = attrgetter(*("order" if name == "shown_order" else name for name in EVENT_COLUMNS))
@@ -170,11 +170,14 @@ def _read(store: Store, where: str, *values: Any) -> Iterator[Event]:
 
 # The grades that count now, as a merge rule and a comparison of assessors want them.
 
-_ROW = "topic, document, layer, assessor, adjudicated, kind = 'propagated', grade, event, scale"
+_STANDS_IN = f"(kind = 'propagated' OR (kind = 'imported' AND assessor = '{NOBODY}'))"
+"""`Event.stands_in` in a query."""
+
+_ROW = f"topic, document, layer, assessor, adjudicated, {_STANDS_IN}, grade, event, scale"
 
 
 def opinion_rows(store: Store, layers: Sequence[str]) -> list[Any]:
-    """(topic, document, layer, assessor, is decision, is propagated, grade, event, scale) of what stands."""
+    """(topic, document, layer, assessor, is decision, stands in, grade, event, scale) of what stands."""
     return store.rows(f"SELECT {_ROW} FROM judgments WHERE {_graded(layers)}", *layers)
 
 
@@ -196,6 +199,11 @@ layers_with_grades = Query[list[tuple[str, int]]](
     "SELECT layer, count(*) FROM judgments WHERE grade IS NOT NULL GROUP BY layer ORDER BY layer", list
 )
 """(layer, number of standing grades)."""
+
+standing_in = Query[int](
+    f"SELECT count(*) FROM judgments WHERE layer = ? AND kind = 'imported' AND assessor = '{NOBODY}'", value
+)
+"""How many grades of a layer were imported from qrels, which name no assessor."""
 
 has_grades = Query[bool]("SELECT 1 FROM judgments WHERE layer = ? AND grade IS NOT NULL LIMIT 1", bool)
 """Whether anything stands in a layer."""
@@ -239,7 +247,7 @@ def disputed_pairs(store: Store, layer: str, *, across: bool = False, pair: Pair
     any_grade = "" if across else " OR min(grade) < max(grade)"
     return store.rows(
         f"""SELECT topic, document FROM judgments JOIN scales ON version = scale
-            WHERE layer = ? AND grade IS NOT NULL AND kind <> 'propagated'{of_pair}
+            WHERE layer = ? AND grade IS NOT NULL AND NOT {_STANDS_IN}{of_pair}
             GROUP BY topic, document HAVING max(adjudicated) = 0
               AND (min(grade >= relevant_from) < max(grade >= relevant_from){any_grade})
             ORDER BY topic, document""",
@@ -254,11 +262,11 @@ Graded = tuple[bool, int]
 def double_judgments(store: Store, layers: Sequence[str]) -> list[tuple[str, str, str, Graded, int]]:
     """(topic, document, assessor, grade, scale) of what two or more looked at, once for each assessor.
 
-    Decisions and propagated grades are no opinions. Where somebody judged in two layers, the later answer counts.
+    Decisions and grades that stand in are no opinions. Where somebody judged in two layers, the later answer counts.
     """
     rows = store.rows(
         f"""WITH opinions AS (SELECT topic, document, assessor, grade, event, scale FROM judgments
-                              WHERE {_graded(layers)} AND adjudicated = 0 AND kind <> 'propagated'),
+                              WHERE {_graded(layers)} AND adjudicated = 0 AND NOT {_STANDS_IN}),
                  several AS (SELECT topic, document FROM opinions
                              GROUP BY topic, document HAVING count(DISTINCT assessor) > 1)
             SELECT opinions.topic, opinions.document, opinions.assessor, opinions.grade >= relevant_from,

@@ -45,7 +45,9 @@ def create_store(path: Path, *, furnish: Callable[[Store], None]) -> None:
     `furnish` writes what a collection begins with, in the transaction that makes the tables.
     """
     if path.exists():
-        raise CollectionError(f"{path} already exists; choose another name, or continue with it (cranfield status)")
+        raise CollectionError(
+            f"{path} already exists; name another file (init: -C OTHER.db), or continue with it (cranfield status)"
+        )
     if not path.parent.is_dir():
         raise CollectionError(f"cannot create {path.name}: no such folder: {path.parent}")
     refuse_lost(path)

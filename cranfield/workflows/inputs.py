@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,7 @@ with deferred:
     from cranfield.evaluate import measure as measuring
     from cranfield.evaluate import reading
     from cranfield.runs import reading as runs_reading
+    from cranfield.runs import run as runs_run
     from cranfield.runs import sets
     from cranfield.store import releases
     from cranfield.store import runs as stored_runs
@@ -417,10 +418,18 @@ class Inputs:
         facts = [] if self.store is None else stored_runs.facts(self.store)
         names, found = {one.name for one in facts}, list[str]()
         for word in words:
-            # Only a file of the same name is read for that: many runs are large.
-            alike = [one for one in facts if word not in names and one.file_name == Path(word).name]
-            sha256 = Source(Path(word)).file_sha256 if alike and Path(word).is_file() else ""
-            same = [one.name for one in alike if sha256 and one.file_sha256 == sha256]
+            # Only a file, or a run in a set, of the same name is read for that: many runs are large.
+            set_of_runs, _, tag = word.rpartition("#")
+            alike = [
+                one for one in facts if word not in names and (one.file_name == Path(word).name or one.tag == tag)
+            ]
+            known = ""
+            if alike and set_of_runs and not Path(word).exists():
+                with suppress(CranfieldError):  # what is wrong is said when it is scored
+                    known = runs_run.ranked(runs_reading.read_rows(Source(located(word)))).content_hash
+            elif alike and Path(word).is_file():
+                known = Source(Path(word)).file_sha256
+            same = [one.name for one in alike if known in (one.content_hash, one.file_sha256) and known]
             found.append(reading.StoredName(same[0]) if same else word)
         return tuple(found)
 

@@ -185,7 +185,15 @@ def notes(store: Store) -> list[str]:
     for kind, place, _, count in documents.outside_sources(store):
         many = "documents" if count is None else counted(count, "document")
         told.append(f"note: {many} outside, in {kind}:{place}; search and baselines do not cover them")
-    return told + _refusals(store)
+    return told + _refusals(store) + nowhere(store)
+
+
+def nowhere(store: Store) -> list[str]:
+    """Say that documents are to be judged which are neither in the collection nor in a source outside."""
+    count = documents.without_text(store)
+    what = f"{counted(count, 'document')} to judge not in the collection: assessors will see no text"
+    add = "add documents with cranfield corpus add, or name their source with cranfield corpus outside"
+    return [f"warning: {what}; {add}"] if count else []
 
 
 def _refusals(store: Store) -> list[str]:

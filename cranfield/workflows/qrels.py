@@ -40,6 +40,7 @@ from cranfield.workflows import collection as collections
 
 with deferred:
     from cranfield.evaluate import measure as measuring
+    from cranfield.workflows.judge import imports
     from cranfield.workflows.report import report as reports
 
 RULE_SETTING = "merge_rule"
@@ -362,6 +363,10 @@ class Qrels:
                 notes.append(f"signed as {_signed(bundle / 'SHA256SUMS', sign)}; {VERIFY}")
         older = older_grades(store, name)
         remarks = [f"warning: {older}; each is released as it was assigned"] if older else []
+        if manifest is not known and not selection.unjudged and selection.layers == (MAIN,) and not selection.as_of:
+            pooled = {*events.pooled_documents(store)} - events.answered_pairs(store, MAIN)
+            rows = "not in the release; --unjudged adds them with the grade -1"
+            remarks += [f"note: {counted(len(pooled), 'pooled document')} not judged, and {rows}"] if pooled else []
         done = f"{name} was released on {manifest.made[:10]}" if manifest is known else f"released {name}"
         return Release(manifest, notes, [*remarks, f"{done}: {_sizes(manifest)}"])
 
@@ -376,6 +381,7 @@ class Qrels:
     ) -> Release:
         """Freeze the qrels of a file under a name; the same qrels under the same name are left as they are.
 
+        Where nobody has judged yet they are the judgments of the collection too (`imports.take_qrels`).
         `change` makes of what the file says what is meant: other grades, other ids.
         """
         check_name(name)
@@ -398,9 +404,10 @@ class Qrels:
             same = [one for one in list_releases(store) if (one.name, one.content_hash) == wanted]
             origin = {"file": source.data_set or source.path.name, "file_sha256": source.file_sha256}
             manifest = same[0] if same else _freeze(store, qrels, name, note, **origin)
+            taken = imports.take_qrels(store, qrels, origin["file"])
         what = "already released as" if same else "released as"
         remarks.append(f"{file} {what} {name}: {_sizes(manifest)}; content hash {manifest.content_hash}")
-        return Release(manifest, remarks=remarks, new=not same)
+        return Release(manifest, remarks=[*remarks, taken], new=not same)
 
     def list(self, name: str = "") -> Release | Listing:
         """List the releases, or give all that is known of one, and say in which layers there are judgments."""

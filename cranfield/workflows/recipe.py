@@ -130,7 +130,7 @@ def _submit(store: Store, requests: Sequence[Request], progress: Progress) -> tu
     """Submit runs, repaired where that can be; those that cannot be are left out, and given."""
     checked = submit.examine(requests, submit.expectations_of(store), repair=True, progress=progress)
     # Runs of one tag, as teams have given them, are told apart by their files.
-    often = Counter(name for name, _ in {(one.name, one.content_hash) for one in checked})
+    often = Counter(name for name, *_ in {(one.name, one.content_hash, one.request.group) for one in checked})
     alike = [one.request.path.parent for one in checked if often[one.name] > 1]
     top = os.path.commonpath(alike) if alike else ""
     sound = [
@@ -141,8 +141,11 @@ def _submit(store: Store, requests: Sequence[Request], progress: Progress) -> tu
     stored = submit.store_runs(store, sound, progress=progress)
     refused = [one for one in checked if one.errors]
     repaired = [one.facts.name for one in stored if any(problem.code == "repaired" for problem in one.warnings)]
-    groups = len({one.facts.group_name for one in stored})
-    remarks = [f"{counted(len(stored), 'run')} of {counted(groups, 'group')} submitted"]
+    new = [one.facts for one in stored if one.what == "submitted"]
+    remarks = [f"{counted(len(new), 'run')} of {counted(len({one.group_name for one in new}), 'group')} submitted"]
+    if len(new) < len(stored):
+        again = counted(len(stored) - len(new), "file")
+        remarks.append(f"note: {again} not stored: another file of the group has the same run")
     if repaired:
         what = "with errors repaired; cranfield runs show RUN lists what was changed"
         remarks.append(f"note: {counted(len(repaired), 'run')} {what}: {shortened(', '.join(repaired), 200)}")

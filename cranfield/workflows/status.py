@@ -28,11 +28,11 @@ class Status(Result):
     """Where a collection stands.
 
     `queries` are those behind the `counts`, by the names of the facts. `unfinished` topics of live pools will have
-    more documents; `seconds` are judgments that are missing where two were planned; `unpooled` runs may contribute to
-    a pool and are in none of those there are; `queues` are open, each with what is missing; a packet is for one
-    assessor, and what is `pooled` is its queue. `reported` says that a report lies beside the collection that is not
-    older than the latest release. `outside` is where documents stay that the file does not hold. `hint` makes of the
-    words of a command what can be typed.
+    more documents; `imported` judgments are from qrels, which name no assessor; `seconds` are judgments that are
+    missing where two were planned; `unpooled` runs may contribute to a pool and are in none of those there are;
+    `queues` are open, each with what is missing; a packet is for one assessor, and what is `pooled` is its queue.
+    `reported` says that a report lies beside the collection that is not older than the latest release. `outside` is
+    where documents stay that the file does not hold. `hint` makes of the words of a command what can be typed.
     """
 
     path: str
@@ -53,6 +53,7 @@ class Status(Result):
     packet_for: str = ""
     queues: Mapping[str, str] = field(default_factory=dict)
     disputed: int = 0
+    imported: int = 0
     outside: tuple[OutsideSource, ...] = ()
     outside_notes: tuple[str, ...] = ()
     hint: Callable[[str], str] = "cranfield {}".format
@@ -71,10 +72,10 @@ class Status(Result):
                 return send, "judge merge FILE"
             judged = f"{self.counts.judged:,} of {counted(self.counts.pooled, 'document')} judged"
             return f"judge: {judged}; then send the file back", "judge"
-        if self.counts.releases and not (self.pools or self.counts.judged):  # qrels that were made elsewhere
-            if not self.runs:
-                return "score a run with the released qrels", "evaluate FILE…"
-            return "score the runs with the released qrels", "evaluate"
+        if self.counts.releases and not self.pools:  # qrels that were made elsewhere
+            for name in self.queues:
+                return f"judge the queue {name}", f"judge --queue {quote(name)}"
+            return ("score the runs", "evaluate") if self.runs else ("score a run", "evaluate FILE…")
         if not self.counts.documents and not self.outside:
             return "add documents", "corpus add FILE…"
         if not self.counts.topics:
@@ -103,8 +104,8 @@ class Status(Result):
             return "everything is judged; release the qrels under a name", "qrels release NAME"
         if not self.reported:
             return "score the runs (cranfield evaluate), and put scores and verdicts on a page", "report"
-        done = "everything is judged, released and reported; publish it (or score new runs: cranfield evaluate FILE…)"
-        return done, "qrels release NAME --bundle FOLDER"
+        done = "everything is judged, released and reported; score new runs"
+        return f"{done} (or publish it: cranfield qrels release NAME --bundle FOLDER)", "evaluate FILE…"
 
     def table(self) -> Table:
         """The facts."""
@@ -137,14 +138,16 @@ class Status(Result):
             notes.append(
                 f"note: {grades} assigned under an older scale or older guidelines; judge again with: {again}"
             )
+        if self.imported and self.counts.judged:
+            notes.append(f"note: {counted(self.imported, 'judgment')} imported; grades by assessors take precedence")
         if self.refused_topics:
             notes.append(f"note: refused topics, not judged: {', '.join(self.refused_topics)}")
         if self.unpooled:
             runs, names = counted(len(self.unpooled), "contributing run"), shortened(", ".join(self.unpooled), 80)
             notes.append(f"note: {runs} in no pool ({names}); extend the pool with: {self.hint('pool extend')}")
-        if self.disputed and not self.counts.releases:
+        if self.disputed:
             differ = f"{counted(self.disputed, 'document')} that one assessor finds relevant and another does not"
-            notes.append(f"note: {differ}; decide on them with: {self.hint('judge adjudicate')}")
+            notes.append(f"note: {differ}; decide on them with: {self.hint('judge adjudicate --across')}")
         if self.counts.contributing and self.counts.groups < FEWEST_GROUPS and not self.counts.judged:
             few = f"note: runs of {counted(self.counts.groups, 'group')}; verdicts on later runs need {FEWEST_GROUPS}"
             notes.append(f"{few}, each of which is held out in turn ({self.hint('runs make')} makes baselines)")
@@ -180,6 +183,7 @@ def status(store: Store, *, hint: Callable[[str], str] = "cranfield {}".format) 
             outside=tuple(documents.outside_sources(store)),
             outside_notes=tuple(outside.notes(store)),
             disputed=0 if packet else len(events.disputed_pairs(store, layer, across=True)),
+            imported=events.standing_in(store, layer),
             hint=hint,
         )
         if not now.counts.unjudged:
@@ -194,8 +198,9 @@ def status(store: Store, *, hint: Callable[[str], str] = "cranfield {}".format) 
                 source = choose_source(store)
                 now = replace(now, seconds=sum(source.missing(topic) for topic in source.topics()))
         if now.counts.releases:
-            *_, latest = releases.known(store).values()
-            report, made = store.path.with_name("report.html"), datetime.fromisoformat(latest.made).timestamp()
+            *_, latest = known = [*releases.known(store).values()]
+            first = next(one for one in known if one.content_hash == latest.content_hash)
+            report, made = store.path.with_name("report.html"), datetime.fromisoformat(first.made).timestamp()
             now = replace(now, reported=report.is_file() and report.stat().st_mtime >= made)
         return now
 

@@ -575,6 +575,7 @@ def test_a_document_without_text_can_be_given(sit: Sit, judging: Store, kept: Ke
         add_queue(judging, "lost", [Queued("t1", "nowhere")], purpose="top-up", now=NOW)
     desk = sit(queue="lost")
     item = next_of(desk)
-    kept((item.document.text, item.document.title))
+    assert (item.document.text, item.document.title) == ("", "")
+    kept(item.remark)
     desk.cannot(item, "no text", seconds=1)
     assert desk.next_item() is None

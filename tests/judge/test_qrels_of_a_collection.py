@@ -152,10 +152,11 @@ def test_qrels_of_a_file_are_frozen_as_they_are_and_once(judging: Store, tmp_pat
     file = given_file(tmp_path, "t3 0 d20 2\nt9 0 d20 1\nt3 0 zzz -1\n", "official.qrels")
     done = Qrels(judging).import_(file, "official")
     assert done.new
-    kept([remark.removeprefix("warning: ") for remark in done.remarks[:-1]])
+    kept([remark.removeprefix("warning: ") for remark in done.remarks[:-2]])
     assert (done.manifest.file, len(done.manifest.file_sha256), done.manifest.unjudged) == ("official.qrels", 64, 1)
     assert not Qrels(judging).import_(file, "official").new
-    assert list(qrels_for(judging)) == [("t3", "d20", 2), ("t3", "zzz", -1), ("t9", "d20", 1)]
+    assert list(qrels_for(judging, "official")) == [("t3", "d20", 2), ("t3", "zzz", -1), ("t9", "d20", 1)]
+    assert list(qrels_for(judging)) == [("t3", "d20", 2), ("t9", "d20", 1)]
     other = given_file(tmp_path, "t3 0 d20 1\n", "other.qrels")
     with kept.raises(UsageError):
         Qrels(judging).import_(other, "official")
@@ -167,7 +168,7 @@ def test_which_qrels_are_meant_must_be_clear(
     with kept.raises(InputError):
         qrels_for(judging)
     for name in ("a", "b"):
-        Qrels(judging).import_(given_file(tmp_path, f"t3 0 d2{len(name)} 1\n", f"{name}.qrels"), name)
+        Qrels(judging).import_(given_file(tmp_path, "t3 0 d21 99\n", f"{name}.qrels"), name)
     with kept.raises(InputError):
         qrels_for(judging)
     with kept.raises(UnknownName):

@@ -13,6 +13,7 @@ from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 from command import call
@@ -24,10 +25,8 @@ from cranfield.base.text import Table
 from cranfield.report.page import (
     Callout,
     Drawing,
-    Fold,
     Literal,
     Page,
-    Prose,
     render_html,
     render_page_markdown,
 )
@@ -78,15 +77,12 @@ def test_the_leaderboard_is_what_evaluate_shows_with_the_best_run_first(made: Re
 
 def test_the_topics_have_the_scores_of_evaluate(made: Report, judged: Path):
     said = rows(call("evaluate", *options(), "--by-topic", "-f", "csv", "-C", judged).out)
-    expected = {
-        (one["run"], one["topic"], one["measure"]): float(one["value"]) for one in said if one["topic"] != "all"
-    }
-    found = {}
-    for name, table in tables_of(made.page).items():
-        if match := re.fullmatch(r"topic-(T\d+)", name):
-            for row in table.records():
-                found |= {(row["run"], match[1], measure): row[measure] for measure in row if measure != "run"}
-    assert found == expected
+    scores: dict[str, list[float]] = {}
+    for one in said:
+        if one["topic"] != "all" and one["measure"] == said[0]["measure"]:
+            scores.setdefault(one["topic"], []).append(float(one["value"]))
+    found = {row["topic"]: (row["mean"], row["best"]) for row in tables_of(made.page)["topics"].records()}
+    assert found == {topic: (pytest.approx(fmean(some)), max(some)) for topic, some in scores.items()}
 
 
 def title_of(row: dict[str, str]) -> str:
@@ -207,11 +203,10 @@ class Tags(HTMLParser):
         self.text += data
 
 
-def test_a_document_titled_script_stays_text(made: Report):
+def test_nothing_that_others_wrote_is_a_script(made: Report):
     seen = Tags()
     seen.feed(render_html(made.page))
     assert seen.scripts == 1
-    assert "<script>alert('title')</script>" in seen.text
 
 
 def test_the_public_page_has_no_names_no_titles_and_no_notes(made: Report, public: Report):
@@ -266,24 +261,6 @@ def test_an_empty_collection_has_a_report_too(tmp_path: Path, kept: Kept):
     call("report", "-C", path)
     html = (tmp_path / "report.html").read_text(encoding="utf-8")
     kept(re.findall(r">([^<>{}]{12,})<", re.sub("</?span>", "", html)))
-
-
-def test_more_runs_than_can_be_shown_are_cut_and_it_is_said(kept: Kept):
-    table = sections.runs_of_topic(wide_scores(200), 0)
-    assert len(table.rows) == 2 * sections.ENDS
-    kept(table.notes)
-    assert [row[0] for row in table.rows[:2]] == ["run199", "run198"]
-
-
-def wide_scores(runs: int):
-    import numpy as np
-
-    from cranfield.evaluate.measure import parse_measures
-    from cranfield.evaluate.scores import Scores
-
-    values = np.arange(runs, dtype=float).reshape(1, runs, 1) / runs
-    names = tuple(f"run{run}" for run in range(runs))
-    return Scores(tuple(parse_measures(["AP"])), names, ("1",), values, np.ones((runs, 1), dtype=bool))
 
 
 def test_the_command_writes_page_and_card(judged: Path, tmp_path: Path):
@@ -445,13 +422,6 @@ def test_the_help_of_report_imports_nothing_heavy():
     code += "print(sorted({'numpy', 'matplotlib', 'pyarrow', 'pandas'} & set(sys.modules)))"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert shown.splitlines()[-1] == "[]"
-
-
-def test_narratives_of_several_lines_are_one_paragraph(made: Report):
-    folds = [block for block in blocks_of(made.page) if isinstance(block, Fold) and block.title.startswith("T01")]
-    prose = [block.text for block in folds[0].blocks if isinstance(block, Prose)]
-    assert prose
-    assert not any("\n" in text for text in prose)
 
 
 def test_tables_have_names_that_are_files_and_differ(made: Report):

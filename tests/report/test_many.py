@@ -6,14 +6,10 @@ import numpy as np
 import pytest
 from kept import Kept
 
-from cranfield.base.records import Topic
 from cranfield.evaluate.measure import parse_measures
 from cranfield.evaluate.scores import Scores
 from cranfield.report import figures as bias_figures
 from cranfield.report.figures import figure_of
-from cranfield.report.page import Fold, Prose
-from cranfield.workflows.report import sections
-from cranfield.workflows.report.material import TopicPart
 
 
 def scores_of(values: np.ndarray) -> Scores:
@@ -104,16 +100,3 @@ def test_a_long_name_is_cut_in_the_middle_on_an_axis():
 
     assert label("a" * 60 + "-last") == f"{'a' * 20}…{'a' * 14}-last"
     assert label("$x") == r"\$x"
-
-
-def test_very_many_topics_are_not_all_laid_open():
-    values = np.random.default_rng(1).random((3, 520)) * np.arange(1, 521) / 520
-    scores = scores_of(values)
-    topics = tuple(TopicPart(Topic(topic, ""), 1, 1) for topic in scores.topic_ids)
-    blocks = sections.topics_section(topics, scores).blocks
-    *_, all_topics = blocks
-    assert isinstance(all_topics, Fold)
-    opened = {block.title for block in all_topics.blocks if isinstance(block, Fold)}
-    spread = values.std(axis=0)
-    assert opened == {str(topic) for topic in np.argsort(-spread)[: sections.MOST_TOPICS]}
-    assert Prose("The 500 topics on which runs differ most are shown in detail below.") in blocks

@@ -44,9 +44,9 @@ def test_each_run_gets_a_report_and_errors_give_the_status(uploads: Path, tmp_pa
     kept((uploads / "mortar/two.run.report.txt").read_text("utf-8"))
 
 
-def test_what_has_a_report_is_not_checked_again_until_it_changes(uploads: Path, tmp_path: Path, kept: Kept):
+def test_a_run_without_errors_is_not_checked_again_until_it_changes(uploads: Path, tmp_path: Path, kept: Kept):
     call("runs", "watch", "uploads", "--once", folder=tmp_path, status=1)
-    kept(call("runs", "watch", "uploads", "--once", folder=tmp_path).err)
+    kept(call("runs", "watch", "uploads", "--once", folder=tmp_path, status=1).err)
     (uploads / "mortar" / "two.run").write_text(GOOD.replace("one", "two"), "utf-8")
     kept(call("runs", "watch", "uploads", "--once", "--every", "0.1", folder=tmp_path).err)
 

@@ -110,6 +110,14 @@ def test_undo_gives_note_and_evidence_of_the_answer_back(session: Session, judgi
     assert judged[0][5:] == judged[1][5:] == ("why", (Evidence(0, 24, "Soda cleans a burnt pan."),))
 
 
+def test_the_reason_of_an_undone_refusal_is_no_note_of_the_next_answer(session: Session, judging: FakeJudging):
+    session.cannot("cannot read")
+    session.undo()
+    assert session.note == ""
+    session.judge(0)
+    assert [call[5] for call in judging.log if call[0] == "judge"] == [""]
+
+
 def test_after_undo_the_documents_come_in_their_old_order(session: Session):
     session.judge(0)
     session.judge(0)

@@ -194,10 +194,7 @@ def condorcet(candidates: Candidates) -> Scores:
     count = len(candidates)
     wins = np.zeros(count)
     at_once = max(1, _BLOCK // max(count, 1))
-    # Which runs lack each document, as the bits of a few words (words by documents).
-    octets = np.packbits(~candidates.found, axis=0)
-    padded = np.pad(octets, ((0, -len(octets) % 8), (0, 0))).reshape(-1, 8, count)
-    lacking = np.ascontiguousarray(padded.transpose(0, 2, 1)).view(np.uint64)[:, :, 0]
+    lacking = (~candidates.found).astype(np.float32)
 
     def elections(first: int) -> tuple[int, Places, Places]:
         """Let some documents stand against themselves and those after them."""
@@ -205,14 +202,12 @@ def condorcet(candidates: Candidates) -> Scores:
         size = ranks[:, some].shape[1], count - first
         # Votes are counted in bytes where they fit.
         above: Votes = np.zeros(size, dtype=np.uint8 if len(ranks) <= _FEW_VOTES else np.uint32)
-        abstaining: Votes = np.zeros_like(above)  # runs that lack both documents
         vote = np.empty(size, dtype=bool)
         for run in ranks:
             np.less(run[some, None], run[None, first:], out=vote)
             np.add(above, vote.view(np.uint8), out=above)
-        for word in lacking:
-            abstaining += np.bitwise_count(word[some, None] & word[None, first:])
-        voting = len(ranks) - abstaining
+        # Runs that lack both documents do not vote.
+        voting = len(ranks) - (lacking[:, some].T @ lacking[:, first:]).astype(above.dtype)
         half = voting >> 1
         beaten = (above < voting - half)[:, at_once:]
         return first, np.count_nonzero(above > half, axis=1), np.count_nonzero(beaten, axis=0)

@@ -315,10 +315,10 @@ def effect_on_rankings(store: Store, layers: Sequence[str]) -> correlation.Asses
         return None
     qrels = qrels_workflow.qrels_for(store, NOW, qrels_workflow.Selection(layers=tuple(layers)))
     places = {(topic, document): place for place, (topic, document, _) in enumerate(qrels)}
-    # For each assessor one grade per row of the qrels, NaN where there is none; decisions are nobody's.
+    # For each assessor one grade per row of the qrels, NaN where there is none. Decisions and stand-ins are nobody's.
     grades: dict[str, coefficients.Numbers] = {}
-    for topic, document, _, assessor, is_decision, is_propagated, grade, *_ in events.opinion_rows(store, layers):
-        if not (is_decision or is_propagated) and (topic, document) in places:
+    for topic, document, _, assessor, is_decision, stands_in, grade, *_ in events.opinion_rows(store, layers):
+        if not (is_decision or stands_in) and (topic, document) in places:
             grades.setdefault(assessor, np.full(len(qrels), np.nan))[places[topic, document]] = grade
     if len(grades) < 2:
         return None

@@ -13,18 +13,15 @@ from cranfield.base.files import Source
 from cranfield.base.records import MAIN
 from cranfield.base.text import Changed, Result, Table, counted, now, stored_moment, table_of
 from cranfield.judge import external
-from cranfield.judge.events import Event, SourceKind
+from cranfield.judge.events import NOBODY, Event, SourceKind
 from cranfield.qrels import reading
-from cranfield.qrels.qrels import JUNK
+from cranfield.qrels.qrels import JUNK, Qrels
 from cranfield.store import Store, documents, events
 from cranfield.workflows import corpus
 from cranfield.workflows import qrels as qrels_workflow
 
 NAMESPACE = UUID("6f7d3c1e-2f0b-5d0a-9b7e-5c1a4e0f6a11")
 """The space of the UUIDs of imported events: the same content always gets the same one."""
-
-NOBODY = "imported"
-"""The assessor of judgments whose file names none."""
 
 MACHINE = "machine/"
 """How the layers of machines begin."""
@@ -85,6 +82,30 @@ def import_judgments(
         notes.append(f"warning: {counted(len(replaced), 'earlier grade')} of the same assessor replaced")
     counts = {"new": len(added), "same": same, "unjudged": unjudged, "replaced": len(replaced), "junk": junk}
     return Changed({**counts, "assessors": names}, tuple(notes))
+
+
+def take_qrels(store: Store, qrels: Qrels, file: str) -> str:
+    """Take imported qrels as the judgments of a collection in which nobody has judged, inside `store.write()`.
+
+    Gives a sentence about what became of them. Qrels of several files add up as long as no two grades of them differ.
+    """
+    standing = {row[:2]: (row[3], row[6]) for row in events.opinion_rows(store, [MAIN])}
+    rows = [reading.FileJudgment(0, *row, assessor=NOBODY) for row in qrels if row[2] >= 0]
+    off_scale = {row.grade for row in rows} - {step.grade for step in store.scale().grades}
+    differing = sum(standing.get((row.topic, row.document), (NOBODY, row.grade))[1] != row.grade for row in rows)
+    why = ""
+    if any(assessor != NOBODY for assessor, _ in standing.values()):
+        why = "assessors have judged here; cranfield judge import adds the judgments of a file to theirs"
+    elif off_scale:
+        why = (
+            f"the scale has no grade {', '.join(map(str, sorted(off_scale)))}; cranfield init --scale chooses another"
+        )
+    elif differing:
+        why = f"{counted(differing, 'grade differs', 'grades differ')} from those imported before"
+    if why:
+        return f"note: not taken as judgments, only for scoring and comparing by this name: {why}"
+    events.append_events(store, list(_events(store, rows, MAIN, file)), now=now())
+    return "taken as judgments; where an assessor judges one of these documents too, the assessor's grade counts"
 
 
 def _problems(store: Store, rows: Sequence[reading.FileJudgment]) -> list[Problem]:

@@ -14,7 +14,7 @@ from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
 from cranfield.base.text import Changed, Listing, counted, table_of
 from cranfield.store import Store, judging
-from cranfield.workflows import collection
+from cranfield.workflows import collection, outside
 
 with deferred:
     from cranfield.workflows.judge import agreement, external, imports, organise, packets
@@ -47,6 +47,10 @@ class Judge:
         session = sessions.open_session(self._store, assessor=assessor, **options)
         session.hint = self._hint
         return session
+
+    def opening_notes(self) -> list[str]:
+        """What to know before judging."""
+        return outside.nowhere(self._store)
 
     def closing_notes(self, ended: sessions.StoredSession) -> list[str]:
         """What is left for an assessor at the end of a judging session."""

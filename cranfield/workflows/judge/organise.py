@@ -461,7 +461,7 @@ def open_cases(store: Store, *, layer: str = MAIN, across: bool = False, only: S
 def opinions_on(store: Store, layer: str, pair: Pair) -> list[Event]:
     """The opinions on a document in an order that reveals neither assessor nor time: by grade, note and UUID."""
     standing = events.standing(store, layers=[layer], pair=pair)
-    said = [one for one in standing if one.grade is not None and one.kind not in ("adjudicated", "propagated")]
+    said = [one for one in standing if one.grade is not None and one.kind != "adjudicated" and not one.stands_in]
     return sorted(said, key=lambda event: (event.grade or 0, event.note, event.uuid))
 
 

@@ -7,8 +7,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
+from shlex import quote
 from typing import Any, Literal
 
+from cranfield.base.errors import UsageError
 from cranfield.base.records import MAIN, Pair
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted, few
@@ -227,6 +229,11 @@ def choose_source(
     elif rejudged_by:
         source = Source(store, "rejudge", layer or MAIN, assessor=rejudged_by, versions=store.versions())
     else:
+        if not pools.pool_facts(store) and (waiting := open_queues(store)):
+            several = "; ".join(
+                f"cranfield judge --queue {quote(name)} ({missing})" for name, missing in waiting.items()
+            )
+            raise UsageError(f"no pool here; open queues are judged by name: {several}")
         pooled = pools.facts_of_pool(store, pool)
         # A live pool chooses by the judgments of the main layer alone.
         source = Source(store, "pool", layer or MAIN, pool=pooled, batch=batch if (layer or MAIN) == MAIN else 0)

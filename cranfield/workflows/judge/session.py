@@ -45,7 +45,7 @@ LEASE_SECONDS = 600.0
 BATCH = 10
 """How many documents a live pool chooses at once for a topic."""
 
-NO_TEXT = "(this document is not in the collection)"
+NOWHERE = "it is in no corpus of this collection; judge it only if you can read it elsewhere"
 """The title of a document that was pooled, but whose text nobody has loaded."""
 
 AHEAD = 4
@@ -171,7 +171,7 @@ class Judging:
         """
         held = documents.fetch(self._store, name)
         if self._outside is None:
-            return held or Document(name, "", NO_TEXT), "", False
+            return (held, "", False) if held else (Document(name, ""), NOWHERE, False)
         if held is None:
             found = self._outside.find(name)
             return (found, "", False) if isinstance(found, Document) else (Document(name, ""), found.reason, True)

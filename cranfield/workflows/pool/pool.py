@@ -11,6 +11,7 @@ from typing import Any, Literal
 from cranfield._version import __version__
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.files import Source
+from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
 from cranfield.base.text import Changed, Listing, Value, counted, now
 from cranfield.pool import candidates
@@ -18,9 +19,10 @@ from cranfield.pool import plan as plans
 from cranfield.pool import pool as pooling
 from cranfield.runs import baseline
 from cranfield.runs import run as runs_run
-from cranfield.store import Store, judging, live_pools, pools
+from cranfield.store import Store, events, judging, live_pools, pools
 from cranfield.store import documents as stored_documents
 from cranfield.store import runs as stored_runs
+from cranfield.workflows import outside
 from cranfield.workflows.pool.show import PoolView, explain_entry, judging_speed
 
 with deferred:
@@ -115,6 +117,7 @@ class Pool:
             pools.put_version(store, number, built, manifest, priorities=priorities, clusters=clusters)
         from_runs = f"for {counted(len(built.topics), 'topic')}, from {counted(len(built.sources), 'run')}"
         notes = [f"{name}: {counted(len(built), 'document')} to judge {from_runs}; plan: {built.plan}"]
+        notes += self._state_notes(name)
         if built.plan.adaptive:
             notes.append("this is the warm-up; further documents are selected as judgments come in")
         if count := len(built.duplicates):
@@ -146,6 +149,7 @@ class Pool:
         added = counted(len(grown) - len(before), "document")
         from_runs = f"from {counted(len(names), 'more run')} ({_some(names)}); {len(grown):,} in all"
         notes = [f"{facts.name}, version {grown.version}: {added} more to judge, {from_runs}"]
+        notes += self._state_notes(facts.name)
         notes += [
             f"{source.name} was withdrawn; the documents it contributed stay in this pool"
             for source in before.sources
@@ -211,6 +215,13 @@ class Pool:
     def verify(self, name: str = "") -> verification.Verified:
         """Build a pool again from the stored runs, and say what differs."""
         return verification.verify_pool(self._store, name)
+
+    def _state_notes(self, name: str) -> list[str]:
+        """What of a pool is judged already, and what cannot be shown to an assessor."""
+        store, pooled = self._store, events.pooled_documents(self._store, pool=name)
+        judged = len(events.answered_pairs(store, MAIN).intersection(pooled))
+        notes = [f"{judged:,} of them judged already, {len(pooled) - judged:,} left to judge"] if judged else []
+        return notes + outside.nowhere(store)
 
     def _refuse_known_name(self, name: str) -> None:
         if not name.strip() or not name.isprintable():

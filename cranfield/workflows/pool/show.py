@@ -62,6 +62,9 @@ def judging_speed(store: Store | None) -> Speed:
 MOST = 0.5
 """The share of all unique documents from which on a group is said to dominate a pool."""
 
+FEWEST_UNIQUE = 10
+"""Of fewer unique documents no share is told."""
+
 
 def dominant_group(uniques: Mapping[str, int]) -> Problem | None:
     """Warn where one of at least three groups contributed most of the documents that only one group contributed.
@@ -69,7 +72,7 @@ def dominant_group(uniques: Mapping[str, int]) -> Problem | None:
     Such a pool judges that group's documents and few others, and may be unfair to other groups and to new runs.
     """
     total, most = sum(uniques.values()), max(uniques, key=lambda group: uniques[group], default="")
-    if len(uniques) < 3 or not total or uniques[most] <= MOST * total:
+    if len(uniques) < 3 or total < FEWEST_UNIQUE or uniques[most] <= MOST * total:
         return None
     message = f"{most} contributed {counted(uniques[most], 'unique document')}, {uniques[most] / total:.0%} of all"
     remedy = "pool by group (by=group), or collect more diverse runs"

@@ -10,13 +10,13 @@ from hashlib import sha256
 from cranfield.base.errors import InputError
 from cranfield.base.files import Progress, silent
 from cranfield.base.records import MAIN, MEASURES, Topic
-from cranfield.base.text import Value, now
+from cranfield.base.text import now
 from cranfield.evaluate.reading import Request, StoredName
 from cranfield.evaluate.scores import Scores
 from cranfield.qrels.qrels import Qrels
 from cranfield.qrels.release import NOW, Manifest, Rule
 from cranfield.reuse.collection import CollectionReport
-from cranfield.store import Store, documents, events, history, pools
+from cranfield.store import Store, documents, events, history
 from cranfield.workflows import qrels as qrels_workflow
 from cranfield.workflows.collection import CITATION_SETTING, DESCRIPTION_SETTING, licence_of
 from cranfield.workflows.evaluate.evaluate import Evaluation, evaluate, evaluate_with_verdicts
@@ -29,13 +29,10 @@ from cranfield.workflows.reuse.field import field_of
 from cranfield.workflows.reuse.reuse import examine_collection
 from cranfield.workflows.status import status as collection_status
 
-MOST_FOUND = 25
-"""How many relevant documents of a topic are listed: those retrieved by the fewest runs."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class ReportRequest:
-    """What a report is to show. `public` leaves out the names of assessors and the text of documents."""
+    """What a report is to show. `public` leaves out the names of assessors."""
 
     measures: tuple[str, ...] = MEASURES
     qrels: str | None = None
@@ -45,13 +42,12 @@ class ReportRequest:
 
 @dataclass(frozen=True)
 class TopicPart:
-    """A topic with what is judged for it; `found` are relevant ones: (document, title, grade, runs, best rank)."""
+    """A topic, and how much is judged for it."""
 
     topic: Topic
     judged: int
     relevant: int
     not_exhausted: bool = False
-    found: tuple[tuple[Value, ...], ...] = ()
 
 
 class Material:
@@ -135,34 +131,18 @@ class Material:
         self.bias = examine_collection(trust, without=("run", "family"))
 
     def _topics(self, store: Store) -> Iterator[TopicPart]:
-        """What is judged for each topic, what is relevant, and who found it."""
-        grades: dict[str, dict[str, int]] = {}
-        for name, document, grade in self.qrels if self.qrels is not None else ():
+        """How much is judged for each topic, and how much of it is relevant."""
+        grades: dict[str, list[int]] = {}
+        for name, _, grade in self.qrels if self.qrels is not None else ():
             if grade >= 0:
-                grades.setdefault(name, {})[document] = grade
-        runs_and_rank: dict[tuple[str, str], tuple[Value, Value]] = {}
-        if self.pool is not None:
-            pooled = store.rows(
-                "SELECT topic, document, count(*), min(rank) FROM pool_ranks WHERE pool = ? GROUP BY topic, document",
-                pools.pool_number(store, self.pool.facts.name),
-            )
-            runs_and_rank = {(name, document): (runs, rank) for name, document, runs, rank in pooled}
-        titles: dict[str, str] = {}
-        if not self.request.public:  # titles are text of documents
-            judged_only = " AND id IN (SELECT document FROM judgments)" if self.status.counts.judged else ""
-            titles = dict(store.rows(f"SELECT id, title FROM held_documents WHERE title <> ''{judged_only}"))  # noqa: S608
+                grades.setdefault(name, []).append(grade)
         going_on = set(self.bias.not_exhausted) if self.bias is not None else set()
         known = documents.topics(store)
         only_in_qrels = [Topic(name, "") for name in grades if name not in {topic.id for topic in known}]
         for topic in (*known, *only_in_qrels):
-            judged = grades.get(topic.id, {})
-            relevant = {name: grade for name, grade in judged.items() if grade >= self.status.scale.relevant_from}
-            rows = [
-                (document, titles.get(document, ""), grade, *runs_and_rank.get((topic.id, document), (None, None)))
-                for document, grade in relevant.items()
-            ]
-            rows.sort(key=lambda row: (row[3] or 0, str(row[0])))
-            yield TopicPart(topic, len(judged), len(relevant), topic.id in going_on, tuple(rows[:MOST_FOUND]))
+            judged = grades.get(topic.id, [])
+            relevant = sum(grade >= self.status.scale.relevant_from for grade in judged)
+            yield TopicPart(topic, len(judged), relevant, topic.id in going_on)
 
     def _checksums(self, store: Store) -> Iterator[tuple[str, str]]:
         kept = ("kept_documents",) if self.status.outside else ()

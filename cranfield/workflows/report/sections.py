@@ -37,13 +37,6 @@ from cranfield.workflows.pool.show import ASSUMED_SECONDS, Speed
 from cranfield.workflows.report.material import Material, TopicPart
 from cranfield.workflows.reuse.reuse import about_collection
 
-MOST_RUNS = 150
-"""How many runs a topic lists; of more, only the best and the worst."""
-
-ENDS = 20
-MOST_TOPICS = 500
-"""How many topics are shown in detail; of more, those on which runs differ most."""
-
 FEWEST_TIMED = 50
 """From how many judgments with a measured time the speed of judging is told."""
 
@@ -228,7 +221,7 @@ def _steps(material: Material) -> Iterator[tuple[str, str]]:
         differ = counted(material.disputed, "document")
         yield (
             f"Decide on {differ} that one assessor finds relevant and another does not.",
-            "cranfield judge adjudicate",
+            "cranfield judge adjudicate --across",
         )
     if material.bias is not None and (going_on := material.bias.not_exhausted):
         deeper.append(f"{counted(len(going_on), 'topic')} still had new relevant documents at its last rank")
@@ -283,36 +276,18 @@ def _range(one: Assessment, run: int) -> Range:
 
 
 def topics_section(topics: Sequence[TopicPart], scores: Scores | None, drawings: Sequence[Drawing] = ()) -> Section:
-    """One table of all topics, and behind each topic its runs and its relevant documents."""
+    """One table of all topics."""
     counts = [Number("judged"), Number("relevant")]
     if scores is None:
         rows = [(part.topic.id, part.topic.title, part.judged, part.relevant) for part in topics]
         table = table_of([Column("topic"), Column("title"), *counts], rows, caption="Topics")
         return Section("Topics", (TableBlock("topics", table),))
     lead = "What the means hide: which topics are hard, which discriminate between runs, and which do not."
+    return Section("Topics", (TableBlock("topics", _topics_table(topics, scores)), *drawings), lead)
+
+
+def _topics_table(topics: Sequence[TopicPart], scores: Scores) -> Table:
     places = {topic: place for place, topic in enumerate(scores.topic_ids)}
-    blocks: list[Block] = [TableBlock("topics", _topics_table(topics, scores, places)), *drawings]
-    if len(scores.run_names) > MOST_RUNS:
-        blocks.append(
-            Prose(f"Each topic lists the best {ENDS} and the worst {ENDS} of {len(scores.run_names):,} runs.")
-        )
-    # All topics that say something are shown in detail; of very many those on which runs differ most.
-    spread = np.nan_to_num(scores.values[0].std(axis=0))
-    telling = [part.topic.id for part in topics if part.topic.id in places or part.found]
-    telling.sort(key=lambda topic: -float(spread[places[topic]]) if topic in places else 0.0)
-    opened = set(telling[:MOST_TOPICS])
-    if len(opened) < len(topics) and len(opened) == MOST_TOPICS:
-        blocks.append(Prose(f"The {MOST_TOPICS} topics on which runs differ most are shown in detail below."))
-    folds = [
-        _topic_fold(part, number, scores, places.get(part.topic.id))
-        for number, part in enumerate(topics, start=1)
-        if part.topic.id in opened
-    ]
-    blocks += [Fold("Each topic: its runs, and its relevant documents", tuple(folds))] if folds else []
-    return Section("Topics", tuple(blocks), lead)
-
-
-def _topics_table(topics: Sequence[TopicPart], scores: Scores, places: dict[str, int]) -> Table:
     headings = {"mean": "mean", "best": "best", "spread": "spread over runs"}
     numeric = [Number(name, heading, digits=3) for name, heading in headings.items()]
     rows: list[tuple[Value, ...]] = []
@@ -333,41 +308,6 @@ def _topics_table(topics: Sequence[TopicPart], scores: Scores, places: dict[str,
         caption=caption,
         notes=["spread: standard deviation over runs", _FLAGS],
     )
-
-
-def _topic_fold(part: TopicPart, number: int, scores: Scores, place: int | None) -> Fold:
-    topic = part.topic
-    # Where the id cannot be part of a file name, the number of the topic is.
-    is_plain = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,60}", topic.id)
-    name = f"topic-{topic.id if is_plain else f'number-{number}'}"
-    blocks: list[Block] = [
-        Prose(" ".join(text.split())) for text in (topic.description, topic.narrative) if text.strip()
-    ]
-    if place is not None:
-        blocks.append(TableBlock(name, runs_of_topic(scores, place)))
-    if part.found:
-        places = Number("runs", "retrieved by runs"), Number("rank", "best rank")
-        left = part.relevant - len(part.found)
-        notes = (
-            [f"the {len(part.found)} retrieved by the fewest runs; {left:,} more are relevant"] if left > 0 else []
-        )
-        caption = f"Topic {topic.id}: relevant documents, those retrieved by the fewest runs first"
-        table = table_of(("document", "title", "grade", *places), part.found, caption=caption, notes=notes)
-        is_titled = any(title for _, title, *_ in part.found)
-        blocks.append(TableBlock(f"{name}-relevant", table if is_titled else table.select([0, 2, 3, 4])))
-    hint = f"{part.relevant:,} of {part.judged:,} judged documents relevant"
-    return Fold(f"{topic.id}: {topic.title}" if topic.title else topic.id, tuple(blocks), hint)
-
-
-def runs_of_topic(scores: Scores, place: int) -> Table:
-    """The runs on one topic from the best down; of very many the best and the worst."""
-    order = np.argsort(-scores.values[0][:, place], kind="stable").tolist()
-    cut = len(order) > MOST_RUNS
-    listed = [*order[:ENDS], *order[-ENDS:]] if cut else order
-    columns = [Column("run"), *(Number(str(one), str(one)) for one in scores.measures)]
-    rows = [(scores.run_names[run], *scores.values[:, run, place].tolist()) for run in listed]
-    notes = [f"the best {ENDS} and the worst {ENDS} of {counted(len(order), 'run')}"] if cut else []
-    return table_of(columns, rows, caption=f"Topic {scores.topic_ids[place]}: scores of the runs", notes=notes)
 
 
 # What the scores rest on: the pool, the judging, and how both were made.

@@ -378,7 +378,7 @@ _BEGINNING = 10_000
 
 @dataclass
 class Arrivals:
-    """The run files of a folder that are complete and have no report yet.
+    """The run files of a folder that are complete and have no report yet, or one with errors.
 
     A file is complete when it has not changed for some seconds: between two looks, or since longer ago.
     """
@@ -420,10 +420,11 @@ def write_report(path: Path, digest: str, summary: str, problems: Sequence[Probl
 
 
 def _reported(path: Path) -> str:
-    """The SHA-256 of the bytes that the report beside a file is about, if there is one."""
+    """The SHA-256 of the bytes in which the report beside a file found no error; others are checked again."""
     report = path.with_name(f"{path.name}{REPORT}")
     if not report.is_file():
         return ""
     with report.open("rb") as file:
-        known = _HASH.search(file.read(_BEGINNING).decode("utf-8", "replace"))
-    return known[1] if known else ""
+        text = file.read(_BEGINNING).decode("utf-8", "replace")
+    summary, known = text.partition("\n")[0].rpartition(": ")[2], _HASH.search(text)
+    return known[1] if known and summary.startswith("0 errors") else ""
