@@ -532,6 +532,8 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except UnicodeEncodeError as error:
         raise not_utf8(error) from None
+    except UnicodeDecodeError:  # what SQLite says repeats names of the file as they are
+        raise CollectionError(f"{path} is damaged: its tables have names that are not UTF-8; {RESTORE}") from None
     except sqlite3.ProgrammingError:
         raise
     except sqlite3.DatabaseError as error:

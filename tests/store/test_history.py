@@ -607,3 +607,10 @@ def test_a_backup_of_a_file_without_a_table_is_made_with_a_warning(sound: Path, 
         plain.execute("DROP TABLE pool_choices")
     assert "not sound" in call("backup", "copy.db", folder=tmp_path).err
     assert (tmp_path / "copy.db").exists()
+
+
+def test_a_name_in_the_schema_that_is_not_utf_8_is_a_sentence(sound: Path, tmp_path: Path, kept: Kept):
+    content = sound.read_bytes()
+    for name in (b"CREATE TABLE documents", b"CREATE INDEX"):  # what SQLite cannot parse it repeats in its message
+        (tmp_path / "collection.db").write_bytes(content.replace(name, name[:8] + b"\xf2 \xf2" + name[11:], 1))
+        kept(call("status", folder=tmp_path, status=1).err)
