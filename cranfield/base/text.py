@@ -209,8 +209,9 @@ ROWS_IN_HTML = 60
 class Column:
     """A column: its name in data formats, its heading for people, how its values are printed and what they mean.
 
-    `kind` is text, number, p or verdict. A `p` that would be
-    printed as 0 is printed as below the smallest number that is not: no finite experiment shows a 0.
+    `kind` is text, number, p, moment or verdict. A `p` that would be
+    printed as 0 is printed as below the smallest number that is not: no finite experiment shows a 0. A moment is
+    printed to the minute.
     """
 
     name: str
@@ -431,6 +432,8 @@ def printed(value: Value, column: Column) -> str:
         return text.removeprefix("-") if text.strip("-0.") == "" else text  # a loss of -0.00001 is no minus
     if isinstance(value, tuple):
         return ", ".join(str(number) for number in value)
+    if column.kind == "moment":
+        return str(value)[:16].replace("T", " ")
     return f"{value:,}" if isinstance(value, int) else value
 
 

@@ -73,4 +73,5 @@ def settle(
         )
     console.show(found, format)
     if found.kept is not None:
-        console.say(f"queued {found.kept:,}; judge with {console.hint(f'judge --queue {queue}', collection)}")
+        queued = f"queued {found.kept:,}{', handed out until the pair is decided' if other else ''}"
+        console.say(f"{queued}; judge with {console.hint(f'judge --queue {queue}', collection)}")

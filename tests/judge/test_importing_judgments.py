@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from kept import Kept
 
-from cranfield.base.errors import ProblemsFound, UsageError
+from cranfield.base.errors import InputError, ProblemsFound, UsageError
 from cranfield.store.events import assessors, events, projection_faults
 from cranfield.store.store import Store
 from cranfield.workflows.judge.imports import import_judgments
@@ -139,6 +139,16 @@ def test_a_grade_of_the_same_assessor_that_gives_way_is_counted(judging: Store, 
     import_judgments(judging, write(tmp_path, TABLE))
     done = import_judgments(judging, write(tmp_path, TABLE.replace("t1,d01,0,bob", "t1,d01,1,bob"), "again.csv"))
     assert [done.facts[name] for name in ("new", "same", "replaced")] == [1, 2, 1]
+
+
+def test_the_own_export_is_not_one_more_assessor(judging: Store, tmp_path: Path, kept: Kept):
+    import_judgments(judging, write(tmp_path, TABLE))
+    own, other = (write(tmp_path, f"t1 0 d01 {grade}\nt2 0 d05 1\n", f"{grade}.qrels") for grade in (2, 1))
+    with kept.raises(InputError):
+        import_judgments(judging, own)
+    assert import_judgments(judging, own, assessor="eve").facts["new"] == 2
+    assert import_judgments(judging, other).facts["new"] == 2
+    assert import_judgments(judging, other).facts["new"] == 0
 
 
 def test_a_layer_needs_a_name(judging: Store, tmp_path: Path, kept: Kept):

@@ -6,6 +6,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import CollectionError, CranfieldError
+from cranfield.base.text import plain_text
 from cranfield.store.store import Store
 from cranfield.workflows.judge.judge import Judge
 
@@ -22,7 +23,10 @@ def test_an_assessor_judges_and_the_organiser_sees_it(judging: Store):
         row["topic"]: (row["primary"], row["judged"], row["missing"]) for row in judge.progress().table().records()
     }
     assert rows["t3"] == ("ana", 1, 5)
-    assert judge.progress(by="assessor").frame()["judged"].tolist() == [1, 0]
+    by_assessor = judge.progress(by="assessor")
+    assert by_assessor.frame()["judged"].tolist() == [1, 0]
+    last = by_assessor.frame()["last"][0]
+    assert f"{last[:10]} {last[11:16]} " in (plain_text(by_assessor.table()) or "")  # to people to the minute
     assert [note.partition(":")[0] for note in judge.closing_notes(session)] == ["ana"]
 
 

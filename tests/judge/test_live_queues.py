@@ -10,14 +10,17 @@ from mappings import qrels_from, ranking_from
 
 from cranfield.evaluate.align import align
 from cranfield.evaluate.measure import parse_measure
+from cranfield.judge.queue import Assigned
 from cranfield.judge.session import Item
 from cranfield.reuse.intervals import identities
 from cranfield.reuse.pairs import open_score
 from cranfield.reuse.settle import Chances, Contest, Goal
-from cranfield.store.judging import Queued, add_queue
+from cranfield.store.judging import Queued, add_queue, put_assignments
 from cranfield.store.store import Store, open_store
+from cranfield.workflows.judge.judge import Judge
 from cranfield.workflows.judge.organise import judging_progress
 from cranfield.workflows.judge.packets import make_packet, merge_packet
+from cranfield.workflows.judge.queue import split_notes
 from cranfield.workflows.judge.session import StoredSession, open_session
 
 NOW = "2026-01-01T00:00:00.000Z"
@@ -133,10 +136,30 @@ def test_what_cannot_be_judged_is_passed_over_and_left_to_others(queued: Callabl
     desk = sit("ana", queue="pair")
     first = desk.next_item()
     desk.cannot(first, "unreadable", seconds=1.0)
+    other = sit("eve", queue="pair", topics=["t1"])
+    assert other.next_item().pair == first.pair
+    other.leave()
     assert first.pair not in judge_all(desk)
     assert desk.progress().decided
-    other = sit("eve", queue="pair")
-    assert other.next_item().pair == first.pair
+    assert sit("eve", queue="pair").next_item() is None
+
+
+def test_once_it_is_decided_no_second_judgment_is_missing(
+    judging: Store, queued: Callable[..., None], sit: Sit, kept: Kept
+):
+    judge, topics = Judge(judging), ("t1", "t2", "t3")
+    roles = [Assigned(topic, *who) for topic in topics for who in (("ana", "primary"), ("eve", "second"))]
+    with judging.write():
+        put_assignments(judging, roles, topics=topics, now=NOW)
+    judge.assign(overlap=0.5)
+    queued(contest())
+    kept("\n".join(split_notes(judging, "pair")))
+    for name in ("ana", "eve"):
+        desk = sit(name, queue="pair")
+        kept(f"{name}: {desk.progress().left} left")
+        judge_all(desk)
+        kept("\n".join(judge.closing_notes(desk)))
+        kept("\n".join(judge.progress(queue="pair").remarks))
 
 
 def test_a_packet_takes_what_is_needed_now_and_its_grades_decide(

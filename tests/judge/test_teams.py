@@ -118,6 +118,17 @@ def test_of_documents_that_two_judge_both_judgments_count(queued: Store, kept: K
     kept(told(queued))
 
 
+def test_a_second_judgment_is_the_part_of_who_is_second(queued: Store, sit: Sit, kept: Kept):
+    judge = Judge(queued)
+    judge.assign(["ana", "ben"], overlap=0.6)
+    kept(told(queued))
+    for name in ("ana", "ben"):
+        session = sit(name, queue="decide it")
+        kept(f"{name}: {session.progress().left} left")
+        kept("\n".join(judge.closing_notes(judge_all(session))))
+    kept(told(queued))
+
+
 def test_the_next_step_waits_for_second_judgments(judging: Store, sit: Sit, kept: Kept):
     Judge(judging).assign(overlap=1.0)
     judge_all(sit("ana"))
@@ -151,6 +162,19 @@ def test_an_assessor_with_nothing_to_do_is_told_why_and_who_can_change_that(queu
     kept("\n".join(judge.closing_notes(judge_all(sit("ana")))))
     judge_all(sit("ana", queue="decide it"))
     kept("\n".join(judge.closing_notes(sit("ana"))))
+
+
+def test_an_assessor_who_comes_when_all_is_judged_is_told_how_to_get_second_judgments(
+    judging: Store, sit: Sit, kept: Kept
+):
+    judge = Judge(judging)
+    judge_all(sit("ana"))
+    kept("\n".join(judge.closing_notes(sit("cleo"))))
+    judge.assign(["ana", "cleo"], overlap=0.2, again=True)
+    judge_all(sit("cleo"))
+    kept("\n".join(judge.closing_notes(sit("dora"))))
+    judge.assign(["ana", "cleo", "dora"], overlap=0.4, again=True)
+    assert sit("dora").progress().left
 
 
 def test_a_judged_packet_is_to_be_sent_back(queued: Store, tmp_path: Path, kept: Kept):

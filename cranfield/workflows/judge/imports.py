@@ -54,6 +54,12 @@ def import_judgments(
     if problems:
         placed = [problem.at(source.name) for problem in problems]
         raise ProblemsFound(f"{source.name}: nothing was imported", placed)
+    others = {(*row[:2], row[6]) for row in events.opinion_rows(store, [layer]) if row[3] != NOBODY}
+    if judged and all(row.assessor == NOBODY and (row.topic, row.document, row.grade) in others for row in judged):
+        raise InputError(
+            f"{source.name}: every judgment repeats a grade of this collection, as its own export does; nothing was"
+            " imported; to count them as those of one more assessor, name them: --assessor NAME"
+        )
     with store.write():
         made = list(_events(store, judged, layer, source.path.name))
         # A grade that stands otherwise gives way, if the event that says so is a new one.

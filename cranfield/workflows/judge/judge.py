@@ -55,12 +55,13 @@ class Judge:
     def closing_notes(self, ended: sessions.StoredSession) -> list[str]:
         """What is left for an assessor at the end of a judging session."""
         progress, name = ended.progress(), ended.assessor
+        decided = [f"decided: {progress.decided}"] if progress.decided else []
         if not progress.of:
-            return [f"{name}: no documents assigned to you", *ended.beyond()]
+            return [f"{name}: no documents assigned to you", *decided, *ended.beyond()]
         left = f"{counted(progress.left, 'document')} left for you" if progress.left else "nothing left for you"
         told = [f"{name}: {counted(progress.today, 'answer')} today; {left}"]
         if not progress.left:
-            told += ended.beyond() or [f"progress of all assessors: {self._hint('judge progress')}"]
+            told += [*decided, *ended.beyond()] or [f"progress of all assessors: {self._hint('judge progress')}"]
         older = ended.older()
         if older:
             again = f"{counted(older, 'judgment')} of yours predate the current scale or guidelines"

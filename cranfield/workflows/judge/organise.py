@@ -317,9 +317,9 @@ _PROGRESS_COLUMNS: dict[str, tuple[Column | str, ...]] = {
     "assessor": (
         *("assessor", "judged", "cannot", "postponed"),
         *(Number(name, digits=1) for name in ("seconds", "left", "hours_left")),
-        "last",
+        Column("last", "last (UTC)", "moment"),
     ),
-    "cannot": ("topic", "document", "assessor", "reason", "happened"),
+    "cannot": ("topic", "document", "assessor", "reason", Column("happened", "happened (UTC)", "moment")),
 }
 
 

@@ -15,7 +15,7 @@ from cranfield.base.records import MAIN, Pair
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted, few
 from cranfield.judge import queue as rules
-from cranfield.judge.queue import Answers, Count, Entry, Overlap, Role, State
+from cranfield.judge.queue import Answers, Assigned, Count, Entry, Overlap, Role, State
 from cranfield.judge.session import Held
 from cranfield.store import Store, documents, events, judging, pools
 from cranfield.store.judging import Lease, QueueFacts
@@ -106,7 +106,8 @@ class Source:
             last = max(tried.values(), default=0)
             places = tried | {name: last + one.own_event for name, one in own.items() if name not in tried}
             return [Entry(document, place, "try") for document, place in places.items()]
-        for number, entry in enumerate(entries) if self.overlap.share else ():
+        is_over = self.live_queue is not None and self.live_queue.decided  # then no second judgment is needed either
+        for number, entry in enumerate(entries) if self.overlap.share and not is_over else ():
             if (needed := self.overlap.needed(topic, entry.document)) > 1:
                 purpose = "overlap" if entry.purpose == "pool" else entry.purpose
                 entries[number] = replace(entry, needed=needed, purpose=purpose)
@@ -200,12 +201,16 @@ class LiveQueue:
         return "" if self._needed is not None else "; ".join(one.decision for one in self._contests)
 
     def places(self, topic: str, queued: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
-        """The documents of a topic that are answered or needed, with their places; what is answered comes first."""
+        """The documents of a topic that are answered or needed, with their places; what is answered comes first.
+
+        Once all is decided only grades count: what could not be judged is needed no more.
+        """
         needed = {document: place for place, document in enumerate(self.needed.get(topic, ()), start=1)}
+        answered = {pair for pair, grade in self._answers.items() if grade is not None or self._needed is not None}
         return [
             (document, needed.get(document, 0))
             for document, _ in queued
-            if document in needed or (topic, document) in self._answers
+            if document in needed or (topic, document) in answered
         ]
 
 
@@ -243,18 +248,30 @@ def choose_source(
     return replace(source, overlap=judging.planned(store, rules.Overlap), only=tuple(only))
 
 
-def parts_of(store: Store, left: Mapping[str, int]) -> str:
-    """Who judges what is left of topics, by their assignment; empty where anybody may judge all of it."""
-    judges, parts = dict[str, list[str]](), dict[str, list[str]]()
-    for one in judging.assigned(store):
-        if one.role != "second":
-            judges.setdefault(one.topic, []).append(one.assessor)
-    for topic in left:
-        parts.setdefault(" and ".join(judges.get(topic, ["anybody"])), []).append(topic)
-    if not parts.keys() - {"anybody"}:
+def parts_of(source: Source, *, but: str = "") -> str:
+    """Who judges what is missing, by the assignment of topics; empty where anybody may judge all of it.
+
+    `but` is an assessor whose own part, and what is anybody's, is left out.
+    """
+    assigned, parts = dict[str, list[Assigned]](), dict[str, dict[str, int]]()
+    for one in judging.assigned(source.store):
+        assigned.setdefault(one.topic, []).append(one)
+    for topic in source.topics():
+        left, whose = source.missing(topic), assigned.get(topic, [])
+        alone = [one for one in whose if one.role == "second" or one.assessor == but]
+        together = " and ".join(one.assessor for one in whose if one not in alone) or "anybody"
+        parts.setdefault(together, {})
+        for one in alone:
+            part = min(left, source.count(topic, one.role, assessor=one.assessor).left)
+            parts.setdefault(one.assessor, {})[topic] = part
+            left -= part
+        parts[together][topic] = left
+    told = {who: {topic: left for topic, left in part.items() if left} for who, part in parts.items()}
+    told = {who: part for who, part in told.items() if part and who not in ((but, "anybody") if but else ())}
+    if not told.keys() - {"anybody"}:
         return ""
-    counts = {who: counted(sum(left[topic] for topic in topics), "judgment") for who, topics in parts.items()}
-    return ", ".join(f"{who} {counts[who]} ({few(topics, 3)})" for who, topics in parts.items())
+    counts = {who: counted(sum(part.values()), "judgment") for who, part in told.items()}
+    return ", ".join(f"{who} {counts[who]} ({few(list(part), 3)})" for who, part in told.items())
 
 
 def open_queues(store: Store) -> dict[str, str]:
@@ -262,17 +279,15 @@ def open_queues(store: Store) -> dict[str, str]:
     found = {}
     for name in judging.queue_names(store):
         source = choose_source(store, queue=name)
-        left = {topic: missing for topic in source.topics() if (missing := source.missing(topic))}
-        if left and not (source.live_queue and source.live_queue.decided):
-            parts = parts_of(store, left)
-            found[name] = f"{counted(sum(left.values()), 'judgment')} missing" + (f": {parts}" if parts else "")
+        if left := sum(map(source.missing, source.topics())):
+            parts = parts_of(source)
+            found[name] = f"{counted(left, 'judgment')} missing" + (f": {parts}" if parts else "")
     return found
 
 
 def split_notes(store: Store, queue: str) -> list[str]:
     """What the organiser should know of a new queue: who judges it, where topics were assigned before."""
-    source = choose_source(store, queue=queue)
-    parts = parts_of(store, {topic: source.missing(topic) for topic in source.topics()})
+    parts = parts_of(choose_source(store, queue=queue))
     split = f"the queue {queue} is split by the assignment of topics: {parts}"
     return [f"{split}; assessors see only their own part; judge assign --topic changes it"] if parts else []
 

@@ -54,6 +54,9 @@ AHEAD = 4
 COMPARING_SECONDS = 0.2
 """How long a document that is kept here may wait to be compared with its source."""
 
+MORE_OVERLAP = 0.2
+"""The overlap that is proposed, beyond what is planned, for an assessor with nothing to do."""
+
 OTHER_NOW = "its source has another text by now; this is the one that was judged"
 CHANGED_SINCE = "its text has changed since you judged it"
 
@@ -558,20 +561,24 @@ class StoredSession(Judging):
         own = sum(source.count(topic, roles[topic], assessor=self.assessor).left for topic in roles)
         if (more := own - self.progress().left) > 0:
             told.append(f"{counted(more, 'document')} left for you in topics that --topic left out")
-        lent = {
-            topic: left
-            for topic in source.topics()
-            if roles.get(topic, "second") == "second" and (left := source.missing(topic))
-        }
-        if lent:
-            give = self.hint(f"judge assign {name} --topic {quote(next(iter(lent)))}")
-            told.append(f"left to others: {parts_of(self._store, lent)}; the organiser can give you a topic: {give}")
+        if parts := parts_of(source, but=self.assessor):
+            theirs = (topic for topic in source.topics() if roles.get(topic, "second") == "second")
+            if topic := next(filter(source.missing, theirs), ""):
+                parts += "; the organiser can give you a topic: "
+                parts += self.hint(f"judge assign {name} --topic {quote(topic)}")
+            told.append(f"left to others: {parts}")
         for queue in judging.queue_names(self._store) if source.purpose == "pool" else ():
             listed = choose_source(self._store, queue=queue)
             mine = listed.roles(self.assessor).items()
             if left := sum(listed.count(topic, role, assessor=self.assessor).left for topic, role in mine):
                 judge = self.hint(f"judge --queue {quote(queue)}")
                 told.append(f"{counted(left, 'document')} left for you in the queue {queue}: {judge}")
+        others = sorted({quote(one) for _, one, _ in judging.graded_by(self._store)} - {name})
+        is_new = source.purpose == "pool" and not judging.own_topics(self._store, self._layer, self.assessor)
+        if others and is_new and not told:
+            overlap = f"--overlap {min(source.overlap.share + MORE_OVERLAP, 1):.0%} --again"
+            again = self.hint(f"judge assign {' '.join(others)} {name} {overlap}")
+            told.append(f"others have judged everything; the organiser can have more of it judged twice: {again}")
         return told
 
 
