@@ -121,13 +121,18 @@ GOODBYE = _hint("Every answer shown as saved is in the collection.")
 
 
 def saved(what: Saved, scale: GradeScale) -> Notice:
-    """What is safely in the file. Of late answers, only a grade is an opinion."""
+    """What is safely in the file. Of late answers, only a grade is an opinion; a case put off is not in the file."""
+    document = what.item.document.id
+    if not what.answer.event:
+        return PUT_OFF.filled(document=document)
+    if what.answer.kind == "adjudicated":
+        return DECIDED.filled(grade=answered(what.answer, scale), document=document)
     judged = what.answer.kind == "judged"
     late = "your lease had expired and another assessor judged it" if what.late else ""
     return SAVED.filled(
         answer=answered(what.answer, scale),
         note=", with your note" if judged and what.answer.note else "",
-        document=what.item.document.id,
+        document=document,
         late=f", as a second opinion: {late}" if late and judged else f"; {late}" if late else "",
     )
 

@@ -11,13 +11,12 @@ import shutil
 from typing import TextIO
 
 from assessor_ui import keymap, messages
-from assessor_ui.adjudication import Adjudication
 from assessor_ui.messages import Notice
 from assessor_ui.page import wrap
-from assessor_ui.reader import sentences
+from assessor_ui.reader import Reader, sentences
 from assessor_ui.session import Session
 from cranfield.base.text import HIT_END, HIT_START, shortened, visible, visible_line
-from cranfield.judge.session import HistoryEntry, Item, SearchHit
+from cranfield.judge.session import HistoryEntry, SearchHit
 
 FORMS = "a grade alone judges; GRADE: TEXT or GRADE note TEXT judges with a note"
 FOR_HELP = "type a grade and Enter; ? for help"
@@ -43,10 +42,10 @@ class Lines:
     `do_…` is what a command of the keymap does here, given the rest of its line; one without goes to the session.
     """
 
-    def __init__(self, session: Session | Adjudication, lines: TextIO, out: TextIO) -> None:
+    def __init__(self, session: Reader, lines: TextIO, out: TextIO) -> None:
         self._session, self._lines, self._out = session, lines, out
         self._prompt, self.known = "answer> ", keymap.PLAIN
-        if isinstance(session, Adjudication):
+        if not isinstance(session, Session):
             self._prompt, self.known = "decision> ", keymap.PLAIN_ADJUDICATION
         self._commands = {command.word: command for command in self.known}
         self._commands |= {command.shown: command for command in self.known if len(command.shown) == 1}
@@ -131,10 +130,10 @@ class Lines:
         self._begun = True
         session.read_on()
         self._say(f"document for: {visible_line(opened.topic.title)} ({session.status[0]})")
-        if isinstance(opened, Item) and opened.before is not None:
+        if isinstance(session, Session) and opened.before is not None:
             self._say(f"your earlier answer: {messages.answered(opened.before, session.scale)}")
         self._say(f"{reading.page.text.strip()}\n")
-        for number, opinion in enumerate(session.opinions if isinstance(session, Adjudication) else ()):
+        for number, opinion in enumerate(opened.opinions):
             self._say(f"opinion {messages.opinion(number, opinion, session.scale)}")
             if opinion.note:
                 self._say(f"  note: {visible(opinion.note)}")

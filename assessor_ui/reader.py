@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import re
 import time
-from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, Literal, TypeVar
+from typing import Literal
 
 from assessor_ui import messages
 from assessor_ui.messages import Notice
 from assessor_ui.page import Page, Span, find, hits_of, index_at, page_of, stemmer, terms_of
 from cranfield.base.errors import CollectionMoved, CranfieldError
-from cranfield.base.records import Document, GradeScale
+from cranfield.base.records import Document, GradeScale, Pair
 from cranfield.base.text import counted, shortened
 from cranfield.judge.events import Evidence
-from cranfield.judge.session import AdjudicationSession, Case, Item, JudgingSession
+from cranfield.judge.session import AdjudicationSession, Item, Saved, SessionProgress
 
 FAILURES = (CranfieldError, OSError)
 """What a collection may raise: the assessor sees the message, and the judging goes on."""
@@ -154,22 +153,29 @@ class GradeKeys:
         return messages.GRADE_OPEN.filled(digits=typed, enter=f"Enter for {typed}, " if typed in self.grades else "")
 
 
-Opened = TypeVar("Opened", bound=Item | Case)
+@dataclass(frozen=True)
+class Draft:
+    """A document that was put aside unanswered, with what was written about it."""
+
+    item: Item
+    note: str
+    marked: tuple[Span, ...]
+    seconds: float
 
 
-class Reader(ABC, Generic[Opened]):
-    """An assessor or adjudicator who reads and grades documents, at most one of them `open`."""
+class Reader:
+    """Somebody who reads and grades documents, at most one of them `open`: an adjudicator; an assessor does more."""
 
     def __init__(
         self,
-        judging: JudgingSession | AdjudicationSession,
+        judging: AdjudicationSession,
         *,
         language: str = "english",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.judging, self.scale, self.guidelines = judging, judging.scale, judging.guidelines
         self._stem, self.watch, self.keys = stemmer(language), Watch(clock), GradeKeys(judging.scale)
-        self.open: Opened | None = None
+        self.open: Item | None = None
         self.reading: Reading | None = None
         self.others_evidence: Sequence[Span] = ()
         self.grade_before: int | None = None
@@ -184,18 +190,66 @@ class Reader(ABC, Generic[Opened]):
         """Whether the topic is another one than before: it is shown first, nothing is answered until `read_on`."""
         self.ended = messages.QUIET
         """Why judging has ended by itself: the collection is gone. Nothing can be saved from then on."""
+        self._taken_back: set[Pair] = set()
+        self._aside: list[Draft] = []
 
-    @abstractmethod
-    def judge(self, grade: int) -> Notice:
-        """Judge with a grade and go on."""
+    # The way of the documents
 
-    @abstractmethod
-    def _go_on(self, notice: Notice) -> Notice:
-        """Open the next document; `notice` tells of the answer before, which is safe whatever happens here."""
+    def start(self) -> Notice:
+        """Open the first document."""
+        return self._go_on(messages.QUIET)
+
+    def leave(self) -> Notice:
+        """End the session."""
+        return self.ended if self.ended.text else messages.GOODBYE
+
+    @property
+    def status(self) -> tuple[str, tuple[int, int] | None, SessionProgress | None]:
+        """What is left, the share of it that is done, and the pace of an assessor."""
+        if (item := self.open) is None:
+            return "", None, None
+        return f"case {item.position} of {item.of}", (max(item.of - item.left, 0), item.of), None
+
+    @property
+    def nothing(self) -> tuple[str, str]:
+        """Why no document is open, and what can be done."""
+        if self.stuck:
+            return messages.STUCK, messages.STUCK_MORE
+        return messages.ALL_DECIDED, messages.ALL_DECIDED_MORE
 
     def tick(self) -> Notice | None:
         """Some seconds have passed: what the reader should know by now, if anything."""
         return None
+
+    # Answers
+
+    def judge(self, grade: int) -> Notice:
+        """Judge with a grade and go on."""
+        if isinstance(unknown := self.keys.meaning(str(grade)), Notice):
+            return self._say(unknown)
+        evidence, note = self.reading.kept if self.reading else (), self.note
+        return self._send(
+            lambda item, seconds: self.judging.judge(item, grade, seconds=seconds, note=note, evidence=evidence)
+        )
+
+    def later(self) -> Notice:
+        """Put the document off."""
+        return self._send(lambda item, seconds: self.judging.postpone(item, seconds=seconds), replaces=False)
+
+    def undo(self) -> Notice:
+        """Take the latest answer back and return to its document."""
+        self.doing = "saving"
+        try:
+            item = self.judging.undo()
+        except FAILURES as error:
+            return self._say(messages.TROUBLE, error=error)
+        if item is None:
+            return self._say(messages.NOTHING_TO_UNDO)
+        answer = f" ({messages.answered(item.before, self.scale)})" if item.before else ""
+        self._put_aside()
+        self._taken_back.add(item.pair)
+        self._open(item)
+        return self._count(messages.UNDONE.filled(answer=answer, document=item.document.id))
 
     def digit(self, digit: str) -> Notice:
         """A digit was typed, or none (Enter): it judges where only one grade can be meant."""
@@ -307,34 +361,77 @@ class Reader(ABC, Generic[Opened]):
 
     # Inner workings
 
-    def _answer(self, send: Callable[[Opened], Notice]) -> Notice:
-        """Send an answer and go on; what it gives is said once it is in the file."""
+    def _send(self, send: Callable[[Item, float], Saved], *, replaces: bool | None = None) -> Notice:
+        """Send an answer and go on; what was sent is said once it is in the file. `replaces`: see `_prepare`."""
         if self.open is None or self.card:
             return self._say(messages.TOPIC_FIRST if self.card else messages.NOTHING_HERE)
         self.doing = "saving"
         try:
-            notice = send(self.open)
+            self._prepare(replaces=replaces)
+            saved = send(self.open, self.watch.seconds)
         except FAILURES as error:
             self.refused = True
             return self._say(messages.NOT_SAVED, error=error)
-        return self._go_on(self._say(notice))
+        self._taken_back.discard(saved.item.pair)
+        return self._go_on(self._say(messages.saved(saved, self.scale)))
 
-    def _show(
-        self, opened: Opened, *, grade_before: int | None, note: str = "", evidence: Sequence[Evidence] = ()
-    ) -> Reading:
-        remark = messages.MISSING.format(opened.remark) if opened.missing else opened.remark
-        page = page_of(opened.document, remark=remark, reflow=self.reflow)
-        self.card, self.topic = self.topic not in ("", opened.topic.id), opened.topic.id
-        self.open, self.grade_before, self.note, self.stuck = opened, grade_before, note, False
-        self.reading = Reading(
-            opened.document,
-            page,
-            tuple(page.from_document((span.start, span.end)) for span in evidence),
-            remark=remark,
-        )
-        hits = hits_of(page.text, terms_of(opened.topic, self._stem), self._stem)
-        self.reading.title_hits, self.reading.description_hits = hits
-        self.keys.digits = ""
+    def _prepare(self, *, replaces: bool | None) -> None:
+        """What is done before an answer is sent: of an adjudicator nothing."""
+
+    def _go_on(self, notice: Notice) -> Notice:
+        """Open what was put aside, else the next document. The answer before is safe whatever happens here."""
+        self._close()
+        try:
+            if self._aside:
+                self._take_up(self._aside.pop())
+            elif (item := self.judging.next_item()) is not None:
+                self._open(item)
+            else:
+                self._run_out()
+        except FAILURES as error:
+            self.stuck = True
+            return self._fail(notice, error)
+        return self._count(notice)
+
+    def _run_out(self) -> None:
+        """Nothing is left to be opened."""
+        self.stuck = False
+
+    def _count(self, notice: Notice) -> Notice:
+        """Say something once a document was opened, or none is left."""
+        return self._say(notice)
+
+    def _put_aside(self) -> None:
+        if self.open is not None and self.reading is not None:
+            self._aside.append(Draft(self.open, self.note, self.reading.marked, self.watch.seconds))
+
+    def _take_up(self, draft: Draft) -> None:
+        self._open(draft.item).marked = draft.marked
+        self.note = draft.note
+        self.watch.begin(draft.seconds)
+
+    def _open(self, item: Item) -> Reading:
+        """Open a document with the answer that it had before; what others marked is one span where it overlaps."""
+        before, remark = item.before, messages.MISSING.format(item.remark) if item.missing else item.remark
+        page = page_of(item.document, remark=remark, reflow=self.reflow)
+        self.card, self.topic = self.topic not in ("", item.topic.id), item.topic.id
+        self.open, self.stuck, self.keys.digits = item, False, ""
+        # The reason of a refusal is no note: it does not go over to the answer that takes its place.
+        self.note = before.note if before and before.kind != "cannot-judge" else ""
+        # A grade of an older scale has no place on this one.
+        self.grade_before = before.grade if before and before.scale is None else None
+        own = before.evidence if before else ()
+        others = [piece for opinion in item.opinions for piece in opinion.evidence]
+        marks = tuple(page.from_document((piece.start, piece.end)) for piece in own)
+        hits = hits_of(page.text, terms_of(item.topic, self._stem), self._stem)
+        self.reading = Reading(item.document, page, marks, *hits, remark=remark)
+        self.others_evidence = joined = list[Span]()
+        for start, end in sorted(page.from_document((piece.start, piece.end)) for piece in others):
+            if joined and start <= joined[-1][1]:
+                joined[-1] = joined[-1][0], max(joined[-1][1], end)
+            else:
+                joined.append((start, end))
+        self.watch.begin()
         return self.reading
 
     def _close(self) -> None:

@@ -9,17 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TypeVar
 
 from assessor_ui import messages
 from assessor_ui.messages import Notice
-from assessor_ui.page import Span
 from assessor_ui.reader import FAILURES, PAUSE, Reader
 from cranfield.base.errors import CollectionMoved
-from cranfield.base.records import Pair
 from cranfield.base.text import counted, shortened
-from cranfield.judge.session import HistoryEntry, Item, JudgingSession, Saved, SearchHit, SessionProgress, TopicState
+from cranfield.judge.session import HistoryEntry, Item, JudgingSession, SearchHit, SessionProgress, TopicState
 
 TOLD_AGAIN_AFTER = 120.0
 """Seconds after which it is said again that the scale or the guidelines were changed."""
@@ -27,17 +24,7 @@ TOLD_AGAIN_AFTER = 120.0
 Listed = TypeVar("Listed")
 
 
-@dataclass(frozen=True)
-class Draft:
-    """A document that was put aside unanswered, with what was written about it."""
-
-    item: Item
-    note: str
-    marked: tuple[Span, ...]
-    seconds: float
-
-
-class Session(Reader[Item]):
+class Session(Reader):
     """One assessor and what they are judging."""
 
     judging: JudgingSession
@@ -52,8 +39,6 @@ class Session(Reader[Item]):
         self.beyond: tuple[str, ...] = ()
         self.searched = ("", "")
         """The topic and the words of the latest search: its results can be gone through one by one."""
-        self._taken_back: set[Pair] = set()
-        self._aside: list[Draft] = []
         self._before_search: float | None = None
         self._told_at: float | None = None
 
@@ -99,39 +84,11 @@ class Session(Reader[Item]):
 
     # Answers
 
-    def judge(self, grade: int) -> Notice:
-        """Judge with a grade and go on."""
-        if isinstance(unknown := self.keys.meaning(str(grade)), Notice):
-            return self._say(unknown)
-        evidence, note = self.reading.kept if self.reading else (), self.note
-        return self._send(
-            lambda item, seconds: self.judging.judge(item, grade, seconds=seconds, note=note, evidence=evidence)
-        )
-
-    def later(self) -> Notice:
-        """Put the document off."""
-        return self._send(lambda item, seconds: self.judging.postpone(item, seconds=seconds), replaces=False)
-
     def cannot(self, reason: str) -> Notice:
         """Say that the document cannot be judged, and why."""
         if not (told := reason.strip()):
             return self._say(messages.REASON_NEEDED)
         return self._send(lambda item, seconds: self.judging.cannot(item, told, seconds=seconds), replaces=True)
-
-    def undo(self) -> Notice:
-        """Take the latest answer back and return to its document."""
-        self.doing = "saving"
-        try:
-            item = self.judging.undo()
-        except FAILURES as error:
-            return self._say(messages.TROUBLE, error=error)
-        if item is None:
-            return self._say(messages.NOTHING_TO_UNDO)
-        answer = f" ({messages.answered(item.before, self.scale)})" if item.before else ""
-        self._put_aside()
-        self._taken_back.add(item.pair)
-        self._open(item)
-        return self._count(messages.UNDONE.filled(answer=answer, document=item.document.id))
 
     def back(self) -> Notice:
         """Leave a document that was opened out of turn, unanswered."""
@@ -202,9 +159,7 @@ class Session(Reader[Item]):
     @property
     def status(self) -> tuple[str, tuple[int, int] | None, SessionProgress | None]:
         """What is left, the share of the topic that is done, and the pace."""
-        item = self.open
-        share = (max(item.of - item.left, 0), item.of) if item else None
-        return messages.left(item, self.progress), share, self.progress
+        return messages.left(self.open, self.progress), super().status[1], self.progress
 
     @property
     def nothing(self) -> tuple[str, str]:
@@ -230,38 +185,14 @@ class Session(Reader[Item]):
             return self._count(messages.OPENED)
         return self._count(messages.REOPENED.filled(answer=messages.answered(item.before, self.scale)))
 
-    def _send(self, send: Callable[[Item, float], Saved], *, replaces: bool | None = None) -> Notice:
-        """Send an answer and go on.
+    def _prepare(self, *, replaces: bool | None) -> None:
+        """Save a note that is no part of the answer, unless it is that of an earlier one, which this one leaves."""
+        self.end_search()
+        if replaces is not None:
+            self._save_note(replaced=replaces)
 
-        A note that is no part of it is saved before, unless it is that of an earlier answer, which this one does not
-        replace.
-        """
-
-        def answer(item: Item) -> Notice:
-            self.end_search()
-            if replaces is not None:
-                self._save_note(replaced=replaces)
-            saved = send(item, self.watch.seconds)
-            self._taken_back.discard(saved.item.pair)
-            return messages.saved(saved, self.scale)
-
-        return self._answer(answer)
-
-    def _go_on(self, notice: Notice) -> Notice:
-        """Open what was put aside, else the next document. The answer before is safe whatever happens here."""
-        self._close()
-        try:
-            if self._aside:
-                self._take_up(self._aside.pop())
-            elif (item := self.judging.next_item()) is not None:
-                self._open(item)
-            else:
-                self.stuck, self.waiting = False, tuple(self.judging.topics())
-                self.beyond = tuple(self.judging.beyond())
-        except FAILURES as error:
-            self.stuck = True
-            return self._fail(notice, error)
-        return self._count(notice)
+    def _run_out(self) -> None:
+        self.stuck, self.waiting, self.beyond = False, tuple(self.judging.topics()), tuple(self.judging.beyond())
 
     def _count(self, notice: Notice) -> Notice:
         """Say how far they are now: what was put aside meanwhile must not count as it did then."""
@@ -271,28 +202,6 @@ class Session(Reader[Item]):
         except FAILURES as error:
             return self._fail(notice, error)
         return self._say(notice)
-
-    def _open(self, item: Item) -> None:
-        if (before := item.before) is None:
-            self._show(item, grade_before=None)
-        else:
-            # A grade of an older scale has no place on this one.
-            grade = before.grade if before.scale is None else None
-            # The reason of a refusal is no note: it does not go over to the answer that takes its place.
-            note = "" if before.kind == "cannot-judge" else before.note
-            self._show(item, grade_before=grade, note=note, evidence=before.evidence)
-        self.watch.begin()
-
-    def _put_aside(self) -> None:
-        if self.open is not None and self.reading is not None:
-            self._aside.append(Draft(self.open, self.note, self.reading.marked, self.watch.seconds))
-
-    def _take_up(self, draft: Draft) -> None:
-        self._open(draft.item)
-        self.note = draft.note
-        if self.reading is not None:
-            self.reading.marked = draft.marked
-        self.watch.begin(draft.seconds)
 
     def _save_note(self, *, replaced: bool = False) -> None:
         """Save the note on its own, unless an answer has it that stands: not taken back, nor `replaced` now."""

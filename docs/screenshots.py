@@ -20,13 +20,13 @@ from textual.app import App
 from textual.pilot import Pilot
 
 import cranfield as cf
-from assessor_ui.adjudication import Adjudication
 from assessor_ui.app import AssessorApp
+from assessor_ui.reader import Reader
 from assessor_ui.session import Session
 from cranfield.base.records import Document, Topic
 from cranfield.corpus.reading import read_documents, read_topics
 from cranfield.judge.events import Evidence
-from cranfield.judge.session import Case, Opinion
+from cranfield.judge.session import Item, Opinion
 from cranfield.workflows.collection import parse_scale
 
 KITCHEN = ROOT / "collections" / "kitchen"
@@ -78,7 +78,7 @@ def kitchen_cases() -> FakeAdjudication:
         Opinion(3, "Complete: what to take, how long, and what to do with the rest.", (marked(document, method),)),
     )
     return FakeAdjudication(
-        cases=(Case(topic, document, opinions, 3, 14),), scale=parse_scale(str(KITCHEN / "scale.toml"))
+        cases=(Item(topic, document, 3, 14, 12, opinions=opinions),), scale=parse_scale(str(KITCHEN / "scale.toml"))
     )
 
 
@@ -132,7 +132,7 @@ def main() -> int:
     draw_verdicts()
     for name, (theme, size, keys) in PICTURES.items():
         asyncio.run(draw(AssessorApp(Session(kitchen_judging()), theme=theme, held=0, seen=0), name, size, keys))
-    deciding = Adjudication(kitchen_cases())
+    deciding = Reader(kitchen_cases())
     app = AssessorApp(deciding, theme="dark", held=0, seen=0)
     asyncio.run(draw(app, "adjudication", (80, 24), ("f",)))
     return 0

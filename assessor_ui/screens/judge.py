@@ -14,16 +14,15 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from assessor_ui import keymap, messages
-from assessor_ui.adjudication import Adjudication
 from assessor_ui.messages import Notice
-from assessor_ui.reader import FOLDS, Reading
+from assessor_ui.reader import FOLDS, Reader, Reading
 from assessor_ui.screens.lists import Chooser, HistoryScreen, SearchScreen, TopicsScreen
 from assessor_ui.screens.sheets import Prompt, Sheet, TopicCard, guidelines_parts, keys_parts
 from assessor_ui.session import Session
 from assessor_ui.widgets.bars import HintLine, NoticeBar, ScaleBar, StatusLine
 from assessor_ui.widgets.document_view import DocumentView, TopicPanel
 from cranfield.base.text import visible, visible_line
-from cranfield.judge.session import Case
+from cranfield.judge.session import Item
 
 if TYPE_CHECKING:
     from assessor_ui.app import AssessorApp
@@ -57,7 +56,7 @@ class JudgeScreen(Screen[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
     app: AssessorApp
 
-    def __init__(self, session: Session | Adjudication) -> None:
+    def __init__(self, session: Reader) -> None:
         super().__init__()
         self.session = session
         self.groups = keymap.GROUPS if isinstance(session, Session) else keymap.ADJUDICATION
@@ -116,7 +115,7 @@ class JudgeScreen(Screen[None]):
         if session.card and session.open is not None and not isinstance(self.app.screen, TopicCard):
             todo = f"documents: {session.status[0]}" if isinstance(session, Session) else session.status[0]
             self.app.push_screen(TopicCard(session.open.topic, todo, session.last), self._read_on)
-        if isinstance(session, Adjudication):
+        if not isinstance(session, Session):
             self.run_worker(self.query_one(Opinions).show(session), group="opinions")
 
     def _read_on(self, _: None) -> None:
@@ -228,16 +227,16 @@ class JudgeScreen(Screen[None]):
 class Opinions(HorizontalScroll, can_focus=False):
     """The opinions on a document, side by side: grade, note, evidence."""
 
-    _case: Case | None = None
+    _case: Item | None = None
 
-    async def show(self, deciding: Adjudication) -> None:
+    async def show(self, deciding: Reader) -> None:
         """Show the opinions of a case; the same case again costs nothing."""
         if deciding.open is self._case:
             return
         self._case = deciding.open
         await self.remove_children()
         columns = []
-        for number, opinion in enumerate(deciding.opinions):
+        for number, opinion in enumerate(self._case.opinions if self._case else ()):
             grade = messages.opinion(number, opinion, deciding.scale)
             parts = [Content.styled(grade, "bold $key")]
             if opinion.note.strip():

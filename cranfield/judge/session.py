@@ -24,7 +24,8 @@ class Item:
 
     `left` is how many documents of the topic are left for the assessor. `before` is their own earlier answer where
     they come back to the document (undo, history), else None. `remark` is what they should know of the text: that it
-    has changed, or why it is `missing`; then the document can be postponed, but not judged.
+    has changed, or why it is `missing`; then the document can be postponed, but not judged. An adjudicator gets a
+    disagreement with the `opinions` on it, from the lowest grade up; its place is that among the open ones.
     """
 
     topic: Topic
@@ -35,6 +36,7 @@ class Item:
     before: Answer | None = None
     remark: str = ""
     missing: bool = False
+    opinions: tuple[Opinion, ...] = ()
 
     @property
     def pair(self) -> Pair:
@@ -43,18 +45,29 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What the assessor said of a document. `kind` is judged, postponed or cannot-judge; `event` its UUID.
+class Opinion:
+    """What one assessor said, without who it was; `scale` is that of the grade, where it is not the present one."""
 
-    `scale` is the one the grade was given on, where that is not the present one.
+    grade: int
+    note: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    scale: GradeScale | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What somebody said of a document. `kind` is judged, adjudicated, postponed or cannot-judge; `event` its UUID.
+
+    `scale` is the one the grade was given on, where that is not the present one. A disagreement that was put off has
+    no event: nothing of that is in the file.
     """
 
     kind: str
     grade: int | None
-    note: str
-    evidence: tuple[Evidence, ...]
-    event: str
-    happened: str
+    note: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    event: str = ""
+    happened: str = ""
     scale: GradeScale | None = None
 
 
@@ -139,19 +152,17 @@ class SessionProgress:
         return self.of - self.done
 
 
-class JudgingSession(Protocol):
-    """One assessor's session over one collection. Every method that answers has committed when it returns."""
+class AdjudicationSession(Protocol):
+    """The session of somebody who grades documents. Every method that answers has committed when it returns.
 
-    assessor: str
+    An adjudicator is given the disagreements that nobody has decided.
+    """
+
     scale: GradeScale
     guidelines: str
 
     def next_item(self) -> Item | None:
-        """Lease and give the next document of the current topic, else of the next topic with work.
-
-        Until it is answered, the same document is given again. None: all is done, or what is left is held by others
-        (see `topics`).
-        """
+        """The next document, until it is answered always the same; None: nothing is left."""
 
     def judge(
         self, item: Item, grade: int, *, seconds: float, note: str = "", evidence: Sequence[Evidence] = ()
@@ -159,16 +170,28 @@ class JudgingSession(Protocol):
         """Record a grade."""
 
     def postpone(self, item: Item, *, seconds: float) -> Saved:
-        """Put a document off to the end of its topic."""
+        """Put a document off: the others come first."""
+
+    def undo(self) -> Item | None:
+        """Take the latest answer of this session back and give its document again; None where nothing is left."""
+
+    def rescue(self) -> str:
+        """Write the answers of this session into a file of its own, when the collection is gone; say where."""
+
+
+class JudgingSession(AdjudicationSession, Protocol):
+    """One assessor's session over one collection: each document is leased, topic by topic.
+
+    Where no document is given, all is done, or what is left is held by others (see `topics`).
+    """
+
+    assessor: str
 
     def cannot(self, item: Item, reason: str, *, seconds: float) -> Saved:
         """Record that the document cannot be judged, and why."""
 
     def note(self, item: Item, text: str) -> None:
         """Record a remark without judging."""
-
-    def undo(self) -> Item | None:
-        """Take the latest answer of this session back and give its document again; None where nothing is left."""
 
     def topics(self) -> list[TopicState]:
         """The topics this assessor may judge, with how far they are."""
@@ -208,58 +231,3 @@ class JudgingSession(Protocol):
 
     def leave(self) -> None:
         """Give back all leases: the session is over."""
-
-    def rescue(self) -> str:
-        """Write the answers of this session into a file of its own, when the collection is gone; say where."""
-
-
-# Adjudication: the disagreements of assessors, and a way to decide each.
-
-
-@dataclass(frozen=True)
-class Opinion:
-    """What one assessor said, without who it was; `scale` is that of the grade, where it is not the present one."""
-
-    grade: int
-    note: str = ""
-    evidence: tuple[Evidence, ...] = ()
-    scale: GradeScale | None = None
-
-
-@dataclass(frozen=True)
-class Case:
-    """A document that assessors see differently. `position` of `of` is its place among the open cases, from 1.
-
-    `before` is the decision that was just taken back, where there is one; `remark` and `missing` are as of an item.
-    """
-
-    topic: Topic
-    document: Document
-    opinions: tuple[Opinion, ...]
-    position: int = 1
-    of: int = 1
-    before: int | None = None
-    remark: str = ""
-    missing: bool = False
-
-
-class AdjudicationSession(Protocol):
-    """The session of the one who decides. Every method that decides has committed when it returns."""
-
-    def rescue(self) -> str:
-        """Write the decisions of this session into a file of its own, when the collection is gone; say where."""
-
-    scale: GradeScale
-    guidelines: str
-
-    def next_case(self) -> Case | None:
-        """The next disagreement that is neither decided nor put off; None: all done."""
-
-    def decide(self, case: Case, grade: int, *, note: str = "") -> None:
-        """Record the decision."""
-
-    def postpone(self, case: Case) -> None:
-        """Put a case off: the others come first."""
-
-    def undo(self) -> Case | None:
-        """Take the latest decision of this session back and give its case again; None where nothing is left."""

@@ -39,7 +39,7 @@ def disputed(judging: Store, tmp_path: Path) -> Store:
 def cases(bench: AdjudicationSession) -> list[tuple[str, str, int, int]]:
     """Go through all cases by putting each off, until the first comes again."""
     found: list[tuple[str, str, int, int]] = []
-    while (case := bench.next_case()) and (case.topic.id, case.document.id) not in {one[:2] for one in found}:
+    while (case := bench.next_item()) and (case.topic.id, case.document.id) not in {one[:2] for one in found}:
         found.append((case.topic.id, case.document.id, case.position, case.of))
         bench.postpone(case)
     return found
@@ -60,7 +60,7 @@ def test_only_disagreements_come_up_and_across_only_those_about_relevance(disput
 
 
 def test_opinions_stand_by_grade_without_names(disputed: Store):
-    case = StoredAdjudication(disputed, "eve").next_case()
+    case = StoredAdjudication(disputed, "eve").next_item()
     assert case is not None
     assert case.opinions == (Opinion(0, "badly"), Opinion(2, "well"))
     assert (case.topic.title, case.document.title, case.position, case.of) == ("soup t1", "Title d01", 1, 3)
@@ -74,8 +74,8 @@ def test_evidence_is_shown_beside_the_note(disputed: Store):
     with disputed.write():
         append_events(disputed, [said], now="2026")
     bench = StoredAdjudication(disputed, "eve", only=["t1"])
-    found = [bench.next_case()]
-    while (case := bench.next_case()) and case.document.id != "d04":
+    found = [bench.next_item()]
+    while (case := bench.next_item()) and case.document.id != "d04":
         bench.postpone(case)
         found.append(case)
     assert case is not None
@@ -84,9 +84,9 @@ def test_evidence_is_shown_beside_the_note(disputed: Store):
 
 def test_a_decision_is_an_event_and_settles_the_grade(disputed: Store):
     bench = StoredAdjudication(disputed, "eve")
-    case = bench.next_case()
+    case = bench.next_item()
     assert case is not None
-    bench.decide(case, 1, note="half")
+    bench.judge(case, 1, note="half")
     last = list(events(disputed))[-1]
     assert (last.kind, last.assessor, last.grade, last.note, last.document) == (
         "adjudicated",
@@ -103,13 +103,13 @@ def test_a_decision_is_an_event_and_settles_the_grade(disputed: Store):
 
 def test_undo_takes_the_decision_back_and_gives_the_case_again(disputed: Store):
     bench = StoredAdjudication(disputed, "eve")
-    first = bench.next_case()
+    first = bench.next_item()
     assert first is not None
-    bench.decide(first, 1)
+    bench.judge(first, 1)
     again = bench.undo()
     assert again is not None
-    assert (again.document.id, again.before, again.opinions) == ("d01", 1, first.opinions)
-    assert bench.next_case() is not None
+    assert (again.document.id, again.before.grade, again.opinions) == ("d01", 1, first.opinions)
+    assert bench.next_item() is not None
     assert bench.undo() is None
     assert [event.kind for event in events(disputed)][-2:] == ["adjudicated", "undone"]
     assert len(open_cases(disputed)) == 3
@@ -118,23 +118,23 @@ def test_undo_takes_the_decision_back_and_gives_the_case_again(disputed: Store):
 
 def test_what_another_decided_meanwhile_is_passed_over(disputed: Store):
     mine, other = StoredAdjudication(disputed, "eve"), StoredAdjudication(disputed, "finn")
-    case = other.next_case()
+    case = other.next_item()
     assert case is not None
-    other.decide(case, 0)
-    following = mine.next_case()
+    other.judge(case, 0)
+    following = mine.next_item()
     assert following is not None
     assert following.document.id == "d02"
 
 
 def test_all_done_is_none_and_a_grade_must_be_on_the_scale(disputed: Store, kept: Kept):
     bench = StoredAdjudication(disputed, "eve")
-    case = bench.next_case()
+    case = bench.next_item()
     assert case is not None
     with kept.raises(InputError):
-        bench.decide(case, 9)
-    while case := bench.next_case():
-        bench.decide(case, 0)
-    assert (bench.next_case(), len(bench)) == (None, 0)
+        bench.judge(case, 9)
+    while case := bench.next_item():
+        bench.judge(case, 0)
+    assert (bench.next_item(), len(bench)) == (None, 0)
     with kept.raises(UsageError):
         StoredAdjudication(disputed, " ")
 

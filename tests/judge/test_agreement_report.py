@@ -60,8 +60,8 @@ def test_the_same_judgments_give_the_same_report(compared: Store):
 def test_a_decision_is_no_opinion(compared: Store):
     before = agreement_report(compared)
     bench = StoredAdjudication(compared, "ada")
-    while case := bench.next_case():
-        bench.decide(case, 3)
+    while case := bench.next_item():
+        bench.judge(case, 3)
     after = agreement_report(compared)
     assert (before.confusion == after.confusion).all()
 

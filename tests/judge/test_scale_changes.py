@@ -162,7 +162,7 @@ def test_a_case_shows_each_opinion_on_its_own_scale(changed: Store):
         append_events(changed, [said("b20", "bob", "d20", 1, 2), said("b21", "bob", "d21", 1, 2)], now=NOW)
     assert open_cases(changed) == [("t3", "d20"), ("t3", "d21")]
     bench = StoredAdjudication(changed, "zoe", across=True)
-    case = bench.next_case()
+    case = bench.next_item()
     assert case is not None
     assert case.document.id == "d20"
     assert len(bench) == 1

@@ -10,7 +10,6 @@ from cranfield.judge.events import Evidence
 from cranfield.judge.session import (
     HISTORY_LIMIT,
     Answer,
-    Case,
     Held,
     HistoryEntry,
     Item,
@@ -246,17 +245,14 @@ class HandClock:
 
 
 CASES = (
-    Case(
-        PANS,
-        DOCUMENTS[0],
-        (
-            Opinion(3, "A full method.", (Evidence(0, 24, "Soda cleans a burnt pan."),)),
+    Item(
+        *(PANS, DOCUMENTS[0], 1, 2, 2),
+        opinions=(
             Opinion(1, "", (Evidence(13, 41, "a burnt pan. Wait an hour. T"),)),
+            Opinion(3, "A full method.", (Evidence(0, 24, "Soda cleans a burnt pan."),)),
         ),
-        1,
-        2,
     ),
-    Case(BREAD, DOCUMENTS[2], (Opinion(0, "No."), Opinion(2), Opinion(3, "Yes.")), 2, 2),
+    Item(BREAD, DOCUMENTS[2], 2, 2, 1, opinions=(Opinion(0, "No."), Opinion(2), Opinion(3, "Yes."))),
 )
 
 
@@ -264,7 +260,7 @@ CASES = (
 class FakeAdjudication:
     """The seat of the one who decides, without a collection. Set `trouble` to let the next calls fail."""
 
-    cases: tuple[Case, ...] = CASES
+    cases: tuple[Item, ...] = CASES
     scale: GradeScale = FOUR_GRADES
     guidelines: str = "# Guidelines\n\nDecide.\n"
     trouble: CranfieldError | None = None
@@ -272,32 +268,39 @@ class FakeAdjudication:
 
     def __post_init__(self) -> None:
         self._open = list(self.cases)
-        self._decided: list[tuple[Case, int]] = []
+        self._decided: list[Saved] = []
 
-    def next_case(self) -> Case | None:
+    def next_item(self) -> Item | None:
         self._check()
         return self._open[0] if self._open else None
 
-    def decide(self, case: Case, grade: int, *, note: str = "") -> None:
+    def judge(
+        self, item: Item, grade: int, *, seconds: float, note: str = "", evidence: Sequence[Evidence] = ()
+    ) -> Saved:
         self._check()
-        plain = replace(case, before=None)
+        plain = replace(item, before=None)
         self._open.remove(plain)
-        self._decided.append((plain, grade))
-        self.log.append(("decide", case.document.id, grade, note))
+        self._decided.append(Saved(plain, Answer("adjudicated", grade, note, event="e")))
+        self.log.append(("decide", item.document.id, grade, note))
+        return self._decided[-1]
 
-    def postpone(self, case: Case) -> None:
+    def postpone(self, item: Item, *, seconds: float) -> Saved:
         self._check()
-        self._open.append(self._open.pop(self._open.index(replace(case, before=None))))
-        self.log.append(("postpone", case.document.id))
+        self._open.append(self._open.pop(self._open.index(replace(item, before=None))))
+        self.log.append(("postpone", item.document.id))
+        return Saved(item, Answer("postponed", None))
 
-    def undo(self) -> Case | None:
+    def undo(self) -> Item | None:
         self._check()
         if not self._decided:
             return None
-        case, grade = self._decided.pop()
-        self._open.insert(0, case)
-        self.log.append(("undo", case.document.id))
-        return replace(case, before=grade)
+        decided = self._decided.pop()
+        self._open.insert(0, decided.item)
+        self.log.append(("undo", decided.item.document.id))
+        return replace(decided.item, before=decided.answer)
+
+    def rescue(self) -> str:
+        return ""
 
     def _check(self) -> None:
         if self.trouble is not None:

@@ -11,8 +11,8 @@ from textual.app import App
 from textual.events import Key
 from textual.pilot import Pilot
 
-from assessor_ui.adjudication import Adjudication
 from assessor_ui.app import AssessorApp
+from assessor_ui.reader import Reader
 from assessor_ui.screens.sheets import TopicCard
 from assessor_ui.session import Session
 
@@ -89,7 +89,7 @@ def seated(
 
         async def sit(*more: Kept) -> None:
             made = judging()
-            session = Session(made) if isinstance(made, FakeJudging) else Adjudication(made)
+            session = Session(made) if isinstance(made, FakeJudging) else Reader(made)
             app = AssessorApp(session, theme=theme, held=held, seen=seen)
             async with app.run_test(size=size) as pilot:
                 chair = Chair(pilot, made)

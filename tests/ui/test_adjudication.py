@@ -6,8 +6,8 @@ from fakes import CASES, FakeAdjudication
 from kept import Kept
 from seat import Chair, seated
 
-from assessor_ui.adjudication import Adjudication
 from assessor_ui.plain import Lines
+from assessor_ui.reader import Reader
 from cranfield.base.errors import CollectionError
 
 
@@ -46,7 +46,7 @@ def test_a_case_put_off_comes_after_the_others(kept: Kept):
 
 def test_a_decision_that_is_not_in_the_file_is_not_called_saved(kept: Kept):
     judging = FakeAdjudication()
-    deciding = Adjudication(judging)
+    deciding = Reader(judging)
     deciding.start()
     judging.trouble = CollectionError("the disk is full")
     kept(deciding.judge(2).text)
@@ -54,17 +54,11 @@ def test_a_decision_that_is_not_in_the_file_is_not_called_saved(kept: Kept):
 
 
 def test_evidence_of_several_is_joined_where_it_overlaps():
-    deciding = Adjudication(FakeAdjudication())
+    deciding = Reader(FakeAdjudication())
     deciding.start()
     assert deciding.reading is not None
     start = deciding.reading.page.body_start
     assert deciding.others_evidence == [(start, start + 41)]
-
-
-def test_opinions_stand_in_the_order_of_their_grades():
-    deciding = Adjudication(FakeAdjudication())
-    deciding.start()
-    assert [opinion.grade for opinion in deciding.opinions] == [1, 3]
 
 
 def test_the_screen_works_at_sixty_columns(kept: Kept):
@@ -74,7 +68,7 @@ def test_the_screen_works_at_sixty_columns(kept: Kept):
 
 def test_cases_are_decided_over_plain_lines(kept: Kept):
     judging, out = FakeAdjudication(), io.StringIO()
-    status = Lines(Adjudication(judging), io.StringIO("2: as B says\nu\nl\nwhat\n3\ng\n0\n"), out).run()
+    status = Lines(Reader(judging), io.StringIO("2: as B says\nu\nl\nwhat\n3\ng\n0\n"), out).run()
     said = out.getvalue()
     assert status == 1  # a line was not understood
     assert judging.log == [
@@ -89,7 +83,7 @@ def test_cases_are_decided_over_plain_lines(kept: Kept):
 
 def test_a_remark_that_begins_with_a_digit_decides_nothing(kept: Kept):
     judging, out = FakeAdjudication(), io.StringIO()
-    assert Lines(Adjudication(judging), io.StringIO("2 or 3\n"), out).run() == 1
+    assert Lines(Reader(judging), io.StringIO("2 or 3\n"), out).run() == 1
     assert judging.log == []
     kept(out.getvalue())
 
@@ -97,6 +91,6 @@ def test_a_remark_that_begins_with_a_digit_decides_nothing(kept: Kept):
 def test_a_decision_refused_over_plain_lines_is_the_exit_status(kept: Kept):
     judging, out = FakeAdjudication(), io.StringIO()
     lines = io.StringIO("2\n")
-    judging.decide = lambda *_, **__: (_ for _ in ()).throw(CollectionError("full"))  # type: ignore[method-assign]
-    assert Lines(Adjudication(judging), lines, out).run() == 1
+    judging.judge = lambda *_, **__: (_ for _ in ()).throw(CollectionError("full"))  # type: ignore[method-assign]
+    assert Lines(Reader(judging), lines, out).run() == 1
     kept(out.getvalue())

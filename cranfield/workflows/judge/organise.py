@@ -15,13 +15,13 @@ from cranfield.base.errors import InputError, UsageError, check_known, quoted
 from cranfield.base.records import MAIN, Document, Pair, Topic
 from cranfield.base.text import Column, Number, Result, Table, counted, facts_table, few, moment, now, table_of
 from cranfield.judge import queue as rules
-from cranfield.judge.events import Event, Kind
+from cranfield.judge.events import Event, Evidence, Kind
 from cranfield.judge.queue import Assigned, Overlap, Probes
-from cranfield.judge.session import Case, Opinion
+from cranfield.judge.session import Answer, Item, Opinion, Saved
 from cranfield.store import Store, documents, events, judging, pools
 from cranfield.store.judging import Draft, DraftState, Refusal
 from cranfield.workflows.judge.queue import TRY_LAYER, Source, choose_source, open_queues
-from cranfield.workflows.judge.session import Judging, StoredSession, checked_name, session_over
+from cranfield.workflows.judge.session import Judging, StoredSession, answer_of, checked_name, session_over
 
 Hint = Callable[[str], str]
 """Makes a command line of the words of a command."""
@@ -485,7 +485,7 @@ class StoredAdjudication(Judging):
         """How many cases are open."""
         return len(self._open)
 
-    def next_case(self) -> Case | None:
+    def next_item(self) -> Item | None:
         """The next disagreement that is neither decided nor put off; None: all done."""
         while self._open:
             if events.disputed_pairs(self._store, self._layer, across=self._across, pair=self._open[0]):
@@ -493,43 +493,48 @@ class StoredAdjudication(Judging):
             self._open.pop(0)
         return None
 
-    def decide(self, case: Case, grade: int, *, note: str = "") -> None:
-        """Record the decision."""
+    def judge(
+        self, item: Item, grade: int, *, seconds: float = 0.0, note: str = "", evidence: Sequence[Evidence] = ()
+    ) -> Saved:
+        """Record the decision, without the time that it took."""
         self.scale.named(grade)
-        self._refuse_missing(case)
-        pair, text = (case.topic.id, case.document.id), case.document
-        event = self._append("adjudicated", pair, text, grade=grade, note=note, document_hash=text.content_hash)
+        self._refuse_missing(item)
+        content = {"grade": grade, "note": note, "evidence": tuple(evidence)}
+        event = self._append("adjudicated", item.pair, item.document, **content)
         self._decisions.append(event)
-        self._open = [other for other in self._open if other != pair]
+        self._open = [other for other in self._open if other != item.pair]
+        return Saved(item, answer_of(event, self._other_scales))
 
-    def postpone(self, case: Case) -> None:
+    def postpone(self, item: Item, *, seconds: float = 0.0) -> Saved:
         """Put a case off: the others come first."""
-        pair = (case.topic.id, case.document.id)
-        if pair in self._open:
-            self._open.remove(pair)
-            self._open.append(pair)
+        if item.pair in self._open:
+            self._open.remove(item.pair)
+            self._open.append(item.pair)
+        return Saved(item, Answer("postponed", None))
 
-    def undo(self) -> Case | None:
+    def undo(self) -> Item | None:
         """Take the latest decision of this session back and give its case again; None where nothing is left."""
         if not self._decisions:
             return None
-        decision = self._decisions.pop()
+        decision = self._decisions[-1]
         pair = decision.topic, decision.document
         self._append("undone", pair, undoes=decision.uuid)
+        self._decisions.pop()
         self._open.insert(0, pair)
-        return self._case(pair, before=decision.grade)
+        return self._case(pair, before=answer_of(decision, self._other_scales))
 
-    def _case(self, pair: Pair, *, before: int | None = None) -> Case:
+    def _case(self, pair: Pair, *, before: Answer | None = None) -> Item:
         told = tuple(
             Opinion(one.grade or 0, one.note, one.evidence, self._other_scales.get(one.scale))
             for one in opinions_on(self._store, self._layer, pair)
         )
-        position = self._of - len(self._open) + 1
-        document, remark, missing = self._document(pair[1])
-        return Case(self._topic(pair[0]), document, told, position, self._of, before, remark, missing)
+        left, (document, remark, missing) = len(self._open), self._document(pair[1])
+        place = self._of - left + 1, self._of, left
+        return Item(self._topic(pair[0]), document, *place, before, remark, missing, told)
 
     def _append(self, kind: Kind, pair: Pair, document: Document | None = None, **content: Any) -> Event:
-        event = self._event(kind, *pair, purpose="overlap", **content)
+        text = "" if document is None else document.content_hash
+        event = self._event(kind, *pair, purpose="overlap", document_hash=text, **content)
         with self._recording(event, document):
             events.append_events(self._store, [event], now=now())
         return event

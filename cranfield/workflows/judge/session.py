@@ -23,7 +23,6 @@ from cranfield.judge.queue import Answers, Count, Entry
 from cranfield.judge.session import (
     HISTORY_LIMIT,
     Answer,
-    Case,
     HistoryEntry,
     Item,
     Saved,
@@ -182,9 +181,9 @@ class Judging:
         return held, "", False
 
     @staticmethod
-    def _refuse_missing(opened: Item | Case) -> None:
-        if opened.missing:
-            raise InputError(f"document {quoted(opened.document.id)} was not shown: it could not be fetched")
+    def _refuse_missing(item: Item) -> None:
+        if item.missing:
+            raise InputError(f"document {quoted(item.document.id)} was not shown: it could not be fetched")
 
     def _event(self, kind: Kind, topic: str, document: str, **content: Any) -> Event:
         """A new event, with all that is the same for the whole session."""
@@ -580,6 +579,6 @@ def answer_of(event: Event, older: Mapping[int, GradeScale]) -> Answer:
 
     `older` are the versions of the scale that say something else than the present one.
     """
-    kind = "judged" if event.kind in WITH_GRADE else event.kind
+    kind = "judged" if event.kind in WITH_GRADE - {"adjudicated"} else event.kind
     note = event.note or event.reason
     return Answer(kind, event.grade, note, event.evidence, event.uuid, event.happened, older.get(event.scale))
