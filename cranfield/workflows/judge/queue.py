@@ -134,6 +134,10 @@ class Source:
         pairs = [(entry.needed, answers[entry.document]) for entry in self.find_entries(topic)]
         return sum(max(needed - len(known.graded), 0) for needed, known in pairs if not known.decided)
 
+    def all_missing(self) -> dict[str, int]:
+        """How many judgments are missing of each topic that lacks some."""
+        return {topic: missing for topic in self.topics() if (missing := self.missing(topic))}
+
     @cached_property
     def live_queue(self) -> LiveQueue | None:
         """The queue as it adapts to what is judged; None where it stays as it was made."""
@@ -262,7 +266,7 @@ def open_queues(store: Store) -> dict[str, str]:
     found = {}
     for name in judging.queue_names(store):
         source = choose_source(store, queue=name)
-        left = {topic: missing for topic in source.topics() if (missing := source.missing(topic))}
+        left = source.all_missing()
         if left and not (source.live_queue and source.live_queue.decided):
             parts = parts_of(store, left)
             found[name] = f"{counted(sum(left.values()), 'judgment')} missing" + (f": {parts}" if parts else "")
@@ -272,7 +276,7 @@ def open_queues(store: Store) -> dict[str, str]:
 def split_notes(store: Store, queue: str) -> list[str]:
     """What the organiser should know of a new queue: who judges it, where topics were assigned before."""
     source = choose_source(store, queue=queue)
-    parts = parts_of(store, {topic: source.missing(topic) for topic in source.topics()})
+    parts = parts_of(store, source.all_missing())
     split = f"the queue {queue} is split by the assignment of topics: {parts}"
     return [f"{split}; assessors see only their own part; judge assign --topic changes it"] if parts else []
 
@@ -336,7 +340,7 @@ class Queue:
     """
 
     def __init__(
-        self, source: Source, *, assessor: str, session: str, lease_seconds: float, clock: Callable[[], float]
+        self, source: Source, assessor: str, session: str, *, lease_seconds: float, clock: Callable[[], float]
     ) -> None:
         self.source, self.store, self.layer = source, source.store, source.layer
         self.assessor, self.session, self.lease_seconds, self.clock = assessor, session, lease_seconds, clock
