@@ -15,14 +15,8 @@ from cranfield.base.records import GradeScale
 from cranfield.base.text import visible_line
 from cranfield.judge.session import SessionProgress
 
-_STYLES = {
-    "saved": "$saved",
-    "undone": "$key",
-    "trouble": "bold $trouble",
-    "hint": "$foreground",
-    "aside": "$foreground",
-}
-_SIGNS = {"saved": "✓ ", "undone": "↶ ", "trouble": "✗ ", "hint": "", "aside": ""}
+_LOOKS = {"saved": ("✓ ", "$saved"), "undone": ("↶ ", "$key"), "trouble": ("✗ ", "bold $trouble")}
+"""The sign and the style of a notice; hints have none of their own."""
 _METER = 10
 _ROOMY, _TIGHT = (1, 3), (0, 2)
 """Blanks around a grade's key, and after its label."""
@@ -126,7 +120,8 @@ class NoticeBar(Widget):
 
 def _content(notice: Notice) -> Content:
     """A notice as it is drawn; of what is in the file, with how to take it back."""
-    text = Content.styled(f"{_SIGNS[notice.kind]}{notice.text}", _STYLES[notice.kind])
+    sign, style = _LOOKS.get(notice.kind, ("", "$foreground"))
+    text = Content.styled(f"{sign}{notice.text}", style)
     if notice.kind != "saved":
         return text
     return Content.assemble(text, ("   ", ""), ("u", "bold $key"), (" undo", "$quiet"))

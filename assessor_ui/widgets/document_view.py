@@ -31,16 +31,8 @@ class DocumentView(ScrollView, can_focus=False):
     """A page that scrolls. It is drawn line by line: showing another document builds nothing anew."""
 
     ALLOW_SELECT = False
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "page--title",
-        "page--facts",
-        "page--title-hit",
-        "page--description-hit",
-        "page--found",
-        "page--evidence",
-        "page--look",
-        "page--mark",
-    }
+    _LAYERS = ("title", "facts", "title-hit", "description-hit", "found", "evidence", "look", "mark")
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(map("page--{}".format, _LAYERS))
 
     def __init__(self) -> None:
         super().__init__()
@@ -75,8 +67,6 @@ class DocumentView(ScrollView, can_focus=False):
                 ("title", [(0, page.title_end)]),
                 ("facts", [(facts_start, page.body_start)]),
                 ("evidence", reading.marked),
-            ]
-            self._layers += [
                 ("title-hit", reading.title_hits),
                 ("description-hit", reading.description_hits),
                 ("found", reading.found),

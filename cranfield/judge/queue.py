@@ -287,6 +287,9 @@ STRATA = ((1, 10, 10), (11, 40, 5), (41, 100, 5), (101, 300, 5))
 
 DEEPEST = STRATA[-1][1]
 
+FEW, MANY = 3, 100
+"""With fewer relevant documents a topic says little about a system; of more, no pool finds most."""
+
 
 @dataclass(frozen=True)
 class SampledHit:
@@ -318,9 +321,16 @@ class Estimate:
 
     judged: int
     relevant: int
-    expected: float | None
-    low: float | None
-    high: float | None
+    expected: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def size(self) -> Literal["too few", "too many", "fine", "unknown"]:
+        """Whether the topic has a suitable number of relevant documents."""
+        if self.expected is None:
+            return "unknown"
+        return "too few" if self.expected < FEW else "too many" if self.expected > MANY else "fine"
 
 
 def estimate(tried: Sequence[SampledHit], relevant: dict[str, bool]) -> Estimate:
@@ -339,22 +349,10 @@ def estimate(tried: Sequence[SampledHit], relevant: dict[str, bool]) -> Estimate
     for stratum in dict.fromkeys((one.stratum, one.population) for one in tried):
         known = [relevant[one.document] for one in tried if one.stratum == stratum[0] and one.document in relevant]
         if len(known) < min(2, stratum[1]):
-            return Estimate(len(relevant), found, None, None, None)
+            return Estimate(len(relevant), found)
         share, size = sum(known) / len(known), stratum[1]
         total += size * share
         variance += size * (size - len(known)) * share * (1 - share) / max(len(known) - 1, 1)
     reach = 1.96 * sqrt(variance)
     expected = total + beside
     return Estimate(len(relevant), found, expected, max(expected - reach, found), expected + reach)
-
-
-Size = Literal["too few", "too many", "fine", "unknown"]
-
-
-def size_of(made: Estimate, *, few: int, many: int) -> Size:
-    """Whether a topic has a suitable number of relevant documents."""
-    if made.expected is None:
-        return "unknown"
-    if made.expected < few:
-        return "too few"
-    return "too many" if made.expected > many else "fine"

@@ -116,6 +116,21 @@ def test_undo_takes_the_decision_back_and_gives_the_case_again(disputed: Store):
     assert projection_faults(disputed) == []
 
 
+def test_undo_brings_the_note_back_and_can_be_tried_again_where_it_failed(
+    disputed: Store, monkeypatch: pytest.MonkeyPatch
+):
+    bench = StoredAdjudication(disputed, "eve")
+    bench.judge(bench.next_item(), 1, note="half")
+    with monkeypatch.context() as full:
+        full.setattr("cranfield.workflows.judge.organise.events.append_events", lambda *_, **__: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            bench.undo()
+    again = bench.undo()
+    assert again is not None
+    assert again.before is not None
+    assert (again.document.id, again.before.grade, again.before.note) == ("d01", 1, "half")
+
+
 def test_what_another_decided_meanwhile_is_passed_over(disputed: Store):
     mine, other = StoredAdjudication(disputed, "eve"), StoredAdjudication(disputed, "finn")
     case = other.next_item()

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.judge.queue import Estimate, SampledHit, estimate, sample_of_hits, size_of
+from cranfield.judge.queue import Estimate, SampledHit, estimate, sample_of_hits
 
 HITS = [f"d{number:03}" for number in range(1, 301)]
 
@@ -82,7 +82,7 @@ def test_on_average_the_estimate_is_right():
 
 def test_a_verdict_on_the_size():
     def of(expected):
-        return size_of(Estimate(25, 1, expected, expected, expected), few=3, many=100)
+        return Estimate(25, 1, expected, expected, expected).size
 
     assert [of(None), of(2.9), of(3.0), of(100.0), of(100.5)] == ["unknown", "too few", "fine", "fine", "too many"]
 

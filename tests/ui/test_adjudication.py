@@ -36,6 +36,18 @@ def test_a_digit_decides_and_goes_on_and_u_takes_it_back(kept: Kept):
     kept(said)
 
 
+def test_after_an_undo_the_case_that_was_open_comes_back_with_its_note():
+    deciding = Reader(FakeAdjudication())
+    deciding.start()
+    deciding.judge(2)
+    deciding.read_on()
+    deciding.set_note("hm")
+    deciding.undo()
+    deciding.read_on()
+    deciding.judge(3)
+    assert (deciding.open, deciding.note) == (CASES[1], "hm")
+
+
 def test_a_case_put_off_comes_after_the_others(kept: Kept):
     judging = FakeAdjudication()
     said = decide(judging, "l", "2")

@@ -82,13 +82,8 @@ class MachineJudged(Result):
 
     def tables(self) -> Sequence[Table]:
         """The same for people to read, where they have judged some of the documents."""
-        if self.agreement is None:
-            return ()
-        return [
-            overall_table(
-                self.agreement.estimates, f"Agreement of {self.layer} with people, on documents judged by both"
-            )
-        ]
+        caption = f"Agreement of {self.layer} with people, on documents judged by both"
+        return [overall_table(self.agreement.estimates, caption)] if self.agreement else ()
 
 
 def judge_with(store: Store, request: JudgeRequest, *, progress: Progress = silent) -> MachineJudged:

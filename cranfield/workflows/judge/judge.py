@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from cranfield.base.errors import UsageError
 from cranfield.base.files import Progress, silent
@@ -93,13 +93,10 @@ class Judge:
         """Accept or refuse a draft topic, or estimate its number of relevant documents."""
         if accept and refuse is not None:
             raise UsageError("a topic is either accepted or refused, not both")
-        if accept:
-            trial = organise.decide_topic(self._store, topic, "accepted")
-        elif refuse is not None:
-            trial = organise.decide_topic(self._store, topic, "refused", reason=refuse)
-        else:
-            trial = organise.trial_of(self._store, topic)
-        return replace(trial, hint=self._hint)
+        if not accept and refuse is None:
+            return replace(organise.trial_of(self._store, topic), hint=self._hint)
+        state: Literal["accepted", "refused"] = "accepted" if accept else "refused"
+        return replace(organise.decide_topic(self._store, topic, state, reason=refuse or ""), hint=self._hint)
 
     def assign(self, assessors: Sequence[str] = (), **options: Any) -> organise.Assignments:
         """Assign topics to assessors in equal shares; plan overlap and probes; list the assignments.

@@ -21,7 +21,7 @@ from cranfield.judge.session import Answer, Item, Opinion, Saved
 from cranfield.store import Store, documents, events, judging, pools
 from cranfield.store.judging import Draft, DraftState, Refusal
 from cranfield.workflows.judge.queue import TRY_LAYER, Source, choose_source, open_queues
-from cranfield.workflows.judge.session import Judging, StoredSession, answer_of, checked_name, session_over
+from cranfield.workflows.judge.session import Judging, StoredSession, answer_of, checked_name
 
 Hint = Callable[[str], str]
 """Makes a command line of the words of a command."""
@@ -39,9 +39,6 @@ def rejudging(older: int, hint: Hint) -> list[str]:
 
 # Topic development: its author judges a sample of the hits of a draft, and accepts or refuses it.
 
-FEW, MANY = 3, 100
-"""With fewer relevant documents a topic says little about a system; of more, no pool finds most."""
-
 
 @dataclass(frozen=True)
 class Trial(Result):
@@ -49,7 +46,6 @@ class Trial(Result):
 
     draft: Draft
     estimate: rules.Estimate
-    size: rules.Size
     sampled: int
     hint: Hint = "cranfield {}".format
 
@@ -68,7 +64,7 @@ class Trial(Result):
                 "expected relevant": expected,
                 "at least": low,
                 "at most": high,
-                "verdict": self.size,
+                "verdict": made.size,
             }
         )
 
@@ -80,7 +76,7 @@ class Trial(Result):
             return [f"{draft.topic} accepted; {draft.author} is its primary assessor"]
         if draft.state == "refused":
             return [f"{draft.topic} refused ({draft.reason}); it will be neither assigned nor judged"]
-        if self.size == "unknown":
+        if self.estimate.size == "unknown":
             more = counted(self.sampled, "sampled hit")
             return [f"too few judgments for an estimate; judge more of the {more}"]
         return [f"decide with: {self.hint(f'judge try {draft.topic} --accept')} (or --refuse REASON)"]
@@ -99,7 +95,7 @@ def begin_trial(store: Store, topic: str, *, author: str) -> StoredSession:
         with store.write():
             tried = rules.sample_of_hits(topic, hits)
             judging.put_draft(store, Draft(topic, name), tried=tried, now=now())
-    return session_over(Source(store, "try", TRY_LAYER, assessor=name, only=(topic,)), assessor=name)
+    return StoredSession(Source(store, "try", TRY_LAYER, assessor=name, only=(topic,)), name)
 
 
 def _topic(store: Store, topic: str) -> Topic:
@@ -116,7 +112,7 @@ def trial_of(store: Store, topic: str) -> Trial:
         raise InputError(f"topic {quoted(topic)} has not been tried; start with: cranfield judge try {topic}")
     tried = judging.tried_hits(store, topic)
     made = rules.estimate(tried, judging.own_relevance(store, TRY_LAYER, topic, draft.author))
-    return Trial(draft, made, rules.size_of(made, few=FEW, many=MANY), len(tried))
+    return Trial(draft, made, len(tried))
 
 
 def decide_topic(store: Store, topic: str, state: DraftState, *, reason: str = "") -> Trial:

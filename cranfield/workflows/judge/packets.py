@@ -66,15 +66,7 @@ def make_packet(
         for topic, document in pairs if days else ():
             until = moment() + days * _SECONDS_A_DAY
             judging.put_lease(store, Lease(layer, topic, document, name, session, until))
-        facts = PacketFacts(
-            collection=store.setting("name", ""),
-            collection_made=store.setting("made", ""),
-            assessor=name,
-            layer=layer,
-            session=session,
-            up_to_event=events.last_event(store)[0],
-        )
-        create_store(path, furnish=lambda packet: _furnish(store, packet, facts, pairs))
+        create_store(path, furnish=lambda packet: _furnish(store, packet, name, layer, session, pairs))
     in_topics = len({topic for topic, _ in pairs})
     wrote = f"wrote {path}: {counted(len(pairs), 'document')} of {counted(in_topics, 'topic')}"
     notes = [wrote]
@@ -110,9 +102,17 @@ def _fetched(store: Store, names: Collection[str]) -> tuple[list[Document], dict
     return found, failures
 
 
-def _furnish(store: Store, packet: Store, facts: PacketFacts, pairs: Sequence[Pair]) -> None:
+def _furnish(store: Store, packet: Store, assessor: str, layer: str, session: str, pairs: Sequence[Pair]) -> None:
     """Write what an assessor needs, and nothing else, in the transaction that makes the file."""
-    packet.set("name", f"{facts.collection}, packet for {facts.assessor}")
+    facts = PacketFacts(
+        collection=store.setting("name", ""),
+        collection_made=store.setting("made", ""),
+        assessor=assessor,
+        layer=layer,
+        session=session,
+        up_to_event=events.last_event(store)[0],
+    )
+    packet.set("name", f"{facts.collection}, packet for {assessor}")
     packet.set("made_by", f"cranfield {__version__}")
     packet.set("made", now())
     packet.set("probes", store.setting("probes", {}))
@@ -129,7 +129,7 @@ def _furnish(store: Store, packet: Store, facts: PacketFacts, pairs: Sequence[Pa
         documents.add(packet, records, source=source)
         documents.finish_source(packet, source, records=len(records))
     queued = [Queued(topic, name) for topic, name in pairs]
-    judging.add_queue(packet, PACKET, queued, purpose="queue", layer=facts.layer, now=now())
+    judging.add_queue(packet, PACKET, queued, purpose="queue", layer=layer, now=now())
 
 
 def write_recovery(store: Store, answers: Sequence[Event]) -> str:
@@ -137,19 +137,12 @@ def write_recovery(store: Store, answers: Sequence[Event]) -> str:
 
     The open connection still reads the file that was removed.
     """
-    facts = PacketFacts(
-        collection=store.setting("name", ""),
-        collection_made=store.setting("made", ""),
-        assessor=answers[0].assessor,
-        layer=answers[0].layer,
-        session=answers[0].session,
-        up_to_event=events.last_event(store)[0],
-    )
+    first = answers[0]
     pairs = list(dict.fromkeys((event.topic, event.document) for event in answers))
 
     def furnish(packet: Store) -> None:
-        _furnish(store, packet, facts, pairs)
-        found = [find for find in events.finds(store) if find.assessor == facts.assessor and find[:2] in pairs]
+        _furnish(store, packet, first.assessor, first.layer, first.session, pairs)
+        found = [find for find in events.finds(store) if find.assessor == first.assessor and find[:2] in pairs]
         events.add_found(packet, *found)
         events.append_events(packet, answers, now=now())
 

@@ -116,20 +116,7 @@ def open_session(
     if topics:
         check_known("topic assigned to you", topics, source.roles(name))
     source = replace(source, only=tuple(topics))
-    return session_over(source, assessor=name, lease_seconds=lease_seconds, clock=clock)
-
-
-def session_over(
-    source: Source, *, assessor: str, lease_seconds: float = LEASE_SECONDS, clock: Callable[[], float] = moment
-) -> StoredSession:
-    """Begin to judge what a source has; the assessor becomes known to the collection."""
-    store = source.store
-    name = checked_name(store, assessor)
-    with store.write():
-        events.add_assessor(store, name, now=now())
-        judging.forget_expired(store, clock())
-    queue = Queue(source, assessor=name, session=uuid4().hex, lease_seconds=lease_seconds, clock=clock)
-    return StoredSession(queue)
+    return StoredSession(source, name, lease_seconds=lease_seconds, clock=clock)
 
 
 class Judging:
@@ -213,9 +200,20 @@ class StoredSession(Judging):
     kept in memory changes only after the commit, so that an answer that failed (a full disk) can be given again.
     """
 
-    def __init__(self, queue: Queue) -> None:
-        super().__init__(queue.store, queue.assessor, queue.layer, queue.session)
-        self._queue = queue
+    def __init__(
+        self,
+        source: Source,
+        assessor: str,
+        *,
+        lease_seconds: float = LEASE_SECONDS,
+        clock: Callable[[], float] = moment,
+    ) -> None:
+        """Begin to judge what a source has; the assessor becomes known to the collection."""
+        super().__init__(source.store, assessor, source.layer, uuid4().hex)
+        with self._store.write():
+            events.add_assessor(self._store, assessor, now=now())
+            judging.forget_expired(self._store, clock())
+        self._queue = Queue(source, assessor, self._session, lease_seconds=lease_seconds, clock=clock)
         self._open: dict[Pair, LeasedEntry] = {}
         self._answered: list[tuple[Event, LeasedEntry]] = []
         today = start_of_today()
