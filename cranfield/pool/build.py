@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cranfield.base.errors import Problem, ProblemsFound, UsageError, quoted
-from cranfield.base.text import counted
+from cranfield.base.text import counted, few
 from cranfield.pool.candidates import Candidates, PooledRuns, candidates_of, clusters_of, collapse, document_draws
 from cranfield.pool.plan import Cap, Plan, PlanStep, Selection
 from cranfield.pool.pool import Duplicate, JudgingOrder, Pool, Source, TopicPool, levels, view
@@ -131,8 +131,7 @@ class TopicBuilder:
                 remedy = "drop it, raise its number, let it reach deeper, or make the steps before it smaller"
                 yield Problem("step-without-effect", message, remedy=remedy)
             if topics := [topic for topic in self.topics if number in self.pools[topic].beyond]:
-                some = ", ".join(topics[:_TOPICS_SHOWN]) + (" …" if len(topics) > _TOPICS_SHOWN else "")
-                where = f"in {counted(len(topics), 'topic')} ({some})"
+                where = f"in {counted(len(topics), 'topic')} ({few(topics, _TOPICS_SHOWN)})"
                 message = f"the rates of '{step}' need more than its amount {where}"
                 yield Problem("rates-beyond-amount", message, remedy="raise the amount, or lower the rates")
 

@@ -182,8 +182,8 @@ class Candidates:
     `listed[offsets[s]:offsets[s + 1]]`, candidate numbers from best to worst, with `listed_ranks` (from 1; they have
     gaps where candidates were taken out) and `listed_scores`. A run that does not have the topic has an empty list.
 
-    Where candidates were taken out, `whole` is the topic before, and `kept` says which of its candidates are left:
-    their scores are what they would be if nothing had been taken out. `left_out` are the codes of the documents that
+    Where candidates were taken out, `whole` is the topic before, and which of its candidates are left: their scores
+    are what they would be if nothing had been taken out. `left_out` are the codes of the documents that
     are out because a near-duplicate stands for them, `representatives` the codes of those.
     """
 
@@ -195,8 +195,7 @@ class Candidates:
     listed: Codes
     listed_ranks: Codes
     listed_scores: Scores
-    whole: Candidates | None = None
-    kept: Mask | None = None
+    whole: tuple[Candidates, Mask] | None = None
     left_out: Codes = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     representatives: Codes = field(default_factory=lambda: np.empty(0, dtype=np.int32))
 
@@ -244,13 +243,13 @@ class Candidates:
     @property
     def documents_found(self) -> int:
         """How many documents the runs have for the topic, before any were taken out."""
-        return len(self) if self.whole is None else len(self.whole)
+        return len(self if self.whole is None else self.whole[0])
 
     @cached_property
     def lengths(self) -> Places:
         """How many documents each run has for the topic, before any were taken out: its last rank."""
         if self.whole is not None:
-            return self.whole.lengths
+            return self.whole[0].lengths
         lengths = np.zeros(len(self.runs), dtype=np.int64)
         np.maximum.at(lengths, self.run_of_row, self.listed_ranks)
         return lengths
@@ -261,8 +260,9 @@ class Candidates:
 
         1 where all scores of the list are equal. 0 where the run does not have the candidate.
         """
-        if self.whole is not None and self.kept is not None:
-            return self.whole.normalised[:, self.kept]
+        if self.whole is not None:
+            whole, kept = self.whole
+            return whole.normalised[:, kept]
         values = np.zeros((len(self.runs), len(self)))
         for number, (start, end) in enumerate(pairwise(self.offsets.tolist())):
             scores = self.listed_scores[start:end]
@@ -284,10 +284,6 @@ class Candidates:
             return self
         numbers = np.cumsum(kept) - 1
         rows = kept[self.listed]
-        whole, left = self, kept
-        if self.whole is not None and self.kept is not None:
-            whole, left = self.whole, self.kept.copy()
-            left[left] = kept
         counts = np.bincount(self.run_of_row[rows], minlength=len(self.runs))
         return replace(
             self,
@@ -296,8 +292,7 @@ class Candidates:
             listed=numbers[self.listed[rows]].astype(np.int32),
             listed_ranks=self.listed_ranks[rows],
             listed_scores=self.listed_scores[rows],
-            whole=whole,
-            kept=left,
+            whole=(self, kept),
         )
 
 
@@ -393,8 +388,9 @@ def by_group(candidates: Candidates) -> Candidates:
     group itself puts first (priority, then name); a document stands where it comes first. Its score is the best of
     the group's normalised scores. Lists are merged before any candidate is taken out, so that ranks stay as they are.
     """
-    if candidates.whole is not None and candidates.kept is not None:
-        return by_group(candidates.whole).only(candidates.kept)
+    if candidates.whole is not None:
+        whole, kept = candidates.whole
+        return by_group(whole).only(kept)
     teams = sorted({run.team for run in candidates.runs}, key=str.encode)
     team_of_run = np.array([teams.index(run.team) for run in candidates.runs], dtype=np.int32)
     team = team_of_run[candidates.run_of_row]

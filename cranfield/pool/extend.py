@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -68,13 +67,8 @@ def collapsed_topic(pool: Pool, runs: PooledRuns, topic: str, clusters: Clusters
 # What comes behind what is there: earlier entries stay in their places.
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """A document that was chosen by looking at judgments, or by a step after that; NaN is no probability."""
-
-    document: str
-    stratum: Stratum
-    probability: float
+Chosen = tuple[str, Stratum, float]
+"""A document that was chosen by looking at judgments, or by a step after that, and its probability: NaN is none."""
 
 
 def with_chosen(
@@ -91,8 +85,8 @@ def with_chosen(
     for topic in pool.topics:
         candidates = collapsed_topic(pool, runs, topic, codes)
         grown, known = earlier_of(pool, candidates), candidates.numbers
-        for one in chosen.get(topic, ()):
-            grown.add(one.stratum, [known[one.document]], one.probability)
+        for document, stratum, probability in chosen.get(topic, ()):
+            grown.add(stratum, [known[document]], probability)
         for stratum, documents in (passed_over or {}).get(topic, {}).items():
             grown.add(stratum, [], 1.0, undrawn=[known[name] for name in documents])
         parts.append(part_of(grown, candidates, order="plan"))
@@ -140,10 +134,8 @@ def extend(
     return assembled(pool.plan, pooled, parts, seed=pool.seed, order=pool.order, version=version)
 
 
-def top_up(
-    runs: PooledRuns, *, depth: int, judged: Mapping[str, Collection[str]], topics: Sequence[str] | None = None
-) -> dict[str, list[str]]:
-    """The unjudged documents among the first `depth` of some runs, by topic, best rank first.
+def top_up(runs: PooledRuns, *, depth: int, judged: Mapping[str, Collection[str]]) -> dict[str, list[str]]:
+    """The unjudged documents among the first `depth` of some runs, best rank first, for each topic in `judged`.
 
     Judging them lets a new run be scored as if it had been pooled. Topics in which nothing is missing are left out.
     """
@@ -151,9 +143,8 @@ def top_up(
         raise UsageError(f"a depth is a number from 1 up, not {depth}")
     cut = runs.cut(depth)
     missing = {}
-    for topic in cut.topics if topics is None else [topic for topic in topics if topic in cut.codes_by_topic]:
+    for topic, known in judged.items():
         candidates = candidates_of(cut, topic)
-        known = set(judged.get(topic, ()))
         order = np.argsort(candidates.best_rank, kind="stable")
         missing[topic] = [candidates.ids[number] for number in order if candidates.ids[number] not in known]
     return {topic: documents for topic, documents in missing.items() if documents}

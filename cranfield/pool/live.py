@@ -7,17 +7,26 @@ where the program stood. A document that is being judged elsewhere is not offere
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from cranfield.base.errors import Problem, ProblemsFound, UsageError
+from cranfield.base.errors import UsageError
 from cranfield.pool.build import build
 from cranfield.pool.candidates import Candidates, PooledRuns, clusters_of
 from cranfield.pool.extend import collapsed_topic, earlier_of
 from cranfield.pool.plan import Plan, Selection
-from cranfield.pool.pool import NO_PROBABILITY, JudgingOrder, Pool, Stratum, TopicPool, check_budget, levels, view
+from cranfield.pool.pool import (
+    NO_PROBABILITY,
+    Pool,
+    Stratum,
+    TopicPool,
+    check_budget,
+    levels,
+    refuse,
+    view,
+)
 from cranfield.pool.stopping import Review
 from cranfield.pool.strategy import Label, Start, State, Texts
 from cranfield.runs.columns import Mask
@@ -223,7 +232,6 @@ class LivePool:
         *,
         topics: Sequence[str] | None = None,
         seed: int = 0,
-        order: JudgingOrder = "plan",
         clusters: Mapping[str, object] | None = None,
         texts: Texts | None = None,
         queries: Mapping[str, str] | None = None,
@@ -234,7 +242,7 @@ class LivePool:
             raise UsageError(f"'{plan}' has no adaptive step: build it as it is")
         self._is_handed_out = pool is not None
         if pool is None:
-            pool = build(plan, runs, topics=topics, seed=seed, order=order, clusters=clusters)
+            pool = build(plan, runs, topics=topics, seed=seed, clusters=clusters)
         self.plan, self.runs, self._pool, self.topics = plan, runs, pool, list(pool.topics)
         self._clusters = clusters_of(runs, clusters)
         self._texts, self._queries = texts, queries or {}
@@ -327,12 +335,6 @@ class LivePool:
         made = {topic: live.ended for topic, live in self._live.items() if live.ended}
         return dict(sorted((self._closed | made).items()))
 
-    def first(self, topics: Iterable[str]) -> Choice | None:
-        """The next document of the topic whose turn it is, of those that can offer one."""
-        going_on = [topic for topic in topics if not self.at(topic).ended]
-        in_turn = self._in_turn(going_on, {topic: [] for topic in going_on})
-        return next((one for topic in in_turn for one in self.offer(1, topics=[topic])), None)
-
     def at(self, topic: str) -> LiveTopic:
         """A topic, made ready when it is first needed."""
         if topic not in self._live:
@@ -379,9 +381,7 @@ class LivePool:
             needed = (step.scope.floor or 0) * len(self.topics)
             if needed > budget:
                 message = f"a floor of {step.scope.floor} for {len(self.topics)} topics needs {needed:,} documents"
-                remedy = f"lower the floor, or raise the budget of {budget:,}"
-                problem = Problem("budget-below-floor", message, remedy=remedy)
-                raise ProblemsFound("this pool cannot be built", [problem])
+                refuse("budget-below-floor", message, f"lower the floor, or raise the budget of {budget:,}")
             return {}
         available = []
         for topic in self.topics:

@@ -38,7 +38,7 @@ from typing import Any, Literal, NoReturn, TypeVar, get_args
 
 from cranfield.base.errors import UnknownName, UsageError, nearest, quoted
 from cranfield.pool.stopping import StoppingRule, parsed_rule
-from cranfield.pool.strategy import RankAmount, Strata, Strategy, spelled_number, strategies, strategy_named
+from cranfield.pool.strategy import RankAmount, Strata, Strategy, spelled_number, strategies
 
 GRAMMAR = 1
 """The version of the plan language; it is stored beside each plan."""
@@ -278,10 +278,14 @@ def _problems_after(before: Sequence[Selection], step: PlanStep) -> Iterator[str
 
 # From the text of a plan to the plan.
 
-_WORD = re.compile(r'[^\s;="]+="(?:[^"]|"")*"(?=[\s;]|$)|[^\s;]+|;')
+_WORD = re.compile(
+    r'(?:[^\s;="]+="(?:[^"]|"")*"|(?:until|budget)\s+[0-9]+|across\s+topics|[0-9.]+\s+%)(?=[\s;]|$)|[^\s;]+|;'
+)
+"""A setting in quotes, or what is said in two words; else a word."""
+
 _DIGITS = 12
 _NUMBER = re.compile(f"[0-9]{{1,{_DIGITS}}}")
-_PERCENT = re.compile(r"[0-9]{1,12}(\.[0-9]+)?")
+_AMOUNT = re.compile(r"(?:(until|budget)\s+)?([0-9]{1,12}|[0-9]{1,12}(?:\.[0-9]+)?\s*(?=%))(%?)")
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _RANKS = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 _SCOPE_WORDS = ("by", "ranks", "floor", "cap", "stop")
@@ -353,7 +357,7 @@ class _StepReader:
             found = quoted(number) if self.words else "the end of the step"
             self.mistakes.append((position, f"cap needs one number of at least 1, as in 'cap 800'; found {found}"))
             return None
-        named = self._attempt(self.position, strategy_named, self.name)
+        named = self._attempt(self.position, strategies.get, self.name)
         if named is None:
             return None
         self.strategy = named
@@ -376,48 +380,31 @@ class _StepReader:
             return None
 
     def _read_word(self, word: str, position: int) -> None:
-        following = self.words[0][0] if self.words else ""
         if "=" in word:
             self._read_setting(word, position)
-        elif word in ("until", "budget"):
-            text = self.words.pop(0)[0] if following and "=" not in following else following
-            if not _NUMBER.fullmatch(text):
-                found = quoted(text) if text else "the end of the step"
-                raise UsageError(f"expected a number of at most {_DIGITS} digits after {quoted(word)}, found {found}")
-            self._set_amount("until" if word == "until" else "budget", text)
-        elif word == "across":
-            if following != "topics":
-                raise UsageError("expected 'topics' after 'across'")
-            self.words.pop(0)
+        elif match := _AMOUNT.fullmatch(word):
+            self._set_amount(match[1] or ("share" if match[3] else "count"), match[2])
+        elif word.split() == ["across", "topics"]:
             self.scope["across_topics"] = True
-        elif word.endswith("%") and _PERCENT.fullmatch(word.removesuffix("%")):
-            self._set_amount("share", word.removesuffix("%"))
-        elif following == "%" and _PERCENT.fullmatch(word):
-            self.words.pop(0)
-            self._set_amount("share", word)
-        elif _NUMBER.fullmatch(word):
-            self._set_amount("count", word)
-        elif _PERCENT.fullmatch(word):
-            raise UsageError(f"expected an integer (documents) or a share such as 5%, found {quoted(word)}")
         else:
             self._refuse_word(word)
 
     def _refuse_word(self, word: str) -> NoReturn:
         """Say what could stand where a word does, and perhaps what was meant."""
-        expected = "an amount (10, until 100, 5%, budget 1000), an option or a scope"
         options = [f"{name.replace('_', '-')}=" for name in self.strategy.options]
-        known = ["until", "budget", "across", *options, *(f"{scope}=" for scope in _SCOPE_WORDS)]
+        known = ["until 100", "budget 1000", "across topics", *options, *(f"{scope}=" for scope in _SCOPE_WORDS)]
         near = [*nearest(word, [*known, *strategies.names()]), ""][0]
         guess = f"; did you mean {quoted(near)}?" if near else ""
-        if word.removesuffix("%").replace(".", "").isdecimal():
+        if any(len(digits) > _DIGITS for digits in re.findall("[0-9]+", word)):
             guess = f"; a number has at most {_DIGITS} digits"
         elif word.lower() == "then" or word.endswith(","):
             guess = "; steps are separated by ';'"
         elif near in strategies.names():
             guess = f"; steps are separated by ';': did you mean '; {near}'?"
+        expected = "an amount (10, until 100, 5%, budget 1000), an option or a scope"
         raise UsageError(f"expected {expected}, found {quoted(word)}{guess}")
 
-    def _set_amount(self, kind: AmountKind, text: str) -> None:
+    def _set_amount(self, kind: Any, text: str) -> None:
         number = float(text) if kind == "share" else int(text)
         if self.amount.kind != "all":
             raise UsageError(f"a step has one amount; this one already has {quoted(self.amount)}")

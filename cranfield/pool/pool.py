@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
-from typing import Literal
+from typing import Literal, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -243,32 +242,6 @@ JudgingOrder = Literal["plan", "id", "random"]
 
 
 @dataclass(frozen=True, slots=True)
-class Contribution:
-    """A run that has a document within the pooled part, and the rank at which it has it."""
-
-    run: str
-    rank: int
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One document of one topic, and its story.
-
-    `position` counts from 1 in judging order. `step` is the step of the plan, from 1, that brought it; `version` the
-    version of the pool it came with. `probability` is None where it was chosen by looking at judgments.
-    """
-
-    topic: str
-    document: str
-    position: int
-    step: int
-    stratum: str
-    probability: float | None
-    contributions: tuple[Contribution, ...]
-    version: int = 1
-
-
-@dataclass(frozen=True, slots=True)
 class Duplicate:
     """A document that stays out because a near-duplicate stands for it."""
 
@@ -342,24 +315,6 @@ class Pool:
         place = self.topics.index(topic)
         return self.ids[self.offsets[place] : self.offsets[place + 1]]
 
-    def __iter__(self) -> Iterator[Entry]:
-        """All entries, topic by topic, in judging order."""
-        for row, (topic, document) in enumerate(zip(self.topic_of_entry.tolist(), self.ids, strict=True)):
-            stratum = self.stratum_table[self.strata[row]]
-            probability = float(self.probabilities[row])
-            start, end = self.contribution_offsets[row : row + 2]
-            names = [self.sources[run].name for run in self.contribution_runs[start:end]]
-            yield Entry(
-                topic=self.topics[topic],
-                document=document,
-                position=row - int(self.offsets[topic]) + 1,
-                step=stratum.step,
-                stratum=stratum.name,
-                probability=None if np.isnan(probability) else probability,
-                contributions=tuple(map(Contribution, names, self.contribution_ranks[start:end].tolist())),
-                version=int(self.versions[row]),
-            )
-
     @cached_property
     def content_hash(self) -> str:
         r"""SHA-256 of what the pool says: which documents, in which order, and why. Plan and seed are no part.
@@ -420,5 +375,9 @@ def check_budget(have: int, budget: int) -> None:
     """Refuse a budget that is spent before its step begins."""
     if have > budget:
         message = f"a budget of {counted(budget, 'document')} is below the {have:,} that the steps before it select"
-        remedy = "raise the budget, or make the steps before it smaller"
-        raise ProblemsFound("this pool cannot be built", [Problem("budget-below-warm-up", message, remedy=remedy)])
+        refuse("budget-below-warm-up", message, "raise the budget, or make the steps before it smaller")
+
+
+def refuse(code: str, message: str, remedy: str) -> NoReturn:
+    """Say the one thing that keeps a pool from being built."""
+    raise ProblemsFound("this pool cannot be built", [Problem(code, message, remedy=remedy)])

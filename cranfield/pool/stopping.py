@@ -76,13 +76,10 @@ def parsed_rule(text: str) -> StoppingRule:
     """The rule that `name` or `name:number` means."""
     name, colon, number = text.partition(":")
     rule = stopping_rules.get(name)
-    if not colon:
-        return rule
-    if not _NUMBER.fullmatch(number):
-        raise UsageError(
-            f"the stopping rule {quoted(name)} needs an integer of at most 9 digits, not {quoted(number)}"
-        )
-    return rule.configured(dict.fromkeys(rule.options, number))
+    if colon and not _NUMBER.fullmatch(number):
+        wanted = f"the stopping rule {quoted(name)} needs an integer of at most 9 digits"
+        raise UsageError(f"{wanted}, not {quoted(number)}")
+    return rule.configured(dict.fromkeys(rule.options, number)) if colon else rule
 
 
 @stopping("nonrelevant", summary="n non-relevant documents in a row")

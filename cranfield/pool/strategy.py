@@ -18,7 +18,6 @@ from typing import Annotated, Any, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 
-from cranfield.base.errors import UnknownName
 from cranfield.base.registry import Option, Registry, configured
 from cranfield.pool.candidates import Candidates, best_first, numbers, rounded
 from cranfield.runs.columns import Codes, Mask, Places, Scores
@@ -93,14 +92,6 @@ class Strategy(Part):
 strategies: Registry[Strategy] = Registry(
     "pooling strategy", package="cranfield.pool.strategies", group="cranfield.strategies"
 )
-
-
-def strategy_named(name: str) -> Strategy:
-    """The strategy of this name; an error that lists the others also has `cap`, the step that is none."""
-    try:
-        return strategies.get(name)
-    except UnknownName as error:
-        raise UnknownName("pooling strategy", name, [*error.known, "cap"]) from None
 
 
 AnyPart = TypeVar("AnyPart", bound=Part)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.errors import MissingExtra, UsageError
-from cranfield.base.text import cell_width, shortened_in_the_middle, visible_line
+from cranfield.base.text import cell_width, counted, shortened_in_the_middle, visible_line
 from cranfield.base.writing import whole_file
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ _STYLE: Any = {
     "font.size": 9,
     "svg.hashsalt": "cranfield",
     "svg.fonttype": "none",
-    "figure.dpi": 150,
 }
 _METADATA = {
     ".svg": ("Date", "Description"),
@@ -147,17 +146,14 @@ def precision_recall(curves: Mapping[str, Values], *, on: On = None) -> Axes:
     levels = np.linspace(0, 1, 11)
     ranked = sorted(curves, key=lambda name: -float(np.mean(curves[name])))
     axes = axes_on(on, height=4.2)
-    others = ranked[len(_COLOURS) :]
-    for place, name in enumerate(others):
-        known = f"{len(others):,} other run{'s' if len(others) > 1 else ''}" if place == 0 else "_"
-        axes.plot(levels, curves[name], color=LIGHT, linewidth=0.8, alpha=0.6, label=known)
     for name, colour, marker in zip(ranked, _COLOURS, _MARKERS, strict=False):
         axes.plot(levels, curves[name], marker + "-", color=colour, markersize=4, linewidth=1.6, label=label(name))
+    others = ranked[len(_COLOURS) :]
+    for place, name in enumerate(others):
+        known = "_" if place else counted(len(others), "other run")
+        axes.plot(levels, curves[name], color=LIGHT, linewidth=0.8, alpha=0.6, label=known, zorder=1.9)
     axes.set(xlabel="recall", ylabel="interpolated precision", xlim=(-0.02, 1.02), ylim=(0, 1.02))
-    lines, names = axes.get_legend_handles_labels()
-    last = bool(others)  # those without a name come last
-    beside: Any = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)}
-    axes.legend([*lines[last:], *lines[:last]], [*names[last:], *names[:last]], fontsize=8, frameon=False, **beside)
+    axes.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1.0))
     return axes
 
 
@@ -221,8 +217,7 @@ def own_axes(width: float, height: float, *, shown: bool = False) -> Axes:
     try:
         import matplotlib as mpl
 
-        style = {name: value for name, value in _STYLE.items() if not (shown and name == "figure.dpi")}
-        with mpl.rc_context(style):
+        with mpl.rc_context(_STYLE):
             if shown:
                 from matplotlib import pyplot
 
@@ -230,7 +225,7 @@ def own_axes(width: float, height: float, *, shown: bool = False) -> Axes:
                 return pyplot.figure(figsize=size, layout="constrained").add_subplot()
             from matplotlib.figure import Figure
 
-            return Figure(figsize=size).add_subplot()
+            return Figure(figsize=size, dpi=150).add_subplot()
     except ImportError:
         raise MissingExtra("a figure", "plots") from None
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from math import ceil, floor, log10
+from string import Template
 
 from cranfield.base.text import Table, html_text, visible
 from cranfield.report.renderers.markdown import escaped, render_markdown
@@ -123,7 +124,6 @@ class Page:
 
 # Pages as one HTML file that needs nothing else: no network, no fonts, no library.
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 _FILTERED_FROM = 25
 """Tables with so many rows are longer than a screen, and get a field to filter them."""
 _WIDE = 3
@@ -136,38 +136,25 @@ _LONG = 40
 
 def render_html(page: Page) -> str:
     """The page as one HTML document."""
+
+    def text(lines: Iterable[str]) -> str:
+        return "".join(f"{line}\n" for line in lines)
+
     assets = files("cranfield.report") / "assets"
-    title = html_text(page.title)
-    lines = [
-        "<!doctype html>",
-        '<html lang="en">',
-        "<head>",
-        '<meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
-        '<meta name="color-scheme" content="light dark">',
-        f"<title>{title}</title>",
-        f"<style>\n{(assets / 'page.css').read_text(encoding='utf-8')}</style>",
-        "</head>",
-        "<body>",
-        '<a class="skip" href="#content">Skip to content</a>',
-        f"<header>\n<h1>{title}</h1>",
-    ]
-    lines += [f'<p class="subtitle">{html_text(page.subtitle)}</p>'] if page.subtitle else []
-    lines += ["</header>", '<main id="content">']
-    if page.answers:
-        lines += ['<div class="answers">', *(line for one in page.answers for line in _html_section(one)), "</div>"]
+    around, style, script = ((assets / f"page.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js"))
+    answers, sections = (
+        [line for one in some for line in _html_section(one)] for some in (page.answers, page.sections)
+    )
     links = (f'<li><a href="#{one.anchor}">{html_text(one.title)}</a></li>' for one in page.sections)
-    lines += ['<nav aria-label="Contents"><ul>', *links, "</ul></nav>"]
-    lines += [line for section in page.sections for line in _html_section(section)]
-    lines += [
-        "</main>",
-        "<footer>",
-        *(f"<p>{html_text(sentence)}</p>" for sentence in page.foot),
-        "</footer>",
-    ]
-    script = (assets / "page.js").read_text(encoding="utf-8")
-    return "\n".join([*lines, f"<script>\n{script}</script>", "</body>", "</html>", ""])
+    first = ['<div class="answers">', *answers, "</div>"] if answers else []
+    return Template(around).substitute(
+        title=html_text(page.title),
+        style=style,
+        subtitle=text([f'<p class="subtitle">{html_text(page.subtitle)}</p>'] if page.subtitle else []),
+        content=text([*first, '<nav aria-label="Contents"><ul>', *links, "</ul></nav>", *sections]),
+        foot=text(f"<p>{html_text(sentence)}</p>" for sentence in page.foot),
+        script=script,
+    )
 
 
 def _html_section(section: Section) -> Iterator[str]:
@@ -267,9 +254,7 @@ def _html_table(table: Table, name: str, ranges: Sequence[Range] = ()) -> Iterat
                 attributes += f' title="{cell.text}"'
             row.append(f"<td{attributes}>{text}</td>" if place else f'<th scope="row"{attributes}>{text}</th>')
         yield f"<tr>{''.join(row)}</tr>"
-    yield "</tbody>"
-    yield "</table>"
-    yield "</div>"
+    yield "</tbody>\n</table>\n</div>"
     yield from (f'<p class="note">{html_text(note)}</p>' for note in table.notes)
     yield "</div>"
 
@@ -303,7 +288,7 @@ def themed(svg: str, name: str) -> str:
     """SVG for inside a page: ids of its own, black and white as the page's ink and paper."""
     body = svg[svg.index("<svg") :] if "<svg" in svg else ""
     body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
-    prefix = re.sub(r"[^a-z0-9]+", "-", name.lower())
+    prefix = _slug(name, "a-z0-9")
     body = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', body)
     body = re.sub(r'(href="|url\()#', rf"\1#{prefix}-", body)
     body = re.sub(r"#000000\b", "var(--ink)", body)

@@ -95,21 +95,20 @@ def pool_topics(store: Store, name: str, *, version: int | None = None) -> list[
     return store.column(query, name, version)
 
 
-def story(store: Store, name: str, topic: str, document: str) -> pooling.Entry | None:
-    """One entry with everything that brought it, or None where it is not in the pool."""
-    entry = """SELECT position, step, stratum, probability, version, pool
-               FROM pool_entries JOIN pools ON number = pool WHERE name = ? AND topic = ? AND document = ?"""
-    row = store.row(entry, name, topic, document)
-    if row is None:
-        return None
-    position, step, stratum, probability, version, pool = row
-    ranks = "SELECT run, rank FROM pool_ranks WHERE pool = ? AND topic = ? AND document = ? ORDER BY rank, run"
-    found = tuple(pooling.Contribution(*rank) for rank in store.rows(ranks, pool, topic, document))
-    return pooling.Entry(topic, document, position, step, stratum, probability, found, version)
-
-
 _POOL = "pool = (SELECT number FROM pools WHERE name = ?)"
 _THIS_POOL = "pool = (SELECT number FROM pools WHERE name = ?1)"
+
+story = Query[list[tuple[int, int, str, float | None, int]]](
+    f"""SELECT position, step, stratum, probability, version FROM pool_entries
+        WHERE {_POOL} AND topic = ? AND document = ?""",
+    list,
+)
+"""Of one document in a pool its position, step, stratum, probability and version; nothing where it is not there."""
+
+runs_of_entry = Query[list[tuple[str, int]]](
+    f"SELECT run, rank FROM pool_ranks WHERE {_POOL} AND topic = ? AND document = ? ORDER BY rank, run", list
+)
+"""The runs that have a document of a pool, and their ranks, best first."""
 
 stands_for = Query[str | None](
     f"SELECT representative FROM pool_duplicates WHERE {_POOL} AND topic = ? AND document = ?", value

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from typing import NamedTuple
 from uuid import uuid4
 
 import numpy as np
@@ -15,11 +16,10 @@ from cranfield.judge.events import Event
 from cranfield.pool.build import assembled, part_of
 from cranfield.pool.candidates import PooledRuns, runs_of
 from cranfield.pool.live import LivePool
-from cranfield.pool.pool import Entry
 from cranfield.pool.pool import Pool as PoolOfRuns
 from cranfield.runs.run import Rows, Run, ranked
 from cranfield.store.events import append_events
-from cranfield.store.pools import pool_topics
+from cranfield.store.pools import pool_topics, rows_of_content
 from cranfield.store.store import Store
 from cranfield.workflows.pool.live import Refilled, Refiller
 from cranfield.workflows.pool.pool import Pool
@@ -83,9 +83,32 @@ def specs(draw: st.DrawFn, *, runs: int = 4, documents: int = 7, topics: int = 1
     return some
 
 
+class Entry(NamedTuple):
+    """One document of a pool, as it is stored."""
+
+    topic: str
+    document: str
+    position: int
+    step: int
+    stratum: str
+    probability: float | None
+    version: int
+    contributions: list[tuple[str, int]]
+
+
+def entries(pool: PoolOfRuns) -> list[Entry]:
+    """Give the documents of a pool, topic by topic, in judging order."""
+    rows = rows_of_content(pool)
+    ranks: dict[tuple[str, str], list[tuple[str, int]]] = {}
+    for topic, document, run, rank in rows["pool_ranks"]:
+        ranks.setdefault((topic, document), []).append((run, rank))
+    ordered = sorted(rows["pool_entries"], key=lambda row: (row[0].encode(), row[2]))
+    return [Entry(*row, contributions=ranks.get(row[:2], [])) for row in ordered]
+
+
 def entry(pool: PoolOfRuns, topic: str, document: str) -> Entry:
     """Give the story of one document."""
-    return next(one for one in pool if (one.topic, one.document) == (topic, document))
+    return next(one for one in entries(pool) if (one.topic, one.document) == (topic, document))
 
 
 def snapshot(live: LivePool) -> PoolOfRuns:
@@ -107,6 +130,7 @@ class Toolbox:
     lists_of = staticmethod(lists_of)
     a_run = staticmethod(a_run)
     specs = staticmethod(specs)
+    entries = staticmethod(entries)
     entry = staticmethod(entry)
     snapshot = staticmethod(snapshot)
 

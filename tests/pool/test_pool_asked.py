@@ -56,7 +56,7 @@ def test_a_step_that_does_something_or_has_nothing_left_is_no_mistake(toolbox, p
     runs = toolbox.pooled(toolbox.worked, {"A": "north", "B": "north", "C": "south"})
     if "group" not in plan:
         runs = toolbox.pooled(toolbox.worked)
-    assert list(build(parse(plan), runs, refuse_idle=True)) == list(build(parse(plan), runs))
+    assert build(parse(plan), runs, refuse_idle=True).content_hash == build(parse(plan), runs).content_hash
 
 
 def test_a_pool_that_is_there_is_built_again_without_these_questions(worked):
@@ -79,7 +79,7 @@ REFUSED = {
     'depth 10 topics=a"b:5': """a value with '"' in it must be in double quotes, with '"' written twice: 'a"b:5'""",
     'depth 10 topics="a"b:5"': "must be in double quotes",
     "depth 9999999999999": "found '9999999999999'; a number has at most 12 digits",
-    "rrf until 9999999999999": "expected a number of at most 12 digits after 'until', found '9999999999999'",
+    "rrf until 9999999999999": "found 'until 9999999999999'; a number has at most 12 digits",
     "depth 10 then rrf": "found 'then'; steps are separated by ';'",
     "depth 10, rrf": "found '10,'; steps are separated by ';'",
 }

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from kept import Kept
 
 from cranfield.pool.build import build, duplicates_of, without_model
-from cranfield.pool.extend import Chosen, extend, missing_by_depth, with_chosen
+from cranfield.pool.extend import extend, missing_by_depth, with_chosen
 from cranfield.pool.live import Judged, LivePool
 from cranfield.pool.plan import parse
 from cranfield.pool.pool import NO_PROBABILITY, Stratum
@@ -89,7 +89,7 @@ def test_what_was_handed_out_before_the_end_is_no_part_of_a_sample_after_it(tool
         live.learn(Judged("1", document, False))
     assert live.ended == {"1": "the last 2 judged documents were not relevant"}
     ((sample, undrawn),) = live.at("1").later().items()
-    drawn = [entry.document for entry in toolbox.snapshot(live) if entry.stratum == sample.name]
+    drawn = [entry.document for entry in toolbox.entries(toolbox.snapshot(live)) if entry.stratum == sample.name]
     assert {*drawn, *undrawn} == {f"d{number}" for number in range(1, 8)} - set(chosen)
     assert toolbox.snapshot(live).documents_of("1")[:4] == chosen
 
@@ -127,16 +127,20 @@ def test_chosen_documents_stand_behind_the_others_and_an_extension_keeps_them(to
     few = worked.chosen(["A", "B"])
     step = Stratum(2, "mtf until 5")
     begun = build(plan, few, topics=["1"])
-    pool = with_chosen(begun, few, {"1": [Chosen("d5", step, NO_PROBABILITY)]})
-    assert [(one.document, one.step, one.probability) for one in pool] == [
+    pool = with_chosen(begun, few, {"1": [("d5", step, NO_PROBABILITY)]})
+    assert [(one.document, one.step, one.probability) for one in toolbox.entries(pool)] == [
         ("d3", 1, 1.0),
         ("d1", 1, 1.0),
         ("d5", 2, None),
     ]
-    assert [(one.run, one.rank) for one in toolbox.entry(pool, "1", "d5").contributions] == [("A", 5)]
+    assert toolbox.entry(pool, "1", "d5").contributions == [("A", 5)]
     grown = extend(pool, worked)  # d5 is the first of C: it is there already
-    assert [(one.document, one.step, one.version) for one in grown] == [("d3", 1, 1), ("d1", 1, 1), ("d5", 2, 1)]
-    assert [(one.run, one.rank) for one in toolbox.entry(grown, "1", "d5").contributions] == [("A", 5), ("C", 1)]
+    assert [(one.document, one.step, one.version) for one in toolbox.entries(grown)] == [
+        ("d3", 1, 1),
+        ("d1", 1, 1),
+        ("d5", 2, 1),
+    ]
+    assert toolbox.entry(grown, "1", "d5").contributions == [("A", 5), ("C", 1)]
     live = LivePool(plan, worked, pool=grown)
     assert len(live.offer(9)) == 2
 
@@ -150,9 +154,7 @@ def test_a_chosen_document_goes_on_standing_for_its_near_duplicates(worked):
     candidates = live.at("1").candidates
     left_out = duplicates_of(candidates, candidates.documents[[candidates.numbers["d4"]]])
     assert [(one.document, one.representative) for one in left_out] == [("d5", "d4")]
-    pool = with_chosen(
-        begun, few, {"1": [Chosen("d4", Stratum(2, "mtf until 6"), NO_PROBABILITY)]}, clusters=clusters
-    )
+    pool = with_chosen(begun, few, {"1": [("d4", Stratum(2, "mtf until 6"), NO_PROBABILITY)]}, clusters=clusters)
     grown = extend(pool, worked, clusters=clusters)  # d5 is first in C
     assert "d5" not in grown.documents_of("1")
     assert [(one.document, one.representative) for one in grown.duplicates] == [("d5", "d4"), ("d7", "d4")]

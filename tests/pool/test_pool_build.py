@@ -11,24 +11,22 @@ from cranfield.pool.build import build
 from cranfield.pool.candidates import PooledRuns, candidates_of, pooled_runs
 from cranfield.pool.live import LivePool
 from cranfield.pool.plan import parse
-from cranfield.pool.pool import Contribution, Duplicate, Entry
+from cranfield.pool.pool import Duplicate
 from cranfield.pool.strategies.weights import hedge_gains
 
 
 def test_an_entry_tells_every_run_and_rank_that_brought_it(toolbox, worked):
     pool = build(parse("depth 2; rrf until 7"), worked, topics=["1"])
-    assert toolbox.entry(pool, "1", "d3") == Entry(
-        "1", "d3", 2, 1, "depth 2", 1.0, (Contribution("A", 3), Contribution("B", 1), Contribution("C", 2))
-    )
-    assert toolbox.entry(pool, "1", "d4") == Entry(
-        "1", "d4", 6, 2, "rrf until 7", 1.0, (Contribution("A", 4), Contribution("B", 5))
-    )
-    assert toolbox.entry(pool, "1", "d7") == Entry("1", "d7", 7, 2, "rrf until 7", 1.0, (Contribution("C", 5),))
+    runs = [("A", 3), ("B", 1), ("C", 2)]
+    assert toolbox.entry(pool, "1", "d3") == ("1", "d3", 2, 1, "depth 2", 1.0, 1, runs)
+    runs = [("A", 4), ("B", 5)]
+    assert toolbox.entry(pool, "1", "d4") == ("1", "d4", 6, 2, "rrf until 7", 1.0, 1, runs)
+    assert toolbox.entry(pool, "1", "d7") == ("1", "d7", 7, 2, "rrf until 7", 1.0, 1, [("C", 5)])
 
 
-def test_a_plan_that_looks_no_deeper_pools_no_deeper(worked):
+def test_a_plan_that_looks_no_deeper_pools_no_deeper(toolbox, worked):
     pool = build(parse("depth 2"), worked, topics=["1"])
-    assert {entry.document: [(one.run, one.rank) for one in entry.contributions] for entry in pool} == {
+    assert {entry.document: entry.contributions for entry in toolbox.entries(pool)} == {
         "d1": [("A", 1)],
         "d2": [("A", 2)],
         "d3": [("B", 1), ("C", 2)],
@@ -186,13 +184,12 @@ def test_borda_and_hedge_count_what_stays_out_too(toolbox):
 def test_lengths_and_scores_are_those_of_the_whole_list(toolbox):
     runs = toolbox.pooled(COPIES)
     whole = candidates_of(runs, "1")
-    twice = whole.only(np.array([name != "x2" for name in whole.ids]))
-    twice = twice.only(np.array([name != "d5" for name in twice.ids]))
-    kept = [name not in ("x2", "d5") for name in whole.ids]
-    assert twice.ids == ["x1", "d4", "d3", "d2", "d1"]
-    assert (twice.lengths.tolist(), twice.documents_found) == ([4, 4], 7)
-    assert twice.normalised.tolist() == whole.normalised[:, kept].tolist()
-    assert twice.ranks.tolist() == whole.ranks[:, kept].tolist()
+    kept = np.array([name not in ("x2", "d5") for name in whole.ids])
+    left = whole.only(kept)
+    assert left.ids == ["x1", "d4", "d3", "d2", "d1"]
+    assert (left.lengths.tolist(), left.documents_found) == ([4, 4], 7)
+    assert left.normalised.tolist() == whole.normalised[:, kept].tolist()
+    assert left.ranks.tolist() == whole.ranks[:, kept].tolist()
 
 
 def test_statap_and_hedge_work_where_the_end_of_a_list_stays_out(toolbox):
@@ -225,7 +222,7 @@ def test_the_same_inputs_give_the_same_pool_whatever_their_order_and_coding(tool
         if any(problem_depth > runs.depth for problem_depth in _depths(plan)):
             continue
         one, other = build(plan, runs, seed=seed), build(plan, again, seed=seed)
-        assert list(one) == list(other)
+        assert toolbox.entries(one) == toolbox.entries(other)
         assert one.content_hash == other.content_hash
 
 

@@ -13,7 +13,9 @@ from cranfield.workflows.pool.show import dominant_group
 
 
 def told(pool):
-    return [(entry.topic, entry.document, entry.version) for entry in pool]
+    return list(
+        zip((pool.topics[place] for place in pool.topic_of_entry), pool.ids, pool.versions.tolist(), strict=True)
+    )
 
 
 def test_a_later_run_adds_only_what_is_new_and_nothing_moves(toolbox, worked):
@@ -30,7 +32,7 @@ def test_a_later_run_adds_only_what_is_new_and_nothing_moves(toolbox, worked):
         ("2", "d9", 1),
     ]
     assert second.version == 2
-    assert [(one.run, one.rank) for one in toolbox.entry(second, "1", "d3").contributions] == [("B", 1), ("C", 2)]
+    assert toolbox.entry(second, "1", "d3").contributions == [("B", 1), ("C", 2)]
     assert toolbox.entry(second, "1", "d5").stratum == "depth 2 +1"
     assert second.content_hash != first.content_hash
 
@@ -39,7 +41,7 @@ def test_extending_with_nothing_new_adds_nothing(worked):
     for plan in ("depth 2", "depth 1; rrf until 5; sample 50%", "stratified strata=1-2:50,3-5:50"):
         first = build(parse(plan), worked, seed=3)
         second = extend(first, worked)
-        assert [entry.document for entry in second] == [entry.document for entry in first]
+        assert second.ids == first.ids
         assert second.probabilities.tolist() == first.probabilities.tolist()
 
 
@@ -69,8 +71,8 @@ def test_an_extension_keeps_every_entry_and_every_draw(toolbox, data):
         assert after[: len(before)] == before
         assert len(set(after)) == len(after)
     fresh = build(plan, toolbox.pooled(spec_after), seed=seed, topics=first.topics)
-    certain = {(entry.topic, entry.document) for entry in fresh if entry.step == 1}
-    assert certain <= {(entry.topic, entry.document) for entry in second}
+    certain = {(entry.topic, entry.document) for entry in toolbox.entries(fresh) if entry.step == 1}
+    assert certain <= {(entry.topic, entry.document) for entry in toolbox.entries(second)}
     for row in range(len(second.topics)):
         entries = np.flatnonzero(second.topic_of_entry == row)
         for code in range(len(second.stratum_table)):
@@ -90,7 +92,7 @@ def test_estimates_stay_right_on_average_when_a_pool_grows(toolbox):
     estimates = []
     for seed in range(400):
         grown = extend(build(parse("depth 5; sample 30%"), before, seed=seed), after)
-        estimates.append(sum(1 / entry.probability for entry in grown if entry.document in relevant))
+        estimates.append(sum(1 / entry.probability for entry in toolbox.entries(grown) if entry.document in relevant))
         assert len(grown) + len(grown.undrawn[0]) == 45
     error = np.std(estimates) / np.sqrt(len(estimates))
     assert abs(np.mean(estimates) - len(relevant)) < 4 * error
@@ -123,9 +125,9 @@ def test_what_is_in_the_pool_goes_on_standing_for_its_near_duplicates(worked):
 
 def test_a_top_up_is_what_is_unjudged_in_the_first_ranks(worked, kept: Kept):
     judged = {"1": {"d1", "d2", "d3"}, "2": {"d8", "d9"}}
-    assert top_up(worked.chosen(["C"]), depth=3, judged=judged) == {"1": ["d5"]}
+    assert top_up(worked.chosen(["C"]), depth=3, judged={"1": judged["1"]}) == {"1": ["d5"]}
     assert top_up(worked, depth=2, judged=judged) == {"1": ["d5", "d6"], "2": ["d1"]}
-    assert top_up(worked, depth=99, judged={}, topics=["2", "absent"]) == {"2": ["d8", "d1", "d9"]}
+    assert top_up(worked, depth=99, judged={"2": set()}) == {"2": ["d8", "d1", "d9"]}
     with kept.raises(UsageError):
         top_up(worked, depth=0, judged={})
 

@@ -46,7 +46,7 @@ def test_steps_after_the_adaptive_one_follow_when_it_has_ended(toolbox, worked):
     order = judged_all(live)
     assert [step for _, _, step in order] == [1, 1, 1, 2, 2, 3]
     pool = toolbox.snapshot(live)
-    assert [(entry.step, entry.probability) for entry in pool] == [
+    assert [(entry.step, entry.probability) for entry in toolbox.entries(pool)] == [
         (1, 1.0),
         (1, 1.0),
         (1, 1.0),
@@ -66,7 +66,7 @@ def test_a_snapshot_is_the_pool_so_far_and_changes_nothing(toolbox, worked):
     live = LivePool(parse("depth 1; mtf until 6"), worked, topics=["1"])
     order = judged_all(live, limit=4)
     pool = toolbox.snapshot(live)
-    assert [entry.document for entry in pool] == [document for _, document, _ in order]
+    assert pool.ids == [document for _, document, _ in order]
     assert toolbox.entry(pool, "1", order[3][1]).stratum == "mtf until 6"
     assert len(judged_all(live)) == 2
     assert len(toolbox.snapshot(live)) == 6

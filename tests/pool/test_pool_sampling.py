@@ -29,12 +29,12 @@ def test_numbers_belong_to_their_occasion_and_never_change():
     assert drawn.round(6).tolist() == [0.21159, 0.550982, 0.638155]
 
 
-def test_a_uniform_sample_has_the_smallest_draws_and_equal_probabilities(worked):
+def test_a_uniform_sample_has_the_smallest_draws_and_equal_probabilities(toolbox, worked):
     pool = build(parse("depth 1; sample 50%"), worked, topics=["1"], seed=3)
     rest = ["d2", "d4", "d6", "d7"]
     drawn = dict(zip(rest, document_draws(3, "sample", "1", rest), strict=True))
     smallest = sorted(rest, key=drawn.__getitem__)[:2]
-    assert [(entry.document, entry.probability) for entry in pool] == [
+    assert [(entry.document, entry.probability) for entry in toolbox.entries(pool)] == [
         *((document, 1.0) for document in ("d5", "d3", "d1")),
         *((document, 0.5) for document in smallest),
     ]
@@ -60,10 +60,10 @@ def test_a_larger_sample_contains_the_smaller_one(order_of, seed, one, other):
     assert order_of(f"sample {large}", seed=seed).startswith(order_of(f"sample {small}", seed=seed))
 
 
-def test_strata_of_ranks_have_their_own_rates(worked):
+def test_strata_of_ranks_have_their_own_rates(toolbox, worked):
     pool = build(parse("stratified strata=1-1:100,2-4:34,5-5:50"), worked, topics=["1"], seed=1)
     by_stratum = {}
-    for entry in pool:
+    for entry in toolbox.entries(pool):
         by_stratum.setdefault((entry.stratum.split()[-1], entry.probability), set()).add(entry.document)
     # best ranks: d1 d3 d5 1; d2 d6 2; d4 4; d7 5
     assert set(by_stratum) == {("1-1", 1.0), ("2-4", 1 / 3), ("5-5", 1.0)}
@@ -72,22 +72,22 @@ def test_strata_of_ranks_have_their_own_rates(worked):
     assert by_stratum["5-5", 1.0] == {"d7"}
 
 
-def test_a_rate_takes_at_least_one_document_of_its_stratum(worked):
+def test_a_rate_takes_at_least_one_document_of_its_stratum(toolbox, worked):
     pool = build(parse("stratified strata=1-1:10,2-5:100"), worked, topics=["1"], seed=1)
     # Of d1, d3 and d5 at rank 1 a tenth would be none; the chance of the one that is drawn says what it stands for.
-    assert sorted(entry.probability for entry in pool) == [1 / 3, 1.0, 1.0, 1.0, 1.0]
+    assert sorted(entry.probability for entry in toolbox.entries(pool)) == [1 / 3, 1.0, 1.0, 1.0, 1.0]
 
 
-def test_strata_can_be_cut_from_the_order_of_a_strategy(worked):
+def test_strata_can_be_cut_from_the_order_of_a_strategy(toolbox, worked):
     pool = build(parse("stratified order=rrf strata=1-2:100,3-5:34"), worked, topics=["1"])
-    certain = {entry.document for entry in pool if entry.probability == 1}
+    certain = {entry.document for entry in toolbox.entries(pool) if entry.probability == 1}
     assert certain == {"d3", "d1"}
     assert len(pool) == 3
 
 
-def test_a_stratum_without_a_rate_gets_what_is_left(worked):
+def test_a_stratum_without_a_rate_gets_what_is_left(toolbox, worked):
     pool = build(parse("stratified until 5 strata=1-1:100,2-5"), worked, topics=["1"])
-    assert [entry.probability for entry in pool] == [1.0, 1.0, 1.0, 0.5, 0.5]
+    assert [entry.probability for entry in toolbox.entries(pool)] == [1.0, 1.0, 1.0, 0.5, 0.5]
 
 
 RELEVANT = {"d1", "d4", "d6", "d7"}

@@ -53,10 +53,10 @@ def test_samples_that_follow_each_other_estimate_without_bias(toolbox, plan, doc
 
 def test_what_a_sample_passed_over_is_not_drawn_by_a_later_one(toolbox):
     pool = build(parse("sample 2 ranks=1-5; sample 3 ranks=4-9"), toolbox.pooled(OLD), seed=4)
-    first, second = ({entry.document for entry in pool if entry.step == step} for step in (1, 2))
+    first, second = ({entry.document for entry in toolbox.entries(pool) if entry.step == step} for step in (1, 2))
     assert first < set(names(0, 5))
     assert second < set(names(5, 9))
-    assert [entry.probability for entry in pool] == [2 / 5] * 2 + [3 / 4] * 3
+    assert [entry.probability for entry in toolbox.entries(pool)] == [2 / 5] * 2 + [3 / 4] * 3
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_stratum_that_fills_up_grows_at_the_rate_it_had(toolbox):
     later = {"B": {"1": falling([*names(0, 4), *(f"e{number}" for number in range(8))])}}
     first = build(plan, toolbox.pooled(OLD))
     grown = extend(first, toolbox.pooled({**OLD, **later}))
-    assert [(entry.probability, entry.version) for entry in grown] == [
+    assert [(entry.probability, entry.version) for entry in toolbox.entries(grown)] == [
         *[(0.5, 1)] * 2,
         *[(0.75, 1)] * 6,
         *[(0.75, 2)] * 6,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -47,9 +46,13 @@ def continuous_active_learning(
     candidates = start.candidates
     if start.texts is None:
         raise UsageError("the strategy 'cal' reads the text of documents, but there is none")
-    vectorizer = _library("sklearn.feature_extraction.text").TfidfVectorizer
     try:
-        vectors = vectorizer(sublinear_tf=True, analyzer=words_of).fit_transform(
+        from sklearn.feature_extraction.text import TfidfVectorizer
+        from sklearn.linear_model import LogisticRegression
+    except ModuleNotFoundError:
+        raise MissingExtra("the strategy 'cal'", "learn") from None
+    try:
+        vectors = TfidfVectorizer(sublinear_tf=True, analyzer=words_of).fit_transform(
             [start.query, *start.texts(candidates.ids)]
         )
     except ValueError:
@@ -73,7 +76,7 @@ def continuous_active_learning(
         trained.clear()
         trained[number] = np.zeros(len(candidates))
         if not classes.all():
-            model = _library("sklearn.linear_model").LogisticRegression(
+            model = LogisticRegression(
                 C=1 / (regularisation * len(rows)), class_weight="balanced", solver="liblinear", random_state=0
             )
             model.fit(vectors[rows], classes)
@@ -94,10 +97,3 @@ def rounds_after(judged: int) -> tuple[int, int]:
     while start + batch <= judged:
         number, start, batch = number + 1, start + batch, batch + -(-batch // 10)
     return number, start
-
-
-def _library(module: str) -> Any:
-    try:
-        return import_module(module)
-    except ModuleNotFoundError:
-        raise MissingExtra("the strategy 'cal'", "learn") from None

@@ -9,15 +9,8 @@ from itertools import accumulate
 from cranfield.base.text import Table, visible_line
 from cranfield.report.rendering import renderers
 
-_ESCAPES = {
+_ESCAPES = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "…": r"\ldots{}",

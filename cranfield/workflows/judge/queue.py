@@ -135,6 +135,25 @@ class Source:
         pairs = [(entry.needed, answers[entry.document]) for entry in self.find_entries(topic)]
         return sum(max(needed - len(known.graded), 0) for needed, known in pairs if not known.decided)
 
+    @cached_property
+    def live_queue(self) -> LiveQueue | None:
+        """The queue as it adapts to what is judged; None where it stays as it was made."""
+        contests = stored(list, self.queue.contests, f"queue {self.queue.number}") if self.queue else []
+        return LiveQueue(self.store, self.queue.number, self.layer, contests) if self.queue and contests else None
+
+    @cached_property
+    def is_live(self) -> bool:
+        """Whether a pool grows while it is judged; to say so, heavy libraries are loaded."""
+        return bool(self.pool and self.batch and plans.parse_stored(self.pool.plan_in_full).adaptive)
+
+    @cached_property
+    def _refiller(self) -> live.Refiller | None:
+        if self.pool is None or not self.is_live:
+            return None
+        refiller = live.Refiller(self.store)
+        refiller.load(self.pool.name)
+        return refiller
+
     def refill(self, topic: str) -> bool:
         """Let a live pool choose more documents from what is judged so far; say whether some came."""
         if self.pool is None or self._refiller is None or topic not in pools.pool_topics(self.store, self.pool.name):

@@ -18,8 +18,6 @@ def runs_named(store: Store, names: Sequence[str]) -> list[stored_runs.RunFacts]
     """The facts of some runs; an error says which of the words name none."""
     known = {facts.name: facts for facts in stored_runs.facts(store)}
     unknown = [name for name in dict.fromkeys(names) if name not in known]
-    if len(unknown) == 1:
-        raise UnknownName("run", unknown[0], known)
     if unknown:
         raise UsageError("\n".join(str(UnknownName("run", name, known)) for name in unknown))
     return [known[name] for name in dict.fromkeys(names)]

@@ -204,8 +204,10 @@ class Refiller:
         mine = people.get(topic, set())
         # Topics that the assessors of this one may judge too: their own, and those assigned to no one.
         rivals = [one for one in loaded.live.topics if one == topic or not people.get(one) or people[one] & mine]
-        while (first := loaded.live.first(rivals)) is not None and first.topic != topic:
-            labels = self._labels_of(first.topic)
+        while offered := loaded.live.offer(1, topics=[one for one in rivals if not loaded.live.at(one).ended]):
+            first, labels = offered[0], self._labels_of(offered[0].topic)
+            if first.topic == topic:
+                break
             if first.document not in labels:
                 return False
             self._take(loaded, first, [], labels, made)

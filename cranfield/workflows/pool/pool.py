@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -13,7 +12,7 @@ from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError
 from cranfield.base.files import Source
 from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
-from cranfield.base.text import Changed, Listing, Value, counted, now
+from cranfield.base.text import Changed, Listing, Value, counted, few, now
 from cranfield.pool import candidates
 from cranfield.pool import plan as plans
 from cranfield.pool import pool as pooling
@@ -37,14 +36,6 @@ CONTRIBUTING = "contributing"
 _NAMES_SHOWN = 5
 
 
-@dataclass(frozen=True, eq=False)
-class ChangedPool(Changed):
-    """A pool that was built or extended; `left_out` are topics of new runs that are not in it."""
-
-    pool: pooling.Pool | None = None
-    left_out: tuple[str, ...] = ()
-
-
 class Pool:
     """The pools of one collection."""
 
@@ -62,7 +53,7 @@ class Pool:
         seed: int = 0,
         order: Literal["plan", "id", "random"] = "plan",
         one_per_cluster: bool = False,
-    ) -> ChangedPool:
+    ) -> Changed:
         """Build and store a pool by a plan; everything wrong is reported before anything is written.
 
         Without names all contributing runs are pooled; `priority` takes those a group ranked so far. Without topics,
@@ -93,10 +84,8 @@ class Pool:
             least = min(built.sizes.values(), default=-1)
             if step.amount.kind == "until" and least >= step.amount.number:
                 before = f"the steps before it give every topic at least {least:,} documents"
-                message = f"'{step}' would select nothing: {before}"
                 remedy = "raise the number, or make the steps before it smaller"
-                problem = Problem("budget-below-warm-up", message, remedy=remedy)
-                raise ProblemsFound("this pool cannot be built", [problem])
+                pooling.refuse("budget-below-warm-up", f"'{step}' would select nothing: {before}", remedy)
         with store.write():
             self._refuse_known_name(name)
             manifest = _manifest(built)
@@ -121,15 +110,10 @@ class Pool:
         if built.plan.adaptive:
             notes.append("this is the warm-up; further documents are selected as judgments come in")
         if count := len(built.duplicates):
-            stay = (
-                "left out: another document represents it"
-                if count == 1
-                else "left out: other documents represent them"
-            )
-            notes.append(f"{counted(count, 'near-duplicate')} {stay}")
-        return ChangedPool(_facts_of(name, built), (*notes, f"content hash {built.content_hash}"), built)
+            notes.append(f"{counted(count, 'near-duplicate')} left out, each represented by a document of the pool")
+        return _changed(name, built, notes)
 
-    def extend(self, name: str = "", *, runs: Sequence[str] = (), topics: Sequence[str] = ()) -> ChangedPool:
+    def extend(self, name: str = "", *, runs: Sequence[str] = (), topics: Sequence[str] = ()) -> Changed:
         """Add later runs to a pool, as a new version; without names, the contributing runs that it does not have."""
         store = self._store
         with store.write():
@@ -145,9 +129,9 @@ class Pool:
             pools.put_version(store, number, grown, _manifest(grown), priorities=priorities, clusters=clusters)
         here = {one.content_hash for one in stored_runs.facts(store)}
         names = [one.name for one in new]
-        left_out = tuple(topic for topic in together.chosen(names).topics if topic not in grown.topics)
+        left_out = [topic for topic in together.chosen(names).topics if topic not in grown.topics]
         added = counted(len(grown) - len(before), "document")
-        from_runs = f"from {counted(len(names), 'more run')} ({_some(names)}); {len(grown):,} in all"
+        from_runs = f"from {counted(len(names), 'more run')} ({few(names, _NAMES_SHOWN)}); {len(grown):,} in all"
         notes = [f"{facts.name}, version {grown.version}: {added} more to judge, {from_runs}"]
         notes += self._state_notes(facts.name)
         notes += [
@@ -157,9 +141,10 @@ class Pool:
         ]
         if left_out:
             missing = counted(len(left_out), "topic")
-            notes.append(f"{missing} of the new runs not in the pool ({_some(left_out)}): add them with --topic")
-        notes.append(f"content hash {grown.content_hash}")
-        return ChangedPool(_facts_of(facts.name, grown), tuple(notes), grown, left_out)
+            notes.append(
+                f"{missing} of the new runs not in the pool ({few(left_out, _NAMES_SHOWN)}): add them with --topic"
+            )
+        return _changed(facts.name, grown, notes)
 
     def top_up(self, run: str, *, depth: int, name: str = "", topics: Sequence[str] = ()) -> Changed:
         """Queue what is unjudged in the first `depth` documents of a run, stored or in a file, to be judged by name.
@@ -181,7 +166,7 @@ class Pool:
         wanted = list(topics) or runs.topics
         with store.write():
             judged = {topic: {one.document for one in live_pools.standing_answers(store, topic)} for topic in wanted}
-            missing = extend.top_up(runs, depth=depth, judged=judged, topics=wanted)
+            missing = extend.top_up(runs, depth=depth, judged=judged)
             pairs = [(topic, document) for topic, some in missing.items() for document in some]
             if unknown := sorted(stored_documents.unknown(store, {document for _, document in pairs})):
                 some = ", ".join(quoted(document) for document in unknown[:3])
@@ -302,8 +287,8 @@ def _manifest(built: pooling.Pool) -> pools.PoolVersion:
     return pools.PoolVersion(built.version, built.plan.spelled_out, built.seed, built.content_hash, now(), made_by)
 
 
-def _facts_of(name: str, built: pooling.Pool) -> dict[str, Value]:
-    return {
+def _changed(name: str, built: pooling.Pool, notes: Sequence[str]) -> Changed:
+    facts: dict[str, Value] = {
         "name": name,
         "version": built.version,
         "documents": len(built),
@@ -312,9 +297,4 @@ def _facts_of(name: str, built: pooling.Pool) -> dict[str, Value]:
         "plan": str(built.plan),
         "content_hash": built.content_hash,
     }
-
-
-def _some(names: Sequence[str]) -> str:
-    """The first of many names, and how many more there are."""
-    more = f" and {len(names) - _NAMES_SHOWN:,} more" if len(names) > _NAMES_SHOWN else ""
-    return ", ".join(names[:_NAMES_SHOWN]) + more
+    return Changed(facts, (*notes, f"content hash {built.content_hash}"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
 
@@ -214,36 +214,30 @@ VIEWS: Mapping[str, tuple[Sequence[Column | str], Callable[[PoolView], Sequence[
 def explain_entry(store: Store, topic: str, document: str, *, name: str = "") -> Listing:
     """The runs that retrieved a document, and the step that added it; an error says why it is not there."""
     facts = pools.facts_of_pool(store, name)
-    entry = pools.story(store, facts.name, topic, document)
-    if entry is not None:
-        plan = plans.parse_stored(facts.plan_in_full)
-        chance = "" if entry.probability is None else f" with probability {entry.probability:g}"
-        version = f" in version {entry.version}" if entry.version > 1 else ""
-        place = f"{entry.document} is document {entry.position:,} of topic {entry.topic} in {facts.name}"
-        step = f"step {entry.step} ({plan.steps[entry.step - 1]}){version}{chance}, stratum {entry.stratum}"
-        notes = [f"{place}: added by {step}"]
+    for position, step, stratum, probability, version in pools.story(store, facts.name, topic, document):
+        text = plans.parse_stored(facts.plan_in_full).steps[step - 1]
+        chance = "" if probability is None else f" with probability {probability:g}"
+        since = f" in version {version}" if version > 1 else ""
+        place = f"{document} is document {position:,} of topic {topic} in {facts.name}"
+        notes = [f"{place}: added by step {step} ({text}){since}{chance}, stratum {stratum}"]
         for choice in live_pools.choices(store, pools.pool_number(store, facts.name), pair=(topic, document)):
             moment = choice.chosen[:19].replace("T", " ")
             made = f"choice {choice.number:,}, made {moment} UTC from the judgments up to event {choice.known:,}"
             notes.append(f"{made}: {choice.reason}")
         if others := pools.represented_by(store, facts.name, topic, document):
             notes.append(f"it represents its near-duplicates, which are not pooled: {', '.join(others)}")
-        return Listing(table_of(["run", "rank"], list(map(astuple, entry.contributions))), notes=notes)
+        found = pools.runs_of_entry(store, facts.name, topic, document)
+        return Listing(table_of(["run", "rank"], found), notes=notes)
     if topic not in pools.pool_topics(store, facts.name):
         raise InputError(f"topic {quoted(topic)} is not in the pool {quoted(facts.name)}")
-    representative = pools.stands_for(store, facts.name, topic, document)
-    if representative is not None:
-        raise InputError(
-            f"{quoted(document)} is not pooled for topic {quoted(topic)}: its near-duplicate"
-            f" {quoted(representative)} represents it"
-        )
-    strata = pools.passed_over_by(store, facts.name, topic, document)
-    if strata:
-        message = f"{quoted(document)} was not sampled for topic {quoted(topic)}"
-        raise InputError(f"{message} (stratum {strata[0]})")
-    runs, where = inputs.pooled_runs(store, pool=facts.name), "no contributing run retrieved it"
+    why = "no contributing run retrieved it"
+    runs = inputs.pooled_runs(store, pool=facts.name)
     some = candidates.candidates_of(runs, topic) if topic in runs.codes_by_topic else None
-    if some is not None and document in some.numbers:
+    if representative := pools.stands_for(store, facts.name, topic, document):
+        why = f"its near-duplicate {quoted(representative)} represents it"
+    elif strata := pools.passed_over_by(store, facts.name, topic, document):
+        why = f"it was not sampled (stratum {strata[0]})"
+    elif some is not None and document in some.numbers:
         best, run = min((rank, run) for run, rank in some.ranks_of(document))
-        where = f"its best rank is {best:,}, in {run}"
-    raise InputError(f"{quoted(document)} is not in the pool {quoted(facts.name)} of topic {quoted(topic)}; {where}")
+        why = f"its best rank is {best:,}, in {run}"
+    raise InputError(f"{quoted(document)} is not in the pool {quoted(facts.name)} of topic {quoted(topic)}; {why}")

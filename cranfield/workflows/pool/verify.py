@@ -122,20 +122,15 @@ def _changed_records(store: Store, facts: pools.PoolFacts, recorded: Sequence[Re
             break
         before = one.hash
     plan = parse_stored(facts.plan_in_full)
-    compared = (
-        ("plan", facts.plan, str(plan)),
-        ("version of the grammar", facts.grammar, GRAMMAR),
-        (
-            "option --one-per-cluster",
-            bool(facts.one_per_cluster),
-            bool(pools.clusters_of_version(store, facts.name, 1)),
-        ),
-    )
-    changed += [
-        f"the {noun} is {stored!r}, but the inputs of the pool give {rebuilt!r}"
-        for noun, stored, rebuilt in compared
-        if stored != rebuilt
-    ]
+    clusters = pools.clusters_of_version(store, facts.name, 1)
+    compared = {
+        "plan": (facts.plan, str(plan)),
+        "version of the grammar": (facts.grammar, GRAMMAR),
+        "option --one-per-cluster": (bool(facts.one_per_cluster), bool(clusters)),
+    }
+    for noun, (stored, rebuilt) in compared.items():
+        if stored != rebuilt:
+            changed.append(f"the {noun} is {stored!r}, but the inputs of the pool give {rebuilt!r}")
     return changed
 
 
@@ -276,7 +271,7 @@ class ReplayedChoices:
         stratum, probability = Stratum(live.number, str(self._pool.plan.steps[live.number - 1])), NO_PROBABILITY
         if is_later:
             stratum, probability = live.at(topic).story(known[recorded.document])
-        self.chosen.setdefault(topic, []).append(Chosen(recorded.document, stratum, probability))
+        self.chosen.setdefault(topic, []).append((recorded.document, stratum, probability))
         live.hand_out(topic, recorded.document)
         self._handed_out.add(recorded)
 

@@ -25,7 +25,7 @@ from cranfield.workflows.inputs import PoolOptions, run_store
 from cranfield.workflows.judge.agreement import AgreementReport, agreement_report
 from cranfield.workflows.judge.organise import judging_progress, open_cases
 from cranfield.workflows.pool.show import PoolView
-from cranfield.workflows.reuse.field import field_of
+from cranfield.workflows.reuse.field import Trusted, field_of
 from cranfield.workflows.reuse.reuse import examine_collection
 from cranfield.workflows.status import status as collection_status
 
@@ -65,6 +65,7 @@ class Material:
     layers: tuple[str, ...] = ()
     rule: Rule = ()
     evaluation: Evaluation | None = None
+    trust: Trusted | None = None
     curve: Scores | None = None
     bias: CollectionReport | None = None
     agreement: AgreementReport | None = None
@@ -122,13 +123,12 @@ class Material:
         )
         field = partial(field_of, scoring, PoolOptions(), store=store, progress=progress)
         self.evaluation = evaluate_with_verdicts(scoring, field, store=store, learn="always")
-        trust = self.evaluation.trust
-        read = None if trust is None else trust.field.requested
+        self.trust = self.evaluation.trust
+        read = None if self.trust is None else self.trust.field.requested
         self.curve = evaluate(replace(scoring, measures=(RECALL_LEVELS,)), store=store, read=read).scores
-        if trust is None:
-            return
-        # Single runs and families are left to `cranfield reuse`: for many runs they take long.
-        self.bias = examine_collection(trust, without=("run", "family"))
+        if self.trust is not None:
+            # Single runs and families are left to `cranfield reuse`: for many runs they take long.
+            self.bias = examine_collection(self.trust, without=("run", "family"))
 
     def _topics(self, store: Store) -> Iterator[TopicPart]:
         """How much is judged for each topic, and how much of it is relevant."""

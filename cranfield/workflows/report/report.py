@@ -16,7 +16,7 @@ import numpy as np
 from cranfield._version import __version__
 from cranfield.base.errors import CranfieldError, MissingExtra, UsageError
 from cranfield.base.files import Progress, silent
-from cranfield.base.text import Value, counted, table_of
+from cranfield.base.text import counted, table_of
 from cranfield.base.writing import whole_file
 from cranfield.corpus.formats import trec
 from cranfield.evaluate.scores import Scores
@@ -87,7 +87,7 @@ def draw_all(material: Material) -> tuple[list[Drawing], str]:
         if material.curve is not None:
             drawings.append(_precision_recall(material.curve))
         drawings += _by_topic(evaluation.scores)
-        if (trust := evaluation.trust) is not None and trust.trusts:
+        if (trust := material.trust) is not None and trust.trusts:
             drawings.append(_coverage(trust, bias))
             if bias is not None:
                 relevant = bias.new_by_depth.relevant.sum(axis=0).tolist()
@@ -155,8 +155,9 @@ VERSION = 1
 def collection_card(material: Material) -> dict[str, Any]:
     """The card as what JSON can hold. It names no assessor; a licence is there where the collection has one."""
     status, reuse = material.status, None
-    trust = None if material.evaluation is None else material.evaluation.trust
-    if trust is not None and trust.field.prefixes is not None and trust.trusts:  # the contributing runs are known
+    if (
+        (trust := material.trust) is not None and trust.field.prefixes is not None and trust.trusts
+    ):  # the contributing runs are known
         with suppress(CranfieldError):
             reuse = card_for(trust, material.bias)
     pools = []
@@ -185,8 +186,8 @@ def collection_card(material: Material) -> dict[str, Any]:
         "guidelines": {"version": status.guidelines_version},
         "pools": pools,
         "runs": [
-            {"name": row["run"], **{key: row[key] for key in _RUNS if key not in ("run", "file_sha256")}}
-            for row in (dict(zip(_RUNS, run, strict=True)) for run in _runs(material))
+            {"name": run["run"], **{key: run[key] for key in _RUNS if key not in ("run", "file_sha256")}}
+            for run in _runs(material)
         ],
         "groups": [dict(zip(group_names, row, strict=True)) for row in groups],
         "qrels": _qrels_in_card(material),
@@ -237,20 +238,11 @@ def _picked(thing: object, *names: str) -> dict[str, Any]:
     return {name: getattr(thing, name) for name in names}
 
 
-def _runs(material: Material) -> list[tuple[Value, ...]]:
-    """The columns `_RUNS` of all runs."""
+def _runs(material: Material) -> list[dict[str, Any]]:
+    """All runs, by the names of `_RUNS`."""
+    own = "family", "topics", "rows", "content_hash", "file_sha256", "description"
     return [
-        (
-            run.name,
-            run.group_name,
-            run.family,
-            run.name in material.pooled_runs,
-            run.topics,
-            run.rows,
-            run.content_hash,
-            run.file_sha256,
-            run.description,
-        )
+        {"run": run.name, "group": run.group_name, "pooled": run.name in material.pooled_runs, **_picked(run, *own)}
         for run in material.status.runs
     ]
 
@@ -315,7 +307,7 @@ def write_bundle(store: Store, release: str, folder: Path, *, progress: Progress
         content: dict[str, str | bytes] = {
             "topics.trec": topics.getvalue(),
             "qrels.txt": qrels.getvalue(),
-            "runs.csv": render_csv(table_of(_RUNS, _runs(material))),
+            "runs.csv": render_csv(table_of(_RUNS, [[run[key] for key in _RUNS] for run in _runs(material)])),
         }
         if material.pool is not None:
             # One row for each pooled document and run that retrieved it; one without a run where none did.

@@ -116,7 +116,7 @@ def collection_page(material: Material, drawings: Sequence[Drawing], *, missing:
 def usable_scores(material: Material, missing: Sequence[str]) -> Section:
     """How many scores can be used, and what is wrong with the others; measures that agree on it are one statement."""
     alike: dict[tuple[Level, ...], list[Assessment]] = {}
-    if material.evaluation is not None and (trust := material.evaluation.trust) is not None:
+    if (trust := material.trust) is not None:
         for one in trust.trusts:
             alike.setdefault(tuple(verdict.level for verdict in one.verdicts[: trust.field.asked]), []).append(one)
     blocks: list[Block] = []
@@ -196,7 +196,7 @@ def _steps(material: Material) -> Iterator[tuple[str, str]]:
         yield f"{what[:1].upper()}{what[1:]}.", f"cranfield {command}"
         return
     doubtful, deeper = dict[int, Assessment](), list[str]()
-    if (trust := evaluation.trust) is not None:
+    if (trust := material.trust) is not None:
         for one in trust.trusts:
             unjudged_in = [run for run in trust.marks(one) if one.evidence[run].unjudged]
             doubtful = dict.fromkeys((run for run in unjudged_in if not trust.field.contributed(run)), one) | doubtful
@@ -243,7 +243,7 @@ def leaderboard(material: Material, drawings: Sequence[Drawing]) -> Section:
     evaluation = material.evaluation
     if evaluation is None:
         return Section("Leaderboard", (Prose("No scores: runs and judgments are needed."),))
-    trust, parts = evaluation.trust, list[Fold]()
+    trust, parts = material.trust, list[Fold]()
     for one in () if trust is None else trust.trusts:
         table = trust_table(one, range(len(evaluation.scores.run_names)))
         names = {column.name: place for place, column in enumerate(table.columns)}
@@ -421,14 +421,14 @@ def made_section(material: Material, size: str) -> Section:
 
 
 def _commands(material: Material) -> Iterator[str]:
-    request, evaluation = material.request, material.evaluation
+    request = material.request
     words = "".join(f" -m '{measure}'" for measure in request.measures)
     words += f" --qrels {request.qrels}" if request.qrels else ""
     words += "".join(f" --layer {layer}" for layer in request.layers if request.layers != ("main",))
     if material.pool is not None:
         yield "cranfield pool verify"
-    if evaluation is not None:
+    if material.evaluation is not None:
         yield f"cranfield evaluate{words}"
-        if evaluation.trust is not None:
-            yield f"cranfield reuse{words}"
+    if material.trust is not None:
+        yield f"cranfield reuse{words}"
     yield f"cranfield report{words}" + (" --public" if request.public else "")
