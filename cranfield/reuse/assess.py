@@ -32,7 +32,7 @@ from cranfield.reuse.intervals import (
 )
 from cranfield.reuse.provenance import Provenance, prefix_of
 from cranfield.reuse.unjudged_model import UnjudgedModel, fit_model
-from cranfield.reuse.verdict import REMEDY, Evidence, Thresholds, Verdict, verdict_of
+from cranfield.reuse.verdict import DEFAULTS, REMEDY, Evidence, Thresholds, Verdict, verdict_of
 
 TAIL = 0.01
 """The weight that RBP may have left below its depth k."""
@@ -169,7 +169,7 @@ def coverage_of(
 def why_untestable(
     alignment: Alignment,
     provenance: Provenance | None,
-    thresholds: Thresholds | None = None,
+    table: Thresholds = DEFAULTS,
     *,
     relevant_from: int = 1,
 ) -> str:
@@ -178,7 +178,7 @@ def why_untestable(
     `relevant_from` is the lowest grade that is relevant. The reasons: no provenance; what keeps all hold-outs from
     showing anything; one group that owns most of what is unique and relevant.
     """
-    table, lists = thresholds or Thresholds(), alignment.lists
+    lists = alignment.lists
     if provenance is None:
         return NO_PROVENANCE
     for problem in obstacles(alignment, provenance, table, rel=relevant_from):
@@ -192,9 +192,9 @@ def why_untestable(
     return f"group {provenance.groups[largest]!r} contributed {share} of the unique relevant documents{limit}"
 
 
-def why_untaught(model: UnjudgedModel, thresholds: Thresholds | None = None) -> str:
+def why_untaught(model: UnjudgedModel, thresholds: Thresholds = DEFAULTS) -> str:
     """Why a model was fitted to too little; an empty text where there is enough."""
-    fewest = (thresholds or Thresholds()).fewest_unjudged
+    fewest = thresholds.fewest_unjudged
     if model.unjudged < fewest:
         return f"hold-outs leave only {counted(model.unjudged, 'unjudged document')}; {fewest:g} are needed"
     return "all judged documents have the same grade" if len(model.levels) < 2 else ""
@@ -296,10 +296,15 @@ def assess_measures(
     if knowledge.provenance is not None:
         depths = [measure_depths(measure, knowledge.pool_depth) for measure in chosen]
         reach = np.max([np.ones_like(knowledge.pool_depth), *depths], axis=0)
-        cache, deep = ModelCache(alignment, knowledge.provenance, reach=reach), [*filter(takes_pool_depth, chosen)]
+        cache = ModelCache(alignment, knowledge.provenance, reach=reach, thresholds=thresholds)
         completion = Completion(
-            alignment, knowledge.provenance, relevant_from=knowledge.relevant_from, retrieved=cache.retrieved
+            alignment,
+            knowledge.provenance,
+            relevant_from=knowledge.relevant_from,
+            retrieved=cache.retrieved,
+            thresholds=thresholds,
         )
+        deep = [*filter(takes_pool_depth, chosen)]
         completed = dict(zip(deep, completion.of(deep, rng=default_rng(SEED)), strict=True))
     assessments = []
     for place, measure in enumerate(chosen):
@@ -319,20 +324,20 @@ def assess_runs(
     low: Values | None = None,
     high: Values | None = None,
     rng: np.random.Generator,
-    thresholds: Thresholds | None = None,
+    thresholds: Thresholds = DEFAULTS,
     cache: ModelCache | None = None,
     completed: Completed | None = None,
     learn: Learn = "always",
 ) -> Assessment:
     """Assess all runs by one measure. `low` and `high` are the intervals of scores; `cache` serves all measures."""
-    table, runs = thresholds or Thresholds(), alignment.shape[0]
+    table, runs = thresholds, alignment.shape[0]
     coverage = coverage_of(alignment, measure, pool_depth=knowledge.pool_depth, provenance=knowledge.provenance)
     model, by_family, untestable = None, FamilyModels(), ""
     models: list[UnjudgedModel | None] = [None] * runs
     loss: Loss | None = Loss.none(measure, alignment.shape)
     if learn == "always" or coverage.count[coverage.counted].any():
         if cache is None and knowledge.provenance is not None:
-            cache = ModelCache(alignment, knowledge.provenance)
+            cache = ModelCache(alignment, knowledge.provenance, thresholds=table)
         scaling, drawing = rng.spawn(2)
         model, by_family, untestable = _fit(alignment, measure, knowledge, coverage.depth, table, scaling, cache)
         models = [dict(by_family).get(family, model) for family in knowledge.families] or [model] * runs
@@ -429,7 +434,7 @@ def _fit(
     for family in sorted(set(knowledge.families) - {""}):
         runs = np.flatnonzero((kinds == family) & (groups >= 0))
         if len(np.unique(groups[runs])) >= table.fewest_groups:
-            own = fit_model(cache.counts(depth), runs)
+            own = fit_model(cache.counts(depth), runs, table)
             if not why_untaught(own, table):
                 # The scales are those of the measure: they take more runs to learn than a family has.
                 popular = own.popular

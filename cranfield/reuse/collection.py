@@ -40,7 +40,7 @@ from cranfield.reuse.provenance import (
     pooled_shares,
 )
 from cranfield.reuse.unjudged_model import Spread
-from cranfield.reuse.verdict import Thresholds
+from cranfield.reuse.verdict import DEFAULTS, Thresholds
 
 # What going deeper brought, and what was probably missed: new relevant documents by depth, and where that leads.
 
@@ -205,14 +205,13 @@ def obstacles(alignment: Alignment, provenance: Provenance, table: Thresholds, *
 
 
 def check_testability(
-    alignment: Alignment, provenance: Provenance, *, rel: int = 1, thresholds: Thresholds | None = None
+    alignment: Alignment, provenance: Provenance, *, rel: int = 1, thresholds: Thresholds = DEFAULTS
 ) -> list[Problem]:
     """Find everything that speaks against trusting hold-outs at this level; an error makes it untestable."""
-    table = thresholds or Thresholds()
-    found = [*obstacles(alignment, provenance, table, rel=rel)]
+    found = [*obstacles(alignment, provenance, thresholds, rel=rel)]
     if beyond := _depth_beyond_the_pool(alignment, provenance):  # runs that do not fit it are no news
         found = [*(problem for problem in found if problem.code != "run-does-not-fit"), beyond]
-    return [*found, *_problems_of_documents(provenance, uniques_of(alignment, provenance, rel=rel), table)]
+    return [*found, *_problems_of_documents(provenance, uniques_of(alignment, provenance, rel=rel), thresholds)]
 
 
 def _problems_of_documents(provenance: Provenance, uniques: Uniques, table: Thresholds) -> Iterator[Problem]:
@@ -391,14 +390,13 @@ def examine(
     *,
     rel: int = 1,
     alpha: float = ALPHA,
-    thresholds: Thresholds | None = None,
+    thresholds: Thresholds = DEFAULTS,
     held_out: Mapping[Level, AllHoldOut] | None = None,
 ) -> CollectionReport:
     """Judge the collection by what happens when runs, groups and families are held out.
 
     `levels` must have the level `group`, by which the verdict is made. `held_out` were begun before.
     """
-    table = thresholds or Thresholds()
     chosen = own_measures(measures)
     common = alignment.scored.all(axis=0).any() and len(alignment.run_names) > 1
     reports: dict[Level, LevelReport] = {}
@@ -415,7 +413,7 @@ def examine(
             ),
         )
     by_group, lists = levels["group"], alignment.lists
-    problems = check_testability(alignment, by_group, rel=rel, thresholds=table)
+    problems = check_testability(alignment, by_group, rel=rel, thresholds=thresholds)
     new = new_by_depth(alignment, by_group, rel=rel)
     if len(np.unique(new.pool_depth[new.pool_depth > 0])) == 1:
         extrapolation = extrapolated(new.relevant.sum(axis=0))
@@ -434,7 +432,7 @@ def examine(
         new_by_depth=new,
         not_exhausted=tuple(new.not_exhausted()),
         extrapolation=extrapolation,
-        verdicts=tuple(_verdict(one, reports.get("group"), problems, table) for one in chosen if one.quality),
+        verdicts=tuple(_verdict(one, reports.get("group"), problems, thresholds) for one in chosen if one.quality),
         problems=tuple(problems),
     )
 

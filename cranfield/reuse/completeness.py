@@ -28,13 +28,11 @@ from cranfield.reuse.collection import FEWEST_DEPTHS, FLAT, fit_decay, new_by_de
 from cranfield.reuse.labels import Retrieved, logit
 from cranfield.reuse.provenance import Provenance
 from cranfield.reuse.unjudged_model import TO_ALL, TO_RUN, chances, fit_chances
+from cranfield.reuse.verdict import DEFAULTS, Thresholds
 from cranfield.runs.columns import documents_of_pairs
 
 DEPTH = 100
 """The rank down to which a score is completed, where lists go so far; twice the pool depth where that is more."""
-
-FORM = 0.25
-"""By how much of itself a drift may be off for each doubling of the depth."""
 
 TWINS, TRIAL_TWINS = 4, 2
 """How many times labels are drawn, each time twice."""
@@ -79,7 +77,9 @@ class Completion:
         *,
         relevant_from: int = 1,
         retrieved: Callable[[Counts], Retrieved] | None = None,
+        thresholds: Thresholds = DEFAULTS,
     ) -> None:
+        self._error = thresholds.completed_error  # of itself, for each doubling of the depth
         self.alignment, self.provenance, self._relevant_from = alignment, provenance, relevant_from
         self._retrieved = retrieved or partial(Retrieved, alignment, provenance)
         self.pool_depth = int(provenance.depth.min()) if len(provenance.depth) else 0
@@ -103,7 +103,7 @@ class Completion:
         if fit_decay(new[: self.pool_depth]).s >= -FLAT:
             return "going deeper did not find fewer relevant documents"
         found = int((self._trial.judged[self._trial.open] > 0).sum())
-        if abs(self._trial.expected - found) > FORM * found:
+        if abs(self._trial.expected - found) > self._error * found:
             found_or_expected = f"{found:,} relevant documents; the model expected {self._trial.expected:,.0f}"
             return f"between half and full pool depth the pool found {found_or_expected}"
         expected, room = self._now.expected + int((self._now.grade > 0).sum()), self._pairs.room(self._now.grade)
@@ -139,7 +139,7 @@ class Completion:
         # The score is of all qrels, the draws are of what contributors retrieve: their difference is what counts.
         drifts = drawn.mean(axis=0) - self._pairs.scores(measures, now.judged)
         more = now.expected / max(trial.expected, 1.0)
-        form = FORM * np.log2(self.depth / self.pool_depth) * drifts
+        form = self._error * np.log2(self.depth / self.pool_depth) * drifts
         spread = NORMAL_80 * np.sqrt(drawn.var(axis=0) + more * error + form**2)
         value = score_lists(measures, alignment, alignment.lists) + drifts
         return [

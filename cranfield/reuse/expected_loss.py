@@ -41,6 +41,7 @@ from cranfield.reuse.unjudged_model import (
     is_unlike,
     upper_chances,
 )
+from cranfield.reuse.verdict import DEFAULTS, Thresholds
 
 DRAWS, DEEP_DRAWS, DEEP = 64, 16, 20
 """How many times labels are drawn, fewer where k is above `DEEP`: more documents need fewer draws.
@@ -316,10 +317,18 @@ def _drawn(unjudged: _Unjudged, measure: Measure, chance: Values, numbers: _Even
 class ModelCache:
     """What the contributors of one pool teach: counts and models by depth, made once and shared by measures."""
 
-    def __init__(self, alignment: Alignment, provenance: Provenance, *, reach: Counts | None = None) -> None:
+    def __init__(
+        self,
+        alignment: Alignment,
+        provenance: Provenance,
+        *,
+        reach: Counts | None = None,
+        thresholds: Thresholds = DEFAULTS,
+    ) -> None:
         """`reach` is the deepest that will be asked for, so that popularity is counted once."""
         self.alignment = alignment
         self.provenance = provenance
+        self._thresholds = thresholds
         self._reach = provenance.depth if reach is None else reach
         self._counts: dict[bytes, Labels] = {}
         self._models: dict[bytes, UnjudgedModel] = {}
@@ -333,7 +342,7 @@ class ModelCache:
                 self.alignment,
                 depth,
                 self.provenance,
-                popularity=self.popularity(depth),
+                retrieved=None if self.alignment.pair_keys is None else self.retrieved(depth),
                 groups_of_row=self._groups_of_row,
             )
         return self._counts[key]
@@ -353,7 +362,7 @@ class ModelCache:
         """Give what all contributors teach about unjudged documents down to `depth`."""
         key = depth.tobytes()
         if key not in self._models:
-            self._models[key] = fit_model(self.counts(depth))
+            self._models[key] = fit_model(self.counts(depth), table=self._thresholds)
         return self._models[key]
 
     @cached_property

@@ -44,7 +44,7 @@ class Labels:
     `own` are documents that only the run's group contributed, and `own_level` their levels: with the group held out
     they would be unjudged, and their labels are known. `shared` counts by level those that one other group
     contributed too: without that group as well they would be unjudged. `group_of_run` is -1 for a non-contributing
-    run, which has neither.
+    run, which has neither. `of_one_group` is what a group that retrieves a document usually adds to its fusion score.
     """
 
     levels: tuple[int, ...]
@@ -55,6 +55,7 @@ class Labels:
     own: Documents
     own_level: Counts
     shared: Counts
+    of_one_group: float = 0.0
 
     @cached_property
     def coverage(self) -> Values:
@@ -79,13 +80,13 @@ def count_labels(
     depth: Counts,
     provenance: Provenance | None = None,
     *,
-    popularity: Values | None = None,
+    retrieved: Retrieved | None = None,
     groups_of_row: Counts | None = None,
 ) -> Labels:
     """Count what all runs have within `depth`, one number per topic. Without provenance no run contributed.
 
-    Topics that do not count for a run are left out. `popularity` is parallel to the grades of the lists;
-    `groups_of_row` is what `count_groups_of_rows` gives, if known.
+    Topics that do not count for a run are left out. `retrieved` tells how popular documents are; `groups_of_row` is
+    what `count_groups_of_rows` gives, if known.
     """
     lists, places = prefix_of(alignment.lists, depth)
     judged = lists.judged
@@ -106,7 +107,7 @@ def count_labels(
             shared = pooled & (group >= 0) & (counts[rows] == 2)
     shape = (*alignment.shape, len(levels))
     cells = found.cell[~own] * len(levels) + level[~own]
-    popular = None if popularity is None else popularity[at[own]]
+    popular = None if retrieved is None else retrieved.popularity[at[own]]
     return Labels(
         levels=tuple(levels.tolist()),
         groups=groups,
@@ -116,6 +117,7 @@ def count_labels(
         own=Documents(run[own], found.cell[own] % topics, octave_of(found.rank[own]), popular),
         own_level=level[own],
         shared=np.bincount(level[shared], minlength=len(levels)),
+        of_one_group=0.0 if retrieved is None else retrieved.of_one_group,
     )
 
 
@@ -160,6 +162,7 @@ class Retrieved:
     those of contributors with such a pair, at whatever rank; `pair`, `run`, `rank` and `weight` are theirs. Of each
     pair `fusion` is the sum over groups of the mean of 1 / (60 + rank) over the group's runs, and `groups` how many
     retrieve it. `popularity` is that of each row down to `depth` among the groups other than its run's own, 0 below.
+    `of_one_group` is the mean of 1 / (60 + rank) over all rows of the contributors.
     """
 
     def __init__(self, alignment: Alignment, provenance: Provenance, depth: Counts) -> None:
@@ -187,5 +190,7 @@ class Retrieved:
             for run in np.flatnonzero(provenance.own_group == number).tolist():
                 here = slice(places_of_run[run], places_of_run[run + 1])
                 own[here] = score[pair_there[here]]
+        lengths = lists.length.reshape(alignment.shape)[group >= 0]
+        self.of_one_group = float(np.log1p(lengths / RANK_CONSTANT).sum() / max(int(lengths.sum()), 1))
         self.popularity = np.zeros(len(keys))
         self.popularity[places] = np.log(np.maximum(self.fusion[pair_there] - own, 0.0) + NOBODY)

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield.evaluate.lists import Counts, Values, ratio
-from cranfield.reuse.labels import Documents, Labels, logit
+from cranfield.reuse.labels import NOBODY, Documents, Labels, logit
+from cranfield.reuse.verdict import DEFAULTS, Thresholds
 
 USUAL = 0.35
 """The ratio that is believed before anything is seen: pools of many depths have between 0.15 and 0.5."""
@@ -34,9 +35,6 @@ ONE_MORE = 1.0
 
 COVERED = 0.95
 """The share of new groups that the upper end of a spread is meant for."""
-
-UNLIKE = 0.05
-"""A run is unlike the contributors if its unjudged documents are less popular than those of all but this share."""
 
 _SPREAD = (1.0, 1.0, 0.5, 0.25, 1.0)
 _LEAST = 1e-3
@@ -268,7 +266,8 @@ class UnjudgedModel:
     coverage instead. `plain` times the run's rate is the chance by the ratio alone, and `plain_factor` what it may
     be more. `growth` is what the chance of the usual document is multiplied by, because a new run meets one group
     more in the pool than one that was held out. A run whose unjudged documents are on average less popular than
-    `unlike` is unlike the contributors. `unjudged` and `relevant` count what it was learned from.
+    `unlike` is unlike the contributors, hardly any of whom retrieves them. `unjudged` and `relevant` count what it
+    was learned from.
     """
 
     levels: tuple[int, ...]
@@ -287,7 +286,7 @@ class UnjudgedModel:
     relevant: int
 
 
-def fit_model(labels: Labels, runs: Counts | None = None) -> UnjudgedModel:
+def fit_model(labels: Labels, runs: Counts | None = None, table: Thresholds = DEFAULTS) -> UnjudgedModel:
     """Learn from the contributing runs, or from some of the runs (as places)."""
     chosen = np.flatnonzero(labels.group_of_run >= 0)
     kept = labels.chosen(chosen if runs is None else np.intersect1d(chosen, runs))
@@ -310,7 +309,10 @@ def fit_model(labels: Labels, runs: Counts | None = None) -> UnjudgedModel:
         popular = _fit_chain(kept, popularity, shift)
         tried = np.bincount(kept.own.run)
         means = np.bincount(kept.own.run, popularity)[tried > 0] / tried[tried > 0]
-        unlike = float(np.quantile(means, UNLIKE) + shift) if len(means) else 0.0
+        unlike = float(np.quantile(means, table.unlike) + shift) if len(means) else 0.0
+        # Where all runs are alike, the least popular documents may still be those that everybody retrieves.
+        few = table.unlike_groups * len(labels.groups)
+        unlike = min(unlike, float(np.log(few * labels.of_one_group + NOBODY)))
     return UnjudgedModel(
         levels=labels.levels,
         ratio=float((own[1:].sum() / own.sum()) / (judged[1:].sum() / judged.sum())) if comparable else float("nan"),

@@ -75,6 +75,20 @@ class Thresholds:
         0.05, "warning if a larger share of the judged documents is not within the pool depth of any contributing run"
     )
     most_orphans: float = _number(0.5, "the pool is untestable if that share is larger than this")
+    unlike: float = _number(
+        0.05, "unlike all contributors is a run with unjudged documents less popular than those of all but this share"
+    )
+    unlike_groups: float = _number(
+        0.25, "and less popular than a document that this share of the contributing groups retrieves"
+    )
+    completed_error: float = _number(
+        0.25, "completeness is unknown if it is off by more from half of the pool depth to the whole"
+    )
+    likely: float = _number(0.95, "settle calls a lead likely from this probability")
+    clear: float = _number(0.9, "settle takes it as known from this probability which run is ahead")
+    decisive: float = _number(
+        0.5, "settle asks first for a document that makes a lead likely with more than this probability"
+    )
 
     def rows(self) -> Iterator[tuple[str, float, float, str]]:
         """Give (name, value in force, default, meaning) of each threshold, in the order of the table."""
@@ -106,9 +120,11 @@ _NAMES = (
     *("tolerance", "finished_pool", "finished_topic", "unreliable_judged", "topic_judged", "unreliable_topics"),
     *("unreliable_loss", "caution_loss", "caution_upper", "caution_drift", "caution_judged", "fewest_groups"),
     *("fewest_holes", "largest_share", "fitting_share", "fair", "unfair", "enough_groups", "fewest_unique"),
-    *("told_orphans", "most_orphans"),
+    *("told_orphans", "most_orphans", "unlike", "unlike_groups", "completed_error", "likely", "clear", "decisive"),
 )
 """What users write and collections keep, in the order of the fields."""
+
+DEFAULTS = Thresholds()
 
 Level = Literal["PROVISIONAL", "POOLED", "SAFE", "UNRELIABLE", "UNTESTABLE", "CAUTION"]
 
@@ -234,9 +250,9 @@ class Verdict:
         return f"{self.title} ({self.reason})"
 
 
-def verdict_of(evidence: Evidence, thresholds: Thresholds | None = None) -> Verdict:
+def verdict_of(evidence: Evidence, thresholds: Thresholds = DEFAULTS) -> Verdict:
     """The verdict by the first rule that applies. Where it rests on an inferred pool, its reason says so."""
-    found = replace(next(_verdicts(evidence, thresholds or Thresholds())), to_rank=evidence.to_rank)
+    found = replace(next(_verdicts(evidence, thresholds)), to_rank=evidence.to_rank)
     rests = evidence.inferred_depth or (evidence.inferred and found.rule in _BY_CONTRIBUTORS)
     if not rests or found.rule in _BY_POOL:
         return found

@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ from cranfield.evaluate.lists import NOT_POOLED, Lists
 from cranfield.evaluate.measure import parse_measure
 from cranfield.qrels.qrels import qrels_of
 from cranfield.reuse.assess import measure_depths
-from cranfield.reuse.expected_loss import ModelCache, expected_loss, scale_model
+from cranfield.reuse.expected_loss import ModelCache, expected_loss, scale_model, unjudged_of
 from cranfield.reuse.hold_out import hold_out_all, lists_without
 from cranfield.reuse.labels import Documents, Labels, Retrieved, count_labels, logit, octave_of
 from cranfield.reuse.provenance import Contributor, provenance_of
@@ -31,6 +32,7 @@ from cranfield.reuse.unjudged_model import (
     is_unlike,
     upper_chances,
 )
+from cranfield.runs.run import Rows, ranked
 
 SAME = Upper(1.0, 22, is_maximum=False)
 
@@ -235,26 +237,24 @@ def test_grades_that_the_model_does_not_know_are_refused(kept: Kept):
         )
 
 
+def run(tag, documents):
+    """A run on one topic; a letter is a document."""
+    size = len(documents)
+    return ranked(
+        Rows(
+            topic_ids=pa.array(["t"], pa.large_string()),
+            topics=np.zeros(size, dtype=np.int32),
+            document_ids=pa.array(list(documents), pa.large_string()),
+            documents=np.arange(size, dtype=np.int32),
+            scores=np.arange(size, 0, -1.0),
+            ranks=None,
+            tags=((tag, 1),),
+        )
+    )
+
+
 def by_hand():
     """Two groups and an outsider on one topic; a and c are common, b and d unique to one, e and f to two."""
-    from cranfield.runs.run import Rows, ranked
-
-    def run(tag, documents):
-        import pyarrow as pa
-
-        size = len(documents)
-        return ranked(
-            Rows(
-                topic_ids=pa.array(["t"], pa.large_string()),
-                topics=np.zeros(size, dtype=np.int32),
-                document_ids=pa.array(list(documents), pa.large_string()),
-                documents=np.arange(size, dtype=np.int32),
-                scores=np.arange(size, 0, -1.0),
-                ranks=None,
-                tags=((tag, 1),),
-            )
-        )
-
     qrels = qrels_of([("t", letter, grade) for letter, grade in zip("abcdef", (1, 1, 0, 0, 1, 0), strict=True)])
     runs = [run("one", "abcd"), run("two", "ecfa"), run("new", "xayb")]
     alignment = align(qrels, runs, keep_rows=True)
@@ -444,6 +444,22 @@ def test_the_upper_end_of_a_run_unlike_the_contributors_does_not_rest_on_popular
     np.testing.assert_allclose(by_model.chances[:, 1], [0.1, popular])
     np.testing.assert_allclose(plain.chances[:, 1], [0.25, popular])
     assert by_model.scale.tolist() == [1.0, 2.0]
+
+
+def test_no_run_is_unlike_contributors_who_all_retrieve_its_documents():
+    lists = ["abcdefgh", "bacdefgh", "cabdefgh", "dabcefgh", "hgfeabcd", "wxyzabcd"]
+    runs = [run(str(number), documents) for number, documents in enumerate(lists)]
+    qrels = qrels_of([("t", letter, grade) for letter, grade in zip("abcd", (1, 0, 1, 0), strict=True)])
+    alignment = align(qrels, runs, keep_rows=True)
+    contributors = [Contributor(str(number), str(number), contributing=number < 4) for number in range(6)]
+    cache = ModelCache(alignment, provenance_of(alignment, qrels, runs, contributors, depth=1))
+    depth = np.array([4])
+    unjudged = unjudged_of(alignment, parse_measure("P@4"), np.arange(6), depth, cache.popularity(depth)).documents
+    model = cache.model(depth)
+    # By comparison alone the fifth run would be unlike them too: the others' documents rank higher.
+    relative = replace(model, unlike=float(np.log(4 / 61)))
+    assert is_unlike(relative, unjudged, 6).tolist() == [False] * 4 + [True, True]
+    assert is_unlike(model, unjudged, 6).tolist() == [False] * 5 + [True]
 
 
 def test_popularity_fuses_the_lists_of_the_other_groups():

@@ -131,7 +131,7 @@ def card_for(trust: fields.Trusted, report: pool_bias.CollectionReport | None) -
     depth = field.knowledge.pool_depth
     models = []
     if not any(one.untestable for one in entries):
-        cache = expected_loss.ModelCache(field.read.aligned, groups)
+        cache = expected_loss.ModelCache(field.read.aligned, groups, thresholds=trust.thresholds)
         deepest = int(depth.max(initial=1))
         for k in [*(one for one in card.DEPTHS if one < deepest), deepest]:
             model = cache.model(np.full(len(depth), k, dtype=np.int64))
