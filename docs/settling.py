@@ -2,9 +2,10 @@
 
     python docs/settling.py FOLDER [PAIRS] > tables.md
 
-FOLDER has TREC-2, PAIRS is how many pairs are drawn; all of them without it. Each group has one run. Both runs
-of a pair are held out: the pool is made of the others, the model of unjudged documents learned from them. Then
-documents are judged one at a time, each chosen after the label of the one before, until the pair is decided.
+FOLDER has TREC-2, PAIRS is how many pairs are drawn, 100 without it: six minutes of one core. Each group has one
+run. Both runs of a pair are held out: the pool is made of the others, the model of unjudged documents learned from
+them. Then documents are judged one at a time, each chosen after the label of the one before, until the pair is
+decided.
 
 - The oracle knows the labels, and judges only what raises the lowest lead of the run that wins, the heaviest first.
 - The order that knows the winner has the chances of settle, but need not find out which run will win.
@@ -12,6 +13,9 @@ documents are judged one at a time, each chosen after the label of the one befor
 - The least for *likely*: what the best order needs to take away as much variance as the random order had when it
   stopped, if grades are independent.
 - By topic: as a live queue hands documents out, a topic after the other.
+- If the chances are right: labels are drawn by the chances of settle. For *certain* the order then knows the winner
+  too: with equal weights no order that does not know the labels needs fewer judgments on average. For *likely*
+  effects of runs and topics are drawn first, as settle believes in them, and settle is compared with a random order.
 """
 
 from __future__ import annotations
@@ -40,10 +44,10 @@ from cranfield.runs.run import Run
 
 DEPTHS = (10, 20)
 MEASURES = ("P@10", "DCG@10", "nDCG@10")
-RANDOM_ORDERS, RESAMPLES, SEED = 3, 1000, 1
+PAIRS, RANDOM_ORDERS, RESAMPLES, SEED, LABELS = 100, 3, 1000, 1, 20
 CERTAIN = (
     *("measure", "pool depth", "pairs", "unjudged", "oracle", "settle", "ratio", "of medians"),
-    *("by topic", "winner known", "random", "within range"),
+    *("by topic", "winner known", "chances right", "random", "within range"),
 )
 PROBABLE = (
     "measure",
@@ -55,6 +59,7 @@ PROBABLE = (
     "of medians",
     "at most half",
     "least",
+    "chances right",
     "right",
 )
 
@@ -71,17 +76,21 @@ class Course:
     certain: int
     by_topic: int
     winner_known: int
+    drawn_oracle: float
+    drawn_known: float
     random_certain: float
     likely: int
     random_likely: float
     least_likely: float
+    drawn_likely: int
+    drawn_random: int
     is_right: bool
     is_within: bool
 
 
 def main() -> None:
     """Read, judge, write."""
-    pairs = int(sys.argv[2]) if len(sys.argv) > 2 else None
+    pairs = int(sys.argv[2]) if len(sys.argv) > 2 else PAIRS
     sys.stdout.write(tables(binary(trec_2(Path(sys.argv[1]))), pairs))
 
 
@@ -90,7 +99,7 @@ def binary(collection: Collection) -> Collection:
     return replace(collection, grades={pair: min(grade, 1) for pair, grade in collection.grades.items()})
 
 
-def tables(collection: Collection, pairs: int | None) -> str:
+def tables(collection: Collection, pairs: int) -> str:
     """The tables of certain and of likely as Markdown."""
     rng = np.random.default_rng(SEED)
     groups = {one.run: one.group for one in collection.contributors}
@@ -144,8 +153,11 @@ def of_certain(found: Sequence[Course], resampled: Values) -> Iterator[str]:
     yield from (f"{of[name][kept].mean():.0f}" for name in ("unjudged", "oracle", "certain"))
     yield ratio(of["certain"], oracle, kept, resampled)
     yield of_medians(of["certain"], oracle, kept)
-    for name in ("by_topic", "winner_known", "random_certain"):
-        yield f"{of[name][kept].sum() / oracle[kept].sum():.2f}"
+    for name, under in (
+        *(("by_topic", "oracle"), ("winner_known", "oracle"), ("drawn_known", "drawn_oracle")),
+        ("random_certain", "oracle"),
+    ):
+        yield f"{of[name][kept].sum() / of[under][kept].sum():.2f}"
     yield f"{100 * of['is_within'][kept].mean():.0f}%"
 
 
@@ -160,6 +172,7 @@ def of_likely(found: Sequence[Course], resampled: Values) -> Iterator[str]:
     yield of_medians(likely, random, kept)
     yield f"{100 * (2 * likely <= random)[kept].mean():.0f}%"
     yield f"{of['least_likely'][kept].sum() / random[kept].sum():.2f}"
+    yield f"{of['drawn_likely'][kept].sum() / of['drawn_random'][kept].sum():.2f}"
     yield f"{100 * of['is_right'].mean():.1f}%"
 
 
@@ -195,24 +208,32 @@ def course(contest: OpenScore, judging: Judging, labels: Values, rng: np.random.
     def count(goal: Goal, following: Next) -> int:
         return judged(walk(contest, judging, goal, labels, following))
 
+    def in_any_order() -> Next:
+        turn = rng.permutation(np.flatnonzero(matters))
+        return lambda rest: next(place for place in turn if rest.is_open[place])
+
     def randomly(goal: Goal) -> list[Judging]:
-        turns = [rng.permutation(np.flatnonzero(matters)) for _ in range(RANDOM_ORDERS)]
-        orders = [lambda rest, turn=turn: next(place for place in turn if rest.is_open[place]) for turn in turns]
-        return [walk(contest, judging, goal, labels, order) for order in orders]
+        return [walk(contest, judging, goal, labels, in_any_order()) for _ in range(RANDOM_ORDERS)]
 
     likely = walk(contest, judging, "likely", labels, best("likely"))
     number, ahead, certain = judging.expected_number("certain", rng), likely.ahead(likely.expected), best("certain")
     found, by_chance = count("certain", certain), randomly("likely") if judged(likely) else [judging]
+    known = np.mean([if_chances_are_right(judging, rng) for _ in range(LABELS)], axis=0).tolist()
+    drawn, is_open = judging.draw(rng), judged(likely) > 0
     return Course(
         unjudged=int(matters.sum()),
         oracle=oracle(judging, labels, truth),
         certain=found,
         by_topic=count("certain", TopicByTopic(contest.unjudged.topic)),
         winner_known=count("certain", lambda rest: int(np.argmax(known_gain(rest, truth)))),
+        drawn_oracle=known[0],
+        drawn_known=known[1],
         random_certain=float(np.mean([judged(one) for one in randomly("certain")])),
         likely=judged(likely),
         random_likely=float(np.mean([judged(one) for one in by_chance])),
         least_likely=float(np.mean([least(judging, one) for one in by_chance])),
+        drawn_likely=judged(walk(contest, judging, "likely", drawn, best("likely"))) if is_open else 0,
+        drawn_random=judged(walk(contest, judging, "likely", drawn, in_any_order())) if is_open else 0,
         is_right=abs(truth) <= TOLERANCE or (ahead > 0.5) == (truth > 0),
         is_within=number.low <= found <= number.high,
     )
@@ -270,6 +291,18 @@ def least(judging: Judging, stopped: Judging) -> int:
     gone = np.cumsum(np.sort(part)[::-1])
     done = ~stopped.is_open
     return int(np.searchsorted(gone, part[done].sum() - TOLERANCE)) + 1 if done.any() else 0
+
+
+def if_chances_are_right(judging: Judging, rng: np.random.Generator) -> tuple[int, int]:
+    """Count what an oracle judges of labels drawn by the chances, and an order that knows winner and chances."""
+    expected, moves = judging.expected, judging.moves
+    labels = (rng.random(len(expected)) < expected).astype(float)
+    truth = judging.low + float((labels * moves[0] + (1 - labels) * moves[1]).sum())
+    low, (mine, other) = (judging.low, moves) if truth >= 0 else (-judging.high, moves[::-1])
+    order = np.argsort(-judging.raises(expected)[0 if truth >= 0 else 1], kind="stable")
+    enough = low + np.cumsum((labels * mine + (1 - labels) * other)[order]) > TOLERANCE
+    every = int((moves.max(axis=0) > TOLERANCE).sum())
+    return oracle(judging, labels, truth), int(np.argmax(enough)) + 1 if enough.any() else every
 
 
 def judged(judging: Judging) -> int:

@@ -23,6 +23,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import erf, sqrt
+from statistics import NormalDist
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -37,17 +38,12 @@ from cranfield.reuse.intervals import Identities
 from cranfield.reuse.labels import Documents, count_labels, logit, octave_of
 from cranfield.reuse.pairs import TOLERANCE, OpenScore, QueuedDocument, open_score
 from cranfield.reuse.unjudged_model import USUAL, UnjudgedModel, chances, expected_chances, is_unlike
+from cranfield.reuse.verdict import DEFAULTS, Thresholds
 
 Goal = Literal["certain", "likely"]
 
-LIKELY = 0.95
-"""The probability from which the run that is ahead is called likely to be better."""
-
 RUN_SPREAD, TOPIC_SPREAD = 0.8, 1.0
 """How far the chances of a run, at the least, and of a topic may all be off: standard deviations of a logit."""
-
-CLEAR = 0.9
-"""The probability from which it is taken as known which run is ahead."""
 
 AT_ONCE = 8
 """In draws of the labels so large a part of what is expected to be needed is judged at once: one in so many."""
@@ -131,8 +127,8 @@ class Judging:
     sums that is an approximation. Labels are shares of the highest gain.
     """
 
-    def __init__(self, pair: OpenScore, expected: Chances | None = None) -> None:
-        self.chances = expected or flat_chances(pair)
+    def __init__(self, pair: OpenScore, expected: Chances | None = None, thresholds: Thresholds = DEFAULTS) -> None:
+        self.chances, self._thresholds = expected or flat_chances(pair), thresholds
         self.moves = pair.worth - (pair.worth.min(axis=0) if pair.difference.exact else 0.0)
         self.low, self.high = pair.difference.ends
         self.is_open = np.ones(len(pair.unjudged), dtype=bool)
@@ -195,7 +191,7 @@ class Judging:
         if goal == "certain" or not self.is_open.any():
             return not self.is_open.any()
         ahead = self.ahead(self.expected)
-        return max(ahead, 1 - ahead) >= LIKELY
+        return max(ahead, 1 - ahead) >= self._thresholds.likely
 
     def raises(self, expected: Values) -> Values:
         """By how much each label is expected to raise the lowest lead of the first run, and of the second."""
@@ -224,22 +220,24 @@ class Judging:
         """
         expected = self.expected
         (mean, variance), varies = self._difference(expected), (self.moves[0] - self.moves[1]) ** 2
-        first = np.zeros(len(expected), dtype=bool)
+        first, table = np.zeros(len(expected), dtype=bool), self._thresholds
         if goal == "likely":
+            # So many squared standard deviations the mean must lie from 0.
+            far = NormalDist().inv_cdf(min(max(table.likely, 0.5), 1 - TOLERANCE)) ** 2
             gain, moves = self.teaches(expected)
             # With v taken away the squared mean is expected to be mean² + v: enough for what is left of the variance?
-            enough = self._enough(gain, (NORMAL_95**2 * variance - mean**2) / (1 + NORMAL_95**2))
+            enough = self._enough(gain, (far * variance - mean**2) / (1 + far))
             chance = np.zeros(len(expected))
             for probability, label in ((1 - expected, 0), (expected, 1)):
-                decides = (mean + (label - expected) * moves) ** 2 >= NORMAL_95**2 * (variance - gain)
+                decides = (mean + (label - expected) * moves) ** 2 >= far * (variance - gain)
                 chance += probability * decides
-            first = chance > 0.5
+            first = chance > table.decisive
             gain = np.where(first, chance, gain)
         else:
             raises, missing, leader = self.raises(expected), (-self.low, self.high), int(mean < 0)
             needed = [self._enough(one, lead) for one, lead in zip(raises, missing, strict=True)]
             gain, enough, ahead = raises[leader], needed[leader], self.ahead(expected)
-            if max(ahead, 1 - ahead) < CLEAR:
+            if max(ahead, 1 - ahead) < table.clear:
                 first = needed[0] & needed[1]
                 gain = np.where(first, varies * expected * (1 - expected), gain)
         ranked = np.lexsort([key[self.is_open] for key in (-varies, -gain.round(12), ~first)])
@@ -268,14 +266,17 @@ class Judging:
 
     def expected_number(self, goal: Goal, rng: np.random.Generator) -> Number:
         """How many judgments will decide, if labels fall as expected: effects are drawn first, then labels."""
-        counts = []
-        for _ in range(DRAWS):
-            total = logit(self.expected)
-            for group, information in zip(self._groups, self._information, strict=True):
-                total += (rng.standard_normal(len(information)) / np.sqrt(information))[group]
-            labels = (rng.random(len(total)) < chances(total)).astype(float)
-            counts.append(int(self.is_open.sum() - self.until_decided(goal, labels).is_open.sum()))
+        counts = [
+            int(self.is_open.sum() - self.until_decided(goal, self.draw(rng)).is_open.sum()) for _ in range(DRAWS)
+        ]
         return Number(float(np.mean(counts)), min(counts), max(counts))
+
+    def draw(self, rng: np.random.Generator) -> Values:
+        """Labels as they may fall."""
+        total = logit(self.expected)
+        for group, information in zip(self._groups, self._information, strict=True):
+            total += (rng.standard_normal(len(information)) / np.sqrt(information))[group]
+        return (rng.random(len(total)) < chances(total)).astype(float)
 
 
 class Number(NamedTuple):
@@ -355,13 +356,14 @@ Answers = Mapping[tuple[str, str], int | None]
 class Contest:
     """Two runs, the goal, and what is expected of their unjudged documents, to be followed while these are judged.
 
-    `judged` are grades that were known before, though nothing was learned from them.
+    `judged` are grades that were known before, though nothing was learned from them; `table` are the thresholds.
     """
 
     pair: OpenScore
     chances: Chances
     goal: Goal
     judged: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    table: Thresholds = DEFAULTS
 
     @cached_property
     def names(self) -> list[tuple[str, str]]:
@@ -373,7 +375,7 @@ class Contest:
     def after(self, answers: Answers) -> tuple[OpenScore, Judging]:
         """The pair after some answers, and its judging."""
         grades = np.array([answers.get(name, self.judged.get(name)) for name in self.names], dtype=np.float64)
-        places, judging = np.flatnonzero(~np.isnan(grades)), Judging(self.pair, self.chances)
+        places, judging = np.flatnonzero(~np.isnan(grades)), Judging(self.pair, self.chances, self.table)
         judging.judge(places, grades[places].astype(np.int64))
         return self.pair.after(places, grades[places].astype(np.int32)), judging
 
@@ -393,7 +395,7 @@ class Contest:
         """What is known when it is decided; no run is named, for assessors stay blind."""
         if self.goal == "certain":
             return f"by {self.pair.measure} no further grade can change which run is ahead"
-        return f"by {self.pair.measure} one run is ahead with a probability of at least {LIKELY:.0%}"
+        return f"by {self.pair.measure} one run is ahead with a probability of at least {self.table.likely:.0%}"
 
     def to_json(self) -> dict[str, Any]:
         """What a queue keeps. Of judged documents it has the grades alone, and no list goes below the cutoff."""
@@ -421,6 +423,7 @@ class Contest:
             "level_counts": lists.level_counts[topics].tolist(),
             "grades": [one[:last].tolist() for one in rankings],
             "spread": self.chances.spread,
+            "thresholds": {"likely": self.table.likely, "clear": self.table.clear, "decisive": self.table.decisive},
             "documents": [
                 [*name, *both, chance, self.judged.get(name)]
                 for name, both, chance in zip(self.names, ranked, expected, strict=True)
@@ -458,6 +461,7 @@ class Contest:
             Chances(np.array([document[4] for document in documents], dtype=np.float64), kept["spread"]),
             kept["until"],
             {(document[0], document[1]): document[5] for document in documents if document[5] is not None},
+            DEFAULTS.with_values(kept.get("thresholds", {})),  # earlier queues have none
         )
 
 

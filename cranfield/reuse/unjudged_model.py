@@ -39,7 +39,7 @@ COVERED = 0.95
 _SPREAD = (1.0, 1.0, 0.5, 0.25, 1.0)
 _LEAST = 1e-3
 _MOST_STEPS, _LONGEST_STEP, _CLOSE = 40, 2.0, 1e-4
-_SHORT_STEP = 1e-4
+_SHORT_STEP = 1e-2
 """Without one group the weights need not be at their very maximum: they only say how far groups differ."""
 
 # How drops are spread over runs: mean, median, largest, and what a new group would hardly exceed.

@@ -10,13 +10,13 @@ import numpy as np
 
 from cranfield.base.errors import InputError, quoted
 from cranfield.base.text import Column, Result, Table, counted, now, table_of
-from cranfield.evaluate.measure import Measure
 from cranfield.evaluate.reading import Request, without_pipes
 from cranfield.qrels.qrels import qrels_of
 from cranfield.reuse import assess, labels, pairs
 from cranfield.reuse import settle as settling
 from cranfield.reuse.assess import Assessment
 from cranfield.reuse.pairs import Claim, OpenScore, QueuedDocument
+from cranfield.reuse.verdict import Thresholds
 from cranfield.store import documents as stored_documents
 from cranfield.store import judging as stored_judging
 from cranfield.store.store import Store
@@ -110,7 +110,7 @@ def settle(
         for measure in wanted if second else [one.measure for one in trust.trusts]:
             if second:
                 pair = open_score(field, read, measure, 0, 1, store=store)
-                contest = _contest(field, request, read, trust.of(measure), pair, until, store)
+                contest = _contest(field, request, read, trust.of(measure), pair, until, trust.thresholds)
                 judging = contest.after({})[1]
                 if queue and contest.needed({}):
                     contests.append(contest)
@@ -122,7 +122,7 @@ def settle(
                     settled = replace(settled, expected=expected)
                 listed = settled.queue if everything else settled.queue[: _enough(settled, until)]
                 claim = claim_of(pair, trust.of(measure), 0, 1)
-                notes += _pair_notes(measure, claim, settled, judging, until, speed, pair.alignment.run_names)
+                notes += _pair_notes(contest, claim, settled, judging, speed)
             else:
                 tolerance = cast("Assessment", trust.of(measure)).tolerance
                 score = open_score(field, read, measure, 0, store=store, tail="residual")
@@ -164,7 +164,7 @@ def _contest(
     known: Assessment | None,
     pair: OpenScore,
     goal: settling.Goal,
-    store: Store | None,
+    table: Thresholds,
 ) -> settling.Contest:
     """A pair with the chances of its documents; labels that were chosen to settle runs only come in afterwards.
 
@@ -186,19 +186,18 @@ def _contest(
             rows = everyone.lists.offsets[cell] + unjudged.ranks[run, place] - 1
             popularity = labels.Retrieved(everyone, provenance, depth).popularity[rows]
         expected = settling.learned_chances(pair, known.model, depth[topics], popularity)
-    return settling.Contest(pair, expected or settling.flat_chances(pair), goal, chosen)
+    return settling.Contest(pair, expected or settling.flat_chances(pair), goal, chosen, table)
 
 
 def _pair_notes(
-    measure: Measure,
+    contest: settling.Contest,
     claim: Claim,
     found: settling.Settlement,
     judging: settling.Judging,
-    until: settling.Goal,
     speed: Speed,
-    names: Sequence[str],
 ) -> Iterator[str]:
-    low, high = claim.ends
+    (low, high), measure, names = claim.ends, contest.pair.measure, contest.pair.alignment.run_names
+    until, likely = contest.goal, contest.table.likely
     if not claim.winner:
         yield f"{measure}: the two runs are equal; judging could change the difference to {low:+.4f} to {high:+.4f}"
     else:
@@ -210,8 +209,8 @@ def _pair_notes(
         ahead = judging.ahead(judging.expected)
         better, share = (names[0], ahead) if ahead >= 0.5 else (names[1], 1 - ahead)
         yield f"once all of them are judged {better} is ahead with a probability of {min(share, 0.999):.1%}"
-        decides = "decides for certain" if until == "certain" else f"makes this {settling.LIKELY:.0%}"
-        if until == "likely" and share >= settling.LIKELY:
+        decides = "decides for certain" if until == "certain" else f"makes this {likely:.0%}"
+        if until == "likely" and share >= likely:
             yield "this is likely enough without judging"
         else:
             mean, fewest, most = found.expected
