@@ -266,7 +266,7 @@ class UnjudgedModel:
     coverage instead. `plain` times the run's rate is the chance by the ratio alone, and `plain_factor` what it may
     be more. `growth` is what the chance of the usual document is multiplied by, because a new run meets one group
     more in the pool than one that was held out. A run whose unjudged documents are on average less popular than
-    `unlike` is unlike the contributors, hardly any of whom retrieves them. `unjudged` and `relevant` count what it
+    `unlike` is unlike the contributors, few of whom rank them high. `unjudged` and `relevant` count what it
     was learned from.
     """
 

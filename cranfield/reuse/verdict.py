@@ -440,7 +440,7 @@ def _expected(evidence: Evidence) -> str:
     adds = f"{f'{its} {are}'.capitalize()} expected to add {loss}"
     unlike = ""
     if evidence.unlike:
-        unlike = "; hardly any contributing run retrieves them, so the upper end does not rest on their popularity"
+        unlike = "; few contributing runs rank them high, so the upper end does not rest on their popularity"
     lowers = f"Judging {its} is expected to lower the score by {loss}"
     return f"{adds if sign > 0 else lowers} (up to {upper}{of}{unlike}): "
 
