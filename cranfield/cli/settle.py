@@ -12,13 +12,7 @@ from cranfield.cli.main import Stage
 stage = Stage()
 
 RunWord = Annotated[str, Argument(help="A run file, or the name of a stored run.", autocompletion=completion.runs)]
-OtherWord = Annotated[
-    str | None,
-    Argument(
-        help="The other run; without it, the interval of the run's score is narrowed.",
-        autocompletion=completion.runs,
-    ),
-]
+OtherWord = Annotated[str, Argument(help="The other run.", autocompletion=completion.runs)]
 Measures = Annotated[list[str] | None, console.measure_option(("nDCG@10",))]
 QueueName = Annotated[str, Option("--queue", help="Save the documents as a queue for cranfield judge --queue.")]
 Layer = Annotated[str, Option("--into", help="The layer for the judgments of the queue.")]
@@ -33,16 +27,15 @@ Until = Annotated[
     "settle",
     "settle bm25 dense",
     "settle bm25 dense -m P@5 --until likely --queue bm25-dense",
-    "settle dense",
     removed={
-        "--to-safe": "call settle with one run",
+        "--to-safe": "use pool top-up RUN",
         "--card": "use --pool FILE",
         "--closure": "intervals consider unjudged documents down to the cutoff, else the pool depth",
     },
 )
 def settle(
     run: RunWord,
-    other: OtherWord = None,
+    other: OtherWord,
     qrels: console.QrelsWord = None,
     measure: Measures = None,
     groups: console.Groups = None,
@@ -56,10 +49,9 @@ def settle(
     collection: console.Collection = COLLECTION,
     format: console.Format = "table",
 ) -> None:
-    """List the documents to judge to decide between two runs, or to narrow the interval of one run's score."""
-    words = (run,) if other is None else (run, other)
+    """List the documents to judge to decide between two runs."""
     told: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "pool": pool}
-    with console.opened(collection, qrels=qrels, runs=words, **told) as files:
+    with console.opened(collection, qrels=qrels, runs=(run, other), **told) as files:
         if queue and files.store is None:
             raise typer.BadParameter("--queue needs a collection")
         found = files.settle(

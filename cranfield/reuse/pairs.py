@@ -28,7 +28,6 @@ from cranfield.reuse.intervals import (
     PASSED_OVER,
     Identities,
     Interval,
-    Tail,
     choose_runs,
     ignores_depth,
     interval,
@@ -87,7 +86,7 @@ class Difference:
     """The score of the first run minus that of the second on each common topic: as it is, at least and at most.
 
     `exact` says that shared documents were labelled once; else the ends are true but conservative. `value` is the
-    difference of the two summaries and `ends` its lowest and highest. Of a single run all this is about its score.
+    difference of the two summaries and `ends` its lowest and highest.
     """
 
     values: Values
@@ -109,15 +108,10 @@ class Difference:
         low, high = self.ends
         return (low, high) if self.value >= 0 else (-high, -low)
 
-    @property
-    def width(self) -> float:
-        """How far labels can move the summary: the width of its interval, and of the way to it from outside."""
-        return max(self.ends[1], self.value) - min(self.ends[0], self.value)
-
 
 @dataclass(frozen=True, eq=False)
 class OpenScore:
-    """The score of one run, or the difference between two, by a measure, and the documents that could still move it.
+    """The difference between two runs by a measure, and the documents that could still move it.
 
     `alignment` and `documents` are of these runs alone. `depth` is how far down unjudged documents count, `highest`
     the highest grade that one can have.
@@ -128,7 +122,6 @@ class OpenScore:
     measure: Measure
     depth: Reach
     highest: int
-    tail: Tail
 
     @property
     def reach(self) -> Reach:
@@ -200,9 +193,9 @@ class OpenScore:
         starts = np.searchsorted(cell, np.arange(len(lists) + 1))
         rows = Found(cell, rank, lists.grades[lists.offsets[cell] + rank - 1], starts)
         beside = np.concatenate([np.bincount(unjudged.topic[one == 0], minlength=count) for one in unjudged.ranks])
-        found = interval(self.measure, lists, rows, beside=beside, tail=self.tail)
+        found = interval(self.measure, lists, rows, beside=beside)
         plain = is_nonrelevant_unjudged(self.measure, self.highest)
-        if len(unjudged.ranks) == 1 or self.gains is not None or plain or found.missing:
+        if self.gains is not None or plain or found.missing:
             return found
         unknown = np.full(len(lists), np.nan)
         has_gains = "gains" in dict(self.measure.settings)
@@ -215,11 +208,9 @@ class OpenScore:
             one.reshape(self.alignment.shape)[:, self.topics]
             for one in (self.interval.values, self.interval.lower, self.interval.upper)
         )
-        of_topics = values[0], lower[0], upper[0]
-        if len(values) == 2:
-            of_topics = values[0] - values[1], lower[0] - upper[1], upper[0] - lower[1]
-            if self.gains is not None:
-                of_topics = (of_topics[0], *self._labelled_once(self.gains, values))
+        of_topics = values[0] - values[1], lower[0] - upper[1], upper[0] - lower[1]
+        if self.gains is not None:
+            of_topics = (of_topics[0], *self._labelled_once(self.gains, values))
         value, low, high = (aggregated(one, "mean") for one in of_topics)
         return Difference(*of_topics, self.gains is not None, value, (low, high))
 
@@ -274,7 +265,7 @@ class OpenScore:
         By how much its label can move the difference, or, where the intervals of two scores are subtracted, narrows
         both of them together.
         """
-        mine, other = self.worth if len(self.worth) == 2 else (self.worth[0], np.zeros_like(self.worth[0]))
+        mine, other = self.worth
         if self.gains is not None:
             return np.asarray(mine - other)
         return np.asarray(np.where(mine >= other, 1.0, -1.0) * (mine + other))
@@ -290,19 +281,17 @@ class OpenScore:
         if self.gains is None:
             return order
         weights = self.weights_at(self.unjudged.ranks)
-        if len(weights) == 1:
-            matters = self.weights > 0
-        elif self.is_sum:
+        if self.is_sum:
             matters = np.abs(weights[0] - weights[1]) * (self.gains.max() - self.gains.min()) > TOLERANCE
         else:
             matters = (weights > self._values + TOLERANCE).any(axis=0) & (self.gains.max() > 0)
-        return order[matters[order]]
+        return np.asarray(order[matters[order]])
 
     def queued(self, order: Counts) -> tuple[QueuedDocument, ...]:
         """Some of the documents as a queue to be judged."""
         names, unjudged, found = self.alignment.run_names, self.unjudged, []
         for place, document in zip(order.tolist(), self.documents.names(unjudged.document[order]), strict=True):
-            mine, other = [*unjudged.ranks[:, place].tolist(), 0][:2]
+            mine, other = unjudged.ranks[:, place].tolist()
             is_first = (self.weights[place] > 0 and mine) or not other
             rank, other_rank = (mine, other) if is_first else (other, mine)
             topic, weight = self.alignment.topic_ids[int(unjudged.topic[place])], abs(float(self.weights[place]))
@@ -325,9 +314,8 @@ def open_score(
     *runs: int,
     depth: Reach,
     highest: int | None = None,
-    tail: Tail = "none",
 ) -> OpenScore:
-    """Give the score of a run of an alignment, by its number, or the difference between two.
+    """Give the difference between two runs of an alignment, by their numbers.
 
     `depth` is how far down unjudged documents count. In a pair what lies beyond the end of a list is no document, so
     that RBP has no tail.
@@ -338,7 +326,7 @@ def open_score(
         raise UsageError(f"{measure} is not a mean over topics; what to judge is known for means alone")
     chosen, own = choose_runs(alignment, documents, runs)
     top = max(chosen.lists.highest_grade if highest is None else highest, 1)
-    return OpenScore(chosen, own, measure, depth, top, tail)
+    return OpenScore(chosen, own, measure, depth, top)
 
 
 # What may be said of two runs: which is better, and how sure that is while documents are unjudged.

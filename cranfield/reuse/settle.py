@@ -1,4 +1,4 @@
-"""What to judge next: the unjudged documents that decide between two runs, or narrow the interval of one score.
+"""What to judge next: the unjudged documents that decide between two runs.
 
 Two orders decide between two runs, as in minimal test collections. For a *certain* decision, which no label of the
 rest can change, documents come by how much they are expected to raise the lowest lead: one that favours the run
@@ -292,7 +292,7 @@ class Number(NamedTuple):
 
 @dataclass(frozen=True)
 class Settlement:
-    """A judging queue that decides between two runs, or makes the interval of one score narrow enough.
+    """A judging queue that decides between two runs.
 
     `if_not_relevant` documents of the queue suffice if all of them turn out not relevant, as most do;
     `for_certain` whatever they are. `expected` is how many the goal probably takes. None is a number that is not
@@ -312,7 +312,8 @@ def settle(pair: OpenScore, judging: Judging | None = None, goal: Goal = "certai
     open there is what is unjudged in the pair. Where shared documents are not labelled once more may be asked for
     than needed.
     """
-    _refuse_without_interval(pair)
+    if pair.interval.missing:
+        raise UsageError(f"{pair.measure} has no interval: {pair.interval.missing}")
     if pair.difference.is_decided:
         return Settlement()
     judging = judging or Judging(pair)
@@ -465,28 +466,6 @@ class Contest:
         )
 
 
-def make_safe(score: OpenScore, *, tolerance: float) -> Settlement:
-    """The documents of a run to judge until its interval is at most as wide as the tolerance.
-
-    They are taken by how much each narrows the interval, the most first. For measures that add up weights that is
-    certain; for others it is what happens if the document is not relevant.
-    """
-    _refuse_without_interval(score)
-
-    def is_safe(judged: Counts) -> bool:
-        return score.after(judged).difference.width <= tolerance + TOLERANCE
-
-    if score.difference.width <= tolerance + TOLERANCE:
-        return Settlement()
-    order = score.order
-    needed = certain = _fewest(len(order), lambda count: is_safe(order[:count]))
-    if score.is_sum:
-        order = order[:needed]
-    else:
-        certain = len(order) if is_safe(np.arange(len(score.unjudged))) else None
-    return Settlement(score.queued(order), needed, certain)
-
-
 def _fewest(most: int, suffices: Callable[[int], bool]) -> int | None:
     """The lowest number up to `most` that suffices, when more never do less; None where none does."""
     if not suffices(most):
@@ -496,8 +475,3 @@ def _fewest(most: int, suffices: Callable[[int], bool]) -> int | None:
         middle = (low + high) // 2
         low, high = (low, middle) if suffices(middle) else (middle + 1, high)
     return low
-
-
-def _refuse_without_interval(score: OpenScore) -> None:
-    if score.interval.missing:
-        raise UsageError(f"{score.measure} has no interval: {score.interval.missing}")

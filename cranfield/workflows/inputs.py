@@ -194,7 +194,7 @@ class Inputs:
     def settle(
         self,
         first: str,
-        second: str | None = None,
+        second: str,
         *,
         measures: str | Sequence[str] = ("nDCG@10",),
         until: Literal["certain", "likely"] = "certain",
@@ -202,7 +202,7 @@ class Inputs:
         queue: str = "",
         into: str = "main",
     ) -> settling.Queue:
-        """Find the documents whose judgments decide between two runs; for one run, those that make it SAFE.
+        """Find the documents whose judgments decide between two runs.
 
         One row for each document, in the order that is expected to decide soonest: `until` it is certain which run
         is ahead, or likely (95%). `expected` judgments should do, between `expected_low` and `expected_high`, and

@@ -1,10 +1,9 @@
-"""The few documents whose judging decides between two runs, or makes one score safe, as a judging queue."""
+"""The few documents whose judging decides between two runs, as a judging queue."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 import numpy as np
 
@@ -30,9 +29,6 @@ from cranfield.workflows.reuse.field import (
     open_score,
     with_documents,
 )
-
-NEIGHBOURS = 10
-"""With how many runs next above and next below a run is compared: farther ones are seldom in doubt."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +77,7 @@ class Queue(Result):
 def settle(
     inputs: Inputs,
     first: str,
-    second: str | None,
+    second: str,
     measures: str | Sequence[str],
     *,
     until: settling.Goal,
@@ -89,15 +85,13 @@ def settle(
     queue: str,
     into: str,
 ) -> Queue:
-    """Find what to judge to decide between two runs, or to make one safe; keep it as a queue where one is named.
+    """Find what to judge to decide between two runs; keep it as a queue where one is named.
 
-    The documents are those that suffice if labels fall as expected, or for one run if none of them is relevant; with
-    `everything` all that could matter.
+    The documents are those that suffice if labels fall as expected; with `everything` all that could matter.
     """
     refuse_unknown({"until": until})
     store = inputs.collection("a queue") if queue else inputs.store
-    asked = inputs.request(measures, [first] if second is None else [first, second])
-    asked = without_pipes(asked)  # the runs are looked at twice
+    asked = without_pipes(inputs.request(measures, [first, second]))  # the runs are looked at twice
     wanted, runs = inputs.own_measures(measures), tuple(inputs.in_full(asked.runs))
     with inputs.progress() as progress:
         field = inputs.field(asked, progress)
@@ -107,40 +101,31 @@ def settle(
         speed = Speed(ASSUMED_SECONDS) if store is None else judging_speed(store)
         notes, contests, every = list[str](), list[settling.Contest](), list[QueuedDocument]()
         found: list[tuple[str, settling.Settlement, Sequence[QueuedDocument]]] = []
-        for measure in wanted if second else [one.measure for one in trust.trusts]:
-            if second:
-                pair = open_score(field, read, measure, 0, 1, store=store)
-                contest = _contest(field, request, read, trust.of(measure), pair, until, trust.thresholds)
-                judging = contest.after({})[1]
-                if queue and contest.needed({}):
-                    contests.append(contest)
-                    every += pair.queued(pair.order)
-                listed: Sequence[QueuedDocument]
-                settled = settling.settle(pair, judging, until)
-                if settled.queue and np.isfinite(pair.difference.ends).all():
-                    expected = judging.expected_number(until, np.random.default_rng(assess.SEED))
-                    settled = replace(settled, expected=expected)
-                listed = settled.queue if everything else settled.queue[: _enough(settled, until)]
-                claim = claim_of(pair, trust.of(measure), 0, 1)
-                notes += _pair_notes(contest, claim, settled, judging, speed)
-            else:
-                tolerance = cast("Assessment", trust.of(measure)).tolerance
-                score = open_score(field, read, measure, 0, store=store, tail="residual")
-                settled = settling.make_safe(score, tolerance=tolerance)
-                listed = settled.queue[: settled.for_certain if everything else settled.if_not_relevant]
-                notes += _safe_notes(score, settled, tolerance, speed)
+        for measure in wanted:
+            pair = open_score(field, read, measure, 0, 1, store=store)
+            contest = _contest(field, request, read, trust.of(measure), pair, until, trust.thresholds)
+            judging = contest.after({})[1]
+            if queue and contest.needed({}):
+                contests.append(contest)
+                every += pair.queued(pair.order)
+            settled = settling.settle(pair, judging, until)
+            if settled.queue and np.isfinite(pair.difference.ends).all():
+                expected = judging.expected_number(until, np.random.default_rng(assess.SEED))
+                settled = replace(settled, expected=expected)
+            listed = settled.queue if everything else settled.queue[: _enough(settled, until)]
+            claim = claim_of(pair, trust.of(measure), 0, 1)
+            notes += _pair_notes(contest, claim, settled, judging, speed)
             found.append((str(measure), settled, listed))
-    places = sorted((place, number) for number, (*_, listed) in enumerate(found) for place in range(len(listed)))
+    places = sorted((place, number) for number, (*_, some) in enumerate(found) for place in range(len(some)))
     in_turn: dict[tuple[str, str], tuple[QueuedDocument, tuple[str, settling.Settlement]]] = {}  # of several measures
     for place, number in places:
-        name, settled, listed = found[number]
-        in_turn.setdefault((listed[place].topic, listed[place].document), (listed[place], (name, settled)))
+        name, plan, some = found[number]
+        in_turn.setdefault((some[place].topic, some[place].document), (some[place], (name, plan)))
     documents, plans = [one for one, _ in in_turn.values()], [plan for _, plan in in_turn.values()]
     kept = None
     if queue and store is not None:
-        why = f"settles {first} against {second}" if second else f"makes {first} safe"
         # A live queue has all that could matter: after each judgment it hands out what is needed then.
-        kept = _keep_queue(store, queue, every if second else documents, contests, why=why, layer=into)
+        kept = _keep_queue(store, queue, every, contests, why=f"settles {first} against {second}", layer=into)
         notes += split_notes(store, queue)
         notes.append(
             "judgments chosen for a run favour it: after judging the qrels have another hash, and other runs are at a"
@@ -227,20 +212,6 @@ def _pair_notes(
         return
     certain = "" if found.for_certain is None else f"; {found.for_certain:,} decide whatever their grades"
     yield f"judging {counted(found.if_not_relevant, 'document')} decides if none of them is relevant{certain}"
-
-
-def _safe_notes(score: OpenScore, safe: settling.Settlement, tolerance: float, speed: Speed) -> Iterator[str]:
-    width = score.difference.width
-    yield f"{score.measure} of {score.alignment.run_names[0]}: judging could change it by {width:.4f}"
-    likely, sure = safe.if_not_relevant, safe.for_certain
-    if width <= tolerance:
-        yield "within the tolerance: nothing to judge"
-    elif likely is None:
-        yield "judging cannot narrow this to the tolerance: it depends on documents beyond the end of the rankings"
-    else:
-        certain = "" if sure is None or sure == likely else f"; {sure:,} whatever their grades"
-        yield f"judging {counted(likely, 'document')} narrows this to {tolerance:g} if none is relevant{certain}"
-        yield f"judging time: {speed.cost(likely)}"
 
 
 def _keep_queue(

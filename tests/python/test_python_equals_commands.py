@@ -189,14 +189,6 @@ def test_what_settles_two_runs_of_a_collection_is_what_the_command_lists(kitchen
     kept(frame.attrs["notes"][0])
 
 
-def test_what_makes_a_run_safe_is_what_the_command_lists(kitchen: Path, pool: Path):
-    with of_collection(kitchen) as opened:
-        frame = opened.settle("mortar-dense", measures="nDCG@5")
-    same(frame, call("settle", "mortar-dense", "-m", "nDCG@5", "-f", "csv", folder=kitchen.parent).out)
-    frame = of_files(pool).settle("r9", measures="P@3")
-    same(frame, call("settle", "r9.run", *POOL, "-m", "P@3", "-f", "csv", folder=pool).out)
-
-
 def test_what_settles_two_files_is_what_the_command_lists(pool: Path):
     frame = of_files(pool, "r9.run", "r1.run").settle("r9", "r1", measures="P@3", everything=True)
     same(frame, call("settle", "r9.run", "r1.run", *POOL, "-m", "P@3", "--all", "-f", "csv", folder=pool).out)

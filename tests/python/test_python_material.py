@@ -87,7 +87,7 @@ def test_what_is_told_wrongly_about_the_pool_is_refused_at_once(pool: Path, opti
         lambda files: files.settle("r1", "r9", queue="q"),
         lambda files: files.settle("r1", "r0"),
         lambda files: files.reuse("r0"),
-        lambda files: files.settle("r1", until="surely"),
+        lambda files: files.settle("r1", "r9", until="surely"),
         lambda files: files.reuse(thresholds={"tolerence": 1.0}),
     ],
 )

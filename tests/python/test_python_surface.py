@@ -53,7 +53,7 @@ with cf.open_collection(Path("c.db"), qrels="v1", layers=["main"], progress=Fals
     page: Path = collection.report("report.html", public=True)
     pool: pd.DataFrame = collection.pool(by="run")
 files.evaluate("AP", ties="besst")  # wrong
-files.settle("x", until="surely")  # wrong
+files.settle("x", "y", until="surely")  # wrong
 cf.open_files(qrels="q", runs=3)  # wrong
 number: int = found.fairness  # wrong
 try:

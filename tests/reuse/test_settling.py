@@ -16,9 +16,9 @@ from mappings import qrels_from, ranking_from
 from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import align
 from cranfield.evaluate.measure import parse_measure
-from cranfield.reuse.intervals import identities, intervals_of_runs
+from cranfield.reuse.intervals import identities
 from cranfield.reuse.pairs import OpenScore, QueuedDocument, open_score
-from cranfield.reuse.settle import Chances, Contest, Goal, Judging, Settlement, learned_chances, make_safe, settle
+from cranfield.reuse.settle import Chances, Contest, Goal, Judging, Settlement, learned_chances, settle
 from cranfield.reuse.unjudged_model import Chain, Step, UnjudgedModel, Upper
 
 Judged = dict[str, dict[str, int]]
@@ -252,83 +252,6 @@ def test_a_measure_without_an_interval_cannot_be_settled(kept: Kept):
         settle(contest({"1": {"a": 1}}, {"1": ["x"]}, {"1": ["a"]}, "Judged@2"))
     with kept.raises(UsageError):
         settle(contest({"1": {"a": 1}}, {"1": ["x"]}, {"1": ["a"]}, "Bpref"))
-
-
-def alone(judged: Judged, ranking: Rankings, text: str, **options: object) -> OpenScore:
-    runs = [ranking_from({"1": ["q"]}, tag="other"), ranking_from(ranking, tag="A")]
-    aligned = align(qrels_from(judged), runs)
-    chosen = {"depth": 4, "highest": 2, "tail": "residual", **options}
-    return open_score(aligned, identities(aligned, runs), parse_measure(text), 1, **chosen)
-
-
-def safe(judged: Judged, ranking: Rankings, text: str, *, tolerance: float = 0.01, **options: object) -> Settlement:
-    return make_safe(alone(judged, ranking, text, **options), tolerance=tolerance)
-
-
-def width_after(judged: Judged, ranking: Rankings, text: str, queue: tuple[QueuedDocument, ...], labels) -> float:
-    later = {topic: dict(known) for topic, known in judged.items()}
-    for document, label in zip(queue, labels, strict=False):
-        later[document.topic][document.document] = int(label)
-    aligned = align(qrels_from(later), [ranking_from(ranking, tag="A")])
-    found = intervals_of_runs(aligned, [parse_measure(text)], depth=lambda _: 4, highest=2)
-    return float(found.highest[0, 0] - found.lowest[0, 0])
-
-
-@given(
-    seed=st.integers(0, 2**32),
-    text=st.sampled_from(["P@3", "DCG@4", "RBP(p=0.5)@4", "RR", "AP", "nDCG@3", "Rprec"]),
-    tolerance=st.sampled_from([0.0, 0.05, 0.2]),
-)
-def test_the_interval_is_narrow_enough_when_the_queue_is_judged(seed: int, text: str, tolerance: float):
-    rng = np.random.default_rng(seed)
-    judged, ranking, _ = random_pair(rng)
-    found = safe(judged, ranking, text, tolerance=tolerance)
-    labels = rng.integers(0, 3, len(found.queue))
-    assert width_after(judged, ranking, text, found.queue[: found.for_certain], labels) <= tolerance + 1e-9
-    none = np.zeros(len(found.queue))
-    assert width_after(judged, ranking, text, found.queue[: found.if_not_relevant], none) <= tolerance + 1e-9
-    if found.if_not_relevant:
-        assert width_after(judged, ranking, text, found.queue[: found.if_not_relevant - 1], none) > tolerance
-
-
-def test_the_heaviest_holes_are_judged_first_until_the_interval_is_narrow():
-    judged = {"1": {"a": 1}, "2": {"a": 1}}
-    one = alone(judged, {"1": ["x", "a", "y"], "2": ["a", "z"]}, "RBP(p=0.5)@3")
-    assert one.difference.width == pytest.approx((0.5 + 0.125 + 0.25) / 2)
-    assert make_safe(one, tolerance=0.1) == Settlement(
-        queue=(QueuedDocument("1", "x", 0.25, "A", 1), QueuedDocument("2", "z", 0.125, "A", 2)),
-        if_not_relevant=2,
-        for_certain=2,
-    )
-
-
-def test_holes_of_reciprocal_rank_are_judged_from_the_top():
-    """Once the first is known not to be relevant the next one counts; below a relevant document none does."""
-    judged = {"1": {"a": 1}, "2": {"a": 1}}
-    one = alone(judged, {"1": ["z", "y", "a", "b"], "2": ["a", "c"]}, "RR")
-    found = make_safe(one, tolerance=0.05)
-    assert [(one.document, one.rank) for one in found.queue] == [("z", 1), ("y", 2)]
-    assert (one.difference.width, found.if_not_relevant, found.for_certain) == (pytest.approx(1 / 3), 2, 2)
-
-
-def test_a_score_that_is_safe_needs_no_judgments():
-    one = alone({"1": {"a": 1}}, {"1": ["a"]}, "nDCG@1")
-    assert (one.difference.width, make_safe(one, tolerance=0.01)) == (0.0, Settlement())
-
-
-def test_the_tail_of_a_short_list_cannot_be_judged_away():
-    one = alone({"1": {"a": 1}}, {"1": ["a", "x"]}, "RBP(p=0.5)")
-    found = make_safe(one, tolerance=0.01)
-    assert (one.difference.width, found.if_not_relevant, found.for_certain) == (0.5, None, None)
-    assert [each.document for each in found.queue] == ["x"]
-    one = alone({"1": {"a": 1}}, {"1": ["a", "x"]}, "RBP(p=0.5)", tail="none")
-    found = make_safe(one, tolerance=0.01)
-    assert (one.difference.width, found.if_not_relevant, found.for_certain) == (0.25, 1, 1)
-
-
-def test_a_measure_without_an_interval_cannot_be_made_safe(kept: Kept):
-    with kept.raises(UsageError):
-        safe({"1": {"a": 1}}, {"1": ["a", "x"]}, "statAP")
 
 
 def test_an_interval_is_decided_when_it_leaves_out_0_or_is_a_point():
