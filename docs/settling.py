@@ -13,9 +13,8 @@ decided.
 - The least for *likely*: what the best order needs to take away as much variance as the random order had when it
   stopped, if grades are independent.
 - By topic: as a live queue hands documents out, a topic after the other.
-- If the chances are right: labels are drawn by the chances of settle. For *certain* the order then knows the winner
-  too: with equal weights no order that does not know the labels needs fewer judgments on average. For *likely*
-  effects of runs and topics are drawn first, as settle believes in them, and settle is compared with a random order.
+- If the chances are right: labels are drawn by the chances of settle, and the order knows the winner too. With equal
+  weights no order that does not know the labels needs fewer judgments on average.
 """
 
 from __future__ import annotations
@@ -59,7 +58,6 @@ PROBABLE = (
     "of medians",
     "at most half",
     "least",
-    "chances right",
     "right",
 )
 
@@ -82,8 +80,6 @@ class Course:
     likely: int
     random_likely: float
     least_likely: float
-    drawn_likely: int
-    drawn_random: int
     is_right: bool
     is_within: bool
 
@@ -172,7 +168,6 @@ def of_likely(found: Sequence[Course], resampled: Values) -> Iterator[str]:
     yield of_medians(likely, random, kept)
     yield f"{100 * (2 * likely <= random)[kept].mean():.0f}%"
     yield f"{of['least_likely'][kept].sum() / random[kept].sum():.2f}"
-    yield f"{of['drawn_likely'][kept].sum() / of['drawn_random'][kept].sum():.2f}"
     yield f"{100 * of['is_right'].mean():.1f}%"
 
 
@@ -219,7 +214,6 @@ def course(contest: OpenScore, judging: Judging, labels: Values, rng: np.random.
     number, ahead, certain = judging.expected_number("certain", rng), likely.ahead(likely.expected), best("certain")
     found, by_chance = count("certain", certain), randomly("likely") if judged(likely) else [judging]
     known = np.mean([if_chances_are_right(judging, rng) for _ in range(LABELS)], axis=0).tolist()
-    drawn, is_open = judging.draw(rng), judged(likely) > 0
     return Course(
         unjudged=int(matters.sum()),
         oracle=oracle(judging, labels, truth),
@@ -232,8 +226,6 @@ def course(contest: OpenScore, judging: Judging, labels: Values, rng: np.random.
         likely=judged(likely),
         random_likely=float(np.mean([judged(one) for one in by_chance])),
         least_likely=float(np.mean([least(judging, one) for one in by_chance])),
-        drawn_likely=judged(walk(contest, judging, "likely", drawn, best("likely"))) if is_open else 0,
-        drawn_random=judged(walk(contest, judging, "likely", drawn, in_any_order())) if is_open else 0,
         is_right=abs(truth) <= TOLERANCE or (ahead > 0.5) == (truth > 0),
         is_within=number.low <= found <= number.high,
     )

@@ -25,7 +25,6 @@ from cranfield.compare.comparison import (
     beaten,
     compare_all,
     corrections,
-    letters_of,
     paired_scores,
     pairs,
 )
@@ -143,9 +142,8 @@ def _check_number(name: str, value: object, *, below: float = inf) -> None:
         raise UsageError(f"{name} must be {wanted}, not {value!r}")
 
 
-# What a topic set can detect: discriminative power, topics needed, the smallest detectable difference.
+# What a topic set can detect: discriminative power, the smallest detectable difference.
 
-MOST_TOPICS = 10**9
 POWER = 0.8
 """The chance with which topics should show a true difference."""
 
@@ -194,45 +192,6 @@ def residual_deviation(scores: ArrayLike) -> float:
     return sqrt(2 * float((rest**2).sum()) / freedom)
 
 
-def t_test_power(topics: int, *, difference: float, deviation: float, alpha: float = 0.05) -> float:
-    """The chance that a two-sided paired t-test finds a true difference of means.
-
-        P(|T| ≥ t₁₋α/₂),  T noncentral t with n − 1 degrees of freedom, noncentrality √n · difference / deviation
-
-    Fewer than two topics: 0. A deviation of 0: 1 for any true difference, alpha for none.
-    """
-    if topics < 2:
-        return 0.0
-    if deviation == 0:
-        return 1.0 if difference else alpha
-    return _power_at(topics, sqrt(topics) * abs(difference) / deviation, alpha)
-
-
-def topics_needed(*, difference: float, deviation: float, power: float = POWER, alpha: float = 0.05) -> int:
-    """The fewest topics on which a two-sided paired t-test finds `difference` with chance `power`.
-
-    `deviation` is that of the paired differences: see `residual_deviation`.
-    At least 2. A true difference of 0 is never found: an error.
-
-    Source: Sakai 2016, with the exact power in place of the approximation.
-    """
-    if not abs(difference) > 0:
-        raise UsageError("no number of topics detects a difference of 0")
-
-    def enough(topics: int) -> bool:
-        return t_test_power(topics, difference=difference, deviation=deviation, alpha=alpha) >= power
-
-    few, many = 1, 2
-    while not enough(many):
-        few, many = many, many * 2
-        if many > MOST_TOPICS:
-            raise UsageError(f"more than {MOST_TOPICS:,} topics would be needed for so small a difference")
-    while many - few > 1:
-        middle = (few + many) // 2
-        few, many = (few, middle) if enough(middle) else (middle, many)
-    return many
-
-
 def detectable_difference(topics: int, *, deviation: float, power: float = POWER, alpha: float = 0.05) -> float:
     """The smallest true difference that a two-sided paired t-test on that many topics finds with chance `power`.
 
@@ -243,13 +202,13 @@ def detectable_difference(topics: int, *, deviation: float, power: float = POWER
     if topics < 2:
         return inf
     high = 1.0
-    while _power_at(topics, high, alpha) < power:
+    while power_at(topics, high, alpha) < power:
         high *= 2
-    shift = optimize.brentq(lambda value: _power_at(topics, value, alpha) - power, 0.0, high, xtol=1e-10)
+    shift = optimize.brentq(lambda value: power_at(topics, value, alpha) - power, 0.0, high, xtol=1e-10)
     return float(shift) * deviation / sqrt(topics)
 
 
-def _power_at(topics: int, shift: float, alpha: float) -> float:
+def power_at(topics: int, shift: float, alpha: float) -> float:
     """The chance that |T| reaches the critical value, for a noncentrality `shift` ≥ 0.
 
     T² is noncentral F with 1 and n − 1 degrees of freedom, which takes both tails in one; scipy's noncentral t gives
@@ -276,7 +235,7 @@ _NOISE = 1e-12
 class MeasureComparison:
     """The comparison under one measure.
 
-    `largest` is the largest possible difference of two means. `letters` groups what does not differ (all pairs only);
+    `largest` is the largest possible difference of two means.
     `beaten` names what an entry is significantly above. `deviation` is the standard deviation of paired differences
     over all entries, from which the power figures follow. `test_draws` is how often the test drew. `notes` are about
     significance, `interval_notes` about intervals.
@@ -286,7 +245,6 @@ class MeasureComparison:
     largest: float
     scores: PairedScores
     results: tuple[PairResult, ...]
-    letters: dict[str, tuple[str, ...]]
     beaten: dict[str, tuple[str, ...]]
     power: DiscriminativePower
     deviation: float
@@ -399,7 +357,6 @@ def _compare_values(
         largest=high - low,
         scores=entries,
         results=tuple(results),
-        letters={} if baselines else letters_of(results, entries.labels, alpha=options.alpha),
         beaten=beaten(results, alpha=options.alpha),
         power=discriminative_power(adjusted, sizes, alpha=options.alpha),
         deviation=residual_deviation(entries.values) if topics > 1 else 0.0,

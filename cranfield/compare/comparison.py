@@ -16,7 +16,6 @@ from cranfield.base.files import HERE, Workers
 from cranfield.base.registry import Registry, deferred
 from cranfield.compare.differences import (
     DRAWS,
-    Flags,
     SignificanceTest,
     Values,
     as_scores,
@@ -316,85 +315,6 @@ def median_half_width(scores: ArrayLike) -> float:
     first, second = np.triu_indices(runs, k=1)
     variance = np.maximum(spread[first] + spread[second] - 2 * covariance[first, second], 0.0)
     return float(np.median(special.stdtrit(topics - 1, 0.975) * np.sqrt(variance / topics)))
-
-
-# Significance in a table: letters that group what does not differ, and the baselines that a run beats.
-
-ALPHABET = "abcdefghijklmnopqrstuvwxyz"
-
-
-def letters(different: ArrayLike, *, order: ArrayLike | None = None) -> tuple[tuple[str, ...], ...]:
-    """The compact letter display: two runs share a letter if, and only if, they do not differ significantly.
-
-    `different` is a symmetric matrix of yes and no; `order` lists the runs from best to worst, so that the best gets
-    `a`; without it they stand in this order already. After z comes a2, so that joined letters can still be told
-    apart. The groups are grown greedily and those that say nothing new are dropped: few, not provably the fewest.
-
-    Source: Piepho, "An algorithm for a letter-based representation of all-pairwise comparisons", 2004, for the idea.
-    """
-    matrix = np.asarray(different, dtype=bool)
-    ranked = np.arange(len(matrix)) if order is None else np.asarray(order, dtype=np.intp)
-    groups = _groups(~matrix[np.ix_(ranked, ranked)])
-    given: list[list[str]] = [[] for _ in range(len(matrix))]
-    for number, group in enumerate(sorted(group.tolist() for group in groups)):
-        for place in group:
-            given[ranked[place]].append(letter(number))
-    return tuple(tuple(each) for each in given)
-
-
-def letter(number: int) -> str:
-    """The letter with a number from 0: a to z, then a2 to z2, a3 and so on."""
-    times, place = divmod(number, len(ALPHABET))
-    return f"{ALPHABET[place]}{times + 1 if times else ''}"
-
-
-def _groups(same: Flags) -> list[Indices]:
-    """Cover every pair that is the same with groups in which all are the same; a run without such a pair is alone."""
-    runs = len(same)
-    covered = np.eye(runs, dtype=bool)
-    groups: list[Indices] = []
-    for first in range(runs):
-        while (rest := np.flatnonzero(same[first] & ~covered[first])).size:
-            # The group of these two and all that fit, taken in from the first one downwards and then from above.
-            members = [first, int(rest[0])]
-            fitting = same[members[0]] & same[members[1]]
-            fitting[members] = False
-            for candidate in [*range(first, runs), *range(first)]:
-                if fitting[candidate]:
-                    members.append(candidate)
-                    fitting &= same[candidate]
-                    fitting[candidate] = False
-            group = np.sort(np.array(members, dtype=np.intp))
-            covered[np.ix_(group, group)] = True
-            groups.append(group)
-        if same[first].sum() == 1:
-            groups.append(np.array([first], dtype=np.intp))
-    times = np.zeros((runs, runs), dtype=np.int64)
-    for group in groups:
-        times[np.ix_(group, group)] += 1
-    needed = []
-    for group in groups:
-        if (times[np.ix_(group, group)] > 1).all():  # others cover all its pairs
-            times[np.ix_(group, group)] -= 1
-        else:
-            needed.append(group)
-    return needed
-
-
-def letters_of(
-    results: Sequence[PairResult], labels: Sequence[str], *, alpha: float = 0.05
-) -> dict[str, tuple[str, ...]]:
-    """The letters of each label, best mean first getting `a`, from the corrected p-values of all pairs."""
-    place = {label: row for row, label in enumerate(labels)}
-    p, means = np.ones((len(place), len(place))), np.zeros(len(place))
-    for result in results:
-        row, other = place[result.a], place[result.b]
-        means[row], means[other] = result.mean_a, result.mean_b
-        p[row, other] = p[other, row] = result.adjusted_p
-    different = significant(p, alpha=alpha)
-    np.fill_diagonal(different, val=False)
-    given = letters(different, order=np.argsort(-means, kind="stable"))
-    return dict(zip(labels, given, strict=True))
 
 
 def beaten(results: Sequence[PairResult], *, alpha: float = 0.05) -> dict[str, tuple[str, ...]]:

@@ -266,17 +266,14 @@ class Judging:
 
     def expected_number(self, goal: Goal, rng: np.random.Generator) -> Number:
         """How many judgments will decide, if labels fall as expected: effects are drawn first, then labels."""
-        counts = [
-            int(self.is_open.sum() - self.until_decided(goal, self.draw(rng)).is_open.sum()) for _ in range(DRAWS)
-        ]
+        counts = []
+        for _ in range(DRAWS):
+            total = logit(self.expected)
+            for group, information in zip(self._groups, self._information, strict=True):
+                total += (rng.standard_normal(len(information)) / np.sqrt(information))[group]
+            labels = (rng.random(len(total)) < chances(total)).astype(float)
+            counts.append(int(self.is_open.sum() - self.until_decided(goal, labels).is_open.sum()))
         return Number(float(np.mean(counts)), min(counts), max(counts))
-
-    def draw(self, rng: np.random.Generator) -> Values:
-        """Labels as they may fall."""
-        total = logit(self.expected)
-        for group, information in zip(self._groups, self._information, strict=True):
-            total += (rng.standard_normal(len(information)) / np.sqrt(information))[group]
-        return (rng.random(len(total)) < chances(total)).astype(float)
 
 
 class Number(NamedTuple):

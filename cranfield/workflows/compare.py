@@ -241,15 +241,15 @@ class Comparison(Result):
 
     def _standing_table(self, one: MeasureComparison, behind: Sequence[str]) -> Table:
         """The entries from best to worst, with what they beat or share."""
-        labels, level = one.scores.labels, level_with_the_best(one)
+        labels = one.scores.labels
         if one.options.baselines:
             last, meaning = Column("beats"), f"beats: significantly better than ({one.tested})"
             cells = {name: few(one.beaten.get(name, ()), NAMES_SHOWN) for name in labels}
-        elif level is None:
-            last, meaning = Column("letters"), f"runs that share a letter do not differ significantly ({one.tested})"
-            cells = {name: "".join(one.letters[name]) for name in labels}
         else:
-            last, cells = Column("level", "level with the best"), {name: "yes" * (name in level) for name in labels}
+            last, best = Column("level", "level with the best"), one.standing[0][0]
+            against = [each for each in one.results if best in (each.a, each.b)]
+            below = {each.other(best) for each in against if each.adjusted_p <= one.options.alpha}
+            cells = {name: "yes" * (name not in below) for name in labels}
             meaning = f"level with the best: not significantly different from it ({one.tested}); {ALL_IN_DATA} pairs"
         verdicts = any(name == one.measure for name, _ in self.verdicts or ())
         columns = [Column("run"), Number(one.measure, one.measure), last]
@@ -321,19 +321,6 @@ def shown_pairs(one: MeasureComparison) -> ShownPairs:
     against = sorted(against, key=lambda result: place[result.other(best)])[:PAIRS_SHOWN]
     which = "each other run" if len(against) == len(place) - 1 else f"the next {len(against)} runs"
     return ShownPairs(tuple(against), best, (f"{best} against {which}, of {total}; {ALL_IN_DATA}",))
-
-
-MOST_LETTERS = 12
-"""Where a run has more letters than this, nobody sees from them whom it differs from."""
-
-
-def level_with_the_best(one: MeasureComparison) -> frozenset[str] | None:
-    """The entries that do not differ significantly from the highest; None where letters are few enough."""
-    if max(map(len, one.letters.values()), default=0) <= MOST_LETTERS:
-        return None
-    best = one.standing[0][0]
-    with_best = (result for result in one.results if best in (result.a, result.b))
-    return frozenset([best, *(one_.other(best) for one_ in with_best if one_.adjusted_p > one.options.alpha)])
 
 
 # Figures of a comparison.

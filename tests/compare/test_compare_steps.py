@@ -15,7 +15,6 @@ from cranfield.workflows.compare import (
     MOST_PAIRS,
     Comparison,
     claimed_pairs,
-    level_with_the_best,
     shown_pairs,
 )
 from cranfield.workflows.evaluate.evaluate import Evaluation
@@ -212,17 +211,6 @@ def test_claims_are_worked_out_for_the_pairs_that_are_shown():
     found = compared(spread(50, 20))
     assert claimed_pairs(found)[:40] == list(shown_pairs(found).pairs)
     assert len({(pair.a, pair.b) for pair in claimed_pairs(found)}) == MOST_PAIRS
-
-
-def test_where_letters_are_too_many_there_is_who_is_level_with_the_best():
-    few = compared(spread(6, 20))
-    assert level_with_the_best(few) is None
-    many = compared(spread(70, 12, apart=0.7))
-    assert max(map(len, many.letters.values())) > 12
-    level = level_with_the_best(many)
-    best = many.letters[many.standing[0][0]]
-    assert level == {run for run, given in many.letters.items() if set(given) & set(best)}
-    assert 1 < len(level) < 70
 
 
 def test_rows_tell_the_tolerance_of_their_ties():

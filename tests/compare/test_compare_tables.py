@@ -55,7 +55,7 @@ def test_a_baseline_may_be_typed_otherwise_than_its_run():
 
 def test_the_best_of_a_standing_is_bold():
     out = compared("-m", "RR", "--no-verdict", "-f", "markdown").out
-    assert "| ours | **0.8750** | a |" in out
+    assert "| ours | **0.8750** | yes |" in out
     assert out.count("**0.") == 1
     assert r"\textbf{0.8750}" in compared("-m", "RR", "--no-verdict", "-f", "latex").out
 

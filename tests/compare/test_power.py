@@ -15,9 +15,8 @@ from cranfield.compare.by_measure import (
     DiscriminativePower,
     detectable_difference,
     discriminative_power,
+    power_at,
     residual_deviation,
-    t_test_power,
-    topics_needed,
 )
 from cranfield.compare.differences import draws_needed
 
@@ -37,60 +36,34 @@ def test_where_nothing_is_significant_there_is_no_smallest_difference():
 @pytest.mark.parametrize("effect", [0.05, 0.3, 1.0])
 def test_power_is_that_of_statsmodels(topics, effect):
     expected = TTestPower().power(effect, topics, 0.05)
-    assert t_test_power(topics, difference=-0.2 * effect, deviation=0.2) == pytest.approx(expected, abs=1e-9)
+    assert power_at(topics, math.sqrt(topics) * effect, 0.05) == pytest.approx(expected, abs=1e-9)
 
 
 def test_power_is_what_a_simulation_finds():
     drawn = np.random.default_rng(1).normal(0.05, 0.12, (20_000, 30))
     share = (stats.ttest_1samp(drawn, 0, axis=1).pvalue <= 0.05).mean()
-    assert t_test_power(30, difference=0.05, deviation=0.12) == pytest.approx(share, abs=0.012)
-
-
-@pytest.mark.parametrize(("effect", "expected"), [(0.5, 34), (0.2, 199), (0.8, 15), (0.1, 787)])
-def test_topics_needed_are_those_of_the_published_tables(effect, expected):
-    assert topics_needed(difference=effect, deviation=1.0) == expected
-
-
-@given(
-    effect=st.floats(0.02, 3),
-    power=st.sampled_from([0.5, 0.8, 0.95]),
-    alpha=st.sampled_from([0.01, 0.05, 0.1]),
-)
-def test_topics_needed_are_enough_and_one_less_is_not(effect, power, alpha):
-    topics = topics_needed(difference=effect, deviation=1.0, power=power, alpha=alpha)
-    assert t_test_power(topics, difference=effect, deviation=1.0, alpha=alpha) >= power
-    assert topics == 2 or t_test_power(topics - 1, difference=effect, deviation=1.0, alpha=alpha) < power
+    assert power_at(30, math.sqrt(30) * 0.05 / 0.12, 0.05) == pytest.approx(share, abs=0.012)
 
 
 @given(topics=st.integers(2, 3000), power=st.sampled_from([0.2, 0.8, 0.99]), alpha=st.sampled_from([0.001, 0.05]))
 def test_the_detectable_difference_is_found_with_the_wanted_power(topics, power, alpha):
     difference = detectable_difference(topics, deviation=0.3, power=power, alpha=alpha)
-    assert t_test_power(topics, difference=difference, deviation=0.3, alpha=alpha) == pytest.approx(power, abs=1e-7)
+    assert power_at(topics, math.sqrt(topics) * difference / 0.3, alpha) == pytest.approx(power, abs=1e-7)
 
 
 def test_edges_of_power():
-    assert t_test_power(1, difference=0.5, deviation=0.1) == 0
-    assert t_test_power(10, difference=0.5, deviation=0) == 1
-    assert t_test_power(10, difference=0, deviation=0) == 0.05
-    assert t_test_power(10, difference=0, deviation=0.1) == pytest.approx(0.05)
-    assert t_test_power(50, difference=1e200, deviation=1e-100) == 1
-    assert topics_needed(difference=0.1, deviation=0) == 2
+    assert power_at(10, 0, 0.05) == pytest.approx(0.05)
+    assert power_at(50, 1e300, 0.05) == 1
     assert detectable_difference(1, deviation=0.1) == math.inf
     assert detectable_difference(10, deviation=0) == 0
 
 
 def test_a_tail_far_out_is_not_lost():
     # One degree of freedom: P(|T| ≥ 12.7) at a noncentrality of 40 is P(|χ₁| ≤ 3.14…) but for the spread of 40 ± 1.
-    assert t_test_power(2, difference=40 / math.sqrt(2), deviation=1.0) == pytest.approx(0.99830, abs=2e-5)
+    assert power_at(2, 40, 0.05) == pytest.approx(0.99830, abs=2e-5)
 
 
 def test_what_cannot_be_planned_is_an_error(kept: Kept):
-    with kept.raises(UsageError):
-        topics_needed(difference=0.0, deviation=0.1)
-    with kept.raises(UsageError):
-        topics_needed(difference=math.nan, deviation=0.1)
-    with kept.raises(UsageError):
-        topics_needed(difference=1e-9, deviation=0.1)
     with kept.raises(UsageError):
         detectable_difference(50, deviation=0.1, power=0.05)
     with kept.raises(UsageError):
