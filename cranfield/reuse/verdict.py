@@ -79,7 +79,7 @@ class Thresholds:
         0.05, "unlike all contributors is a run with unjudged documents less popular than those of all but this share"
     )
     unlike_groups: float = _number(
-        0.25, "and less popular than a document that this share of the contributing groups retrieves"
+        0.5, "and less popular than a document that this share of the contributing groups retrieves"
     )
     completed_error: float = _number(
         0.25, "completeness is unknown if it is off by more from half of the pool depth to the whole"
