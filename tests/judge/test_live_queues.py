@@ -187,7 +187,8 @@ def test_a_likely_decision_takes_fewer_and_several_measures_are_decided_in_turn(
 
 def test_the_names_that_a_queue_keeps_are_these():
     words = (
-        "measure until runs topics depth closure highest highest_grade levels level_counts grades spread documents"
+        "measure until runs topics depth closure highest highest_grade levels level_counts grades spread thresholds"
+        " documents"
     )
     assert list(contest().to_json()) == words.split()
     assert contest().to_json()["documents"][0] == ["t1", "d01", 1, 0, 0.8, None]
