@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, cast
 
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UnknownName, UsageError, quoted
-from cranfield.base.files import HERE, Progress, Workers, silent
-from cranfield.base.places import located
+from cranfield.base.files import Progress, located, silent
 from cranfield.base.registry import deferred
-from cranfield.base.spread import Cluster, Processes
+from cranfield.base.spread import HERE, Cluster, Processes, Workers
 from cranfield.base.text import Result, Value, facts_table, html
 from cranfield.workflows.inputs import Inputs, PoolOptions, called, listed, words_of
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cranfield.evaluate.pieces import VERDICTS
+from cranfield.evaluate.reading import VERDICTS
 
 GB = 1e9
 

@@ -12,26 +12,27 @@ import hashlib
 import io
 import lzma
 import os
+import re
 import shutil
 import stat
 import sys
 import weakref
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from pathlib import Path
-from typing import Any, BinaryIO, TypeVar, cast
+from pathlib import Path, PosixPath
+from typing import Any, BinaryIO, cast
 
-from cranfield.base.errors import FULL, CranfieldError, InputError, SourceError, UsageError, quoted, reason_of
-from cranfield.base.places import Place
+from cranfield.base.errors import MissingExtra, SourceError, UsageError, quoted, reason_of
 from cranfield.base.registry import deferred
 
 with deferred:
     import tempfile
     from concurrent import futures
 
+    import fsspec
     import zstandard
 
 HEAD = 1 << 16
@@ -59,7 +60,17 @@ _BLOCK = 1 << 20
 _FEED = 1 << 12
 _BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError)
 _XZ_MEMORY = 1 << 29
-_LOGS = ("-wal", "-shm", "-journal")
+
+
+_URL = re.compile(r"[a-z][a-z0-9+.:-]*://", re.IGNORECASE)
+_PASSWORD = re.compile(r"://[^/?#]*:[^/?#]*@|://[^/?#]*:(?![0-9]+/)[^?#]*@|https?://[^/?#]*@", re.IGNORECASE)
+"""A password, one with a slash in it, which no URL may have, or the token that stands for one."""
+_QUERY = re.compile(r"([a-z][a-z0-9+.:-]*:/[^\s?'\"]*)\?[^\s'\")]+", re.IGNORECASE)
+_ONE_OF_A_SET = re.compile(r"(.*?(?:\.parquet|/))#(.+)", re.IGNORECASE | re.DOTALL)
+_REFUSED = (401, 403)
+
+DATA_SET = "irds:"
+"""How the name of a data set of ir_datasets begins."""
 
 
 @dataclass(frozen=True)
@@ -423,81 +434,145 @@ def _transcoded(blocks: Iterator[bytes], source: Source) -> Iterator[bytes]:
         raise SourceError(source.name, f"not {source.encoding}: {error}; try {source.encoding}-le", line) from None
 
 
-# Files that are complete or not there at all.
+# What users may name where a file is expected: a path, a URL that fsspec reaches, one run of a set, a data set. Only
+# words that a user typed, in a command or in Python, become a `Place`. What stands in a collection, a bundle, a card
+# or a list of runs is a path and nothing else: no file from elsewhere makes this machine contact an address.
 
 
-def refuse_target(path: Path) -> None:
-    """Refuse a path at which no report, card or table may be written: a folder, or an SQLite file or its log."""
-    if not path.name or path.is_dir():
-        raise UsageError(f"{path} is a folder; name a file")
-    if not path.absolute().parent.is_dir():
-        raise UsageError(f"cannot write {path.name}: no such folder: {path.parent}")
-    # A file with a log may be open here: to read and close it beside SQLite would give up the locks of this process.
-    is_database = path.exists() and (path.name.endswith(_LOGS) or Path(f"{os.path.realpath(path)}-wal").exists())
-    if not is_database and path.is_file():
-        with path.open("rb") as stream:
-            is_database = stream.read(15) == b"SQLite format 3"
-    if is_database:
-        raise UsageError(f"{path} is a collection or another SQLite file; choose another name")
+class Place(PosixPath):
+    """A URL, or one run of a set of runs, such as `runs.parquet#bm25`, where a path is expected.
 
-
-def inside(path: Path, folder: Path) -> Path:
-    """A path that a file or a folder from elsewhere names; one that leads out of the folder is refused."""
-    if not path.resolve().is_relative_to(folder.resolve()):
-        raise InputError(f"{path} leads out of {folder}: copy what it stands for, or name that file itself")
-    return path
-
-
-@contextmanager
-def whole_file(path: Path, *, replace: bool = False) -> Iterator[Path]:
-    """A temporary path beside `path`; what is written there takes its place at the end, if all went well.
-
-    Without `replace` an existing file is refused, also one that another process makes in the meantime: a hard link
-    fails where a rename would overwrite. Whoever is killed leaves at most a file called `…unfinished-PID`.
+    `whole` is the file or folder, by its path or its URL. As a path and in messages a URL has no query, which may
+    hold a key. The network is asked nothing before the file is read: until then a URL is believed to be a file.
     """
-    if not path.name or path.is_dir():
-        raise UsageError(f"{path} is a folder; name a file")
-    if not replace and path.exists():
-        raise UsageError(f"{path} already exists; choose another name")
-    unfinished = path.with_name(f"{path.name}.unfinished-{os.getpid()}")
-    try:
-        unfinished.unlink(missing_ok=True)  # of a process that was killed, or a link that somebody has put there
-        yield unfinished
-        if replace:
-            refuse_target(path)  # `restore` has moved the collection away by now
-            unfinished.replace(path)
-            return
+
+    whole: str
+    run: str
+
+    def __new__(cls, word: str) -> Place:
+        """The place that a word names."""
+        return super().__new__(cls, _without_query(word))
+
+    def __init__(self, word: str) -> None:
+        if sys.version_info >= (3, 12):
+            super().__init__(_without_query(word))
+        one = _ONE_OF_A_SET.fullmatch(word)
+        self.whole, self.run = (one[1], one[2]) if one else (word, "")
+        if _PASSWORD.search(word):
+            raise UsageError("a password in a URL is seen by everyone who sees the command: use the environment")
+
+    def __reduce__(self) -> Any:
+        return Place, (self.word,)
+
+    def __str__(self) -> str:
+        return _without_query(self.whole) + (f"#{self.run}" if self.run else "")
+
+    __fspath__ = __str__
+
+    @property
+    def parent(self) -> Path:  # type: ignore[override]
+        """What would be beside a file; of a URL that is nothing that can be read."""
+        return Path(str(self)).parent
+
+    @property
+    def word(self) -> str:
+        """What the user typed."""
+        return f"{self.whole}#{self.run}" if self.run else self.whole
+
+    @property
+    def data_set(self) -> str:
+        """The name of the data set of ir_datasets that is meant, if one is."""
+        return self.whole.removeprefix(DATA_SET) if self.whole.startswith(DATA_SET) else ""
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether it is a URL."""
+        return _URL.match(self.whole) is not None
+
+    def exists(self, **options: Any) -> bool:
+        """Whether there is something; a URL is believed."""
+        return self.is_remote or bool(self.data_set) or Path(self.whole).exists()
+
+    def is_file(self, **options: Any) -> bool:
+        """Whether a run can be read there, and is a file."""
+        return self.exists() and not self.data_set
+
+    def is_dir(self, **options: Any) -> bool:
+        """No place is a folder of files."""
+        return False
+
+    def fetch(self, copy: str, most: int) -> None:
+        """Copy the file to this machine; it is refused where it has more than `most` bytes."""
+        size = 0
+
+        def count(arrived: int) -> None:
+            nonlocal size
+            size += arrived
+            if size > most:
+                raise SourceError(str(self), f"more than {most >> 20:,} MB; make the file smaller, or copy it first")
+
+        def get(files: Any, path: str) -> None:
+            callback = fsspec.callbacks.Callback()
+            callback.relative_update = lambda inc=1: count(inc)
+            files.get_file(path, copy, callback=callback)
+
+        self.asked(get)
+
+    def asked(self, ask: Callable[[Any, str], Any]) -> Any:
+        """What a file system of fsspec answers; what goes wrong is one sentence without anything the library says.
+
+        Its own messages may hold the query of a URL or an access key.
+        """
         try:
-            os.link(unfinished, path)
-        except FileExistsError:
-            raise UsageError(f"{path} already exists; choose another name") from None
-        except OSError:
-            # Some file systems have no hard links; there a rename is the best there is.
-            unfinished.rename(path)
-    except OSError as error:
-        kind = CranfieldError if error.errno in FULL else UsageError
-        raise kind(f"{path} cannot be written: {reason_of(error)}") from None
-    finally:
-        unfinished.unlink(missing_ok=True)
+            return ask(*fsspec.url_to_fs(self.whole))
+        except ImportError:
+            raise MissingExtra(quoted(str(self)), "remote") from None
+        except (SourceError, MemoryError):
+            raise
+        except FileNotFoundError:
+            reason = "no such file"
+        except Exception as error:  # noqa: BLE001 (each library behind fsspec has errors of its own)
+            known = str(error).startswith("Protocol not known")
+            denied = isinstance(error, PermissionError) or getattr(error, "status", None) in _REFUSED
+            kind = type(error).__name__
+            reason = f"cannot be read, or the connection broke ({kind}); try again, or copy it here first"
+            reason = "access denied; are the credentials in the environment right?" if denied else reason
+            reason = "fsspec knows no such kind of address" if known else reason
+        raise SourceError(str(self), reason) from None
 
 
-# Where a program keeps what belongs to the user, not to a collection.
+def _without_query(word: str) -> str:
+    return re.split("[?#]", word, maxsplit=1)[0] if _URL.match(word) else word
 
 
-def settings_folder() -> Path:
-    """Where settings of this user are kept: the remembered name, and which sources were approved."""
-    return _own_folder("XDG_CONFIG_HOME", ".config", "Application Support")
+def without_queries(text: str) -> str:
+    """A sentence in which no URL has a query: it may hold a key."""
+    return _QUERY.sub(r"\1?…", text) if ":/" in text else text
 
 
-def cache_folder() -> Path:
-    """Where is kept what can be made again."""
-    return _own_folder("XDG_CACHE_HOME", ".cache", "Caches")
+def located(word: str | os.PathLike[str]) -> Path:
+    """The place that a user's word names: a path, unless it is a URL, one run of a set, or a data set."""
+    if isinstance(word, Place):
+        return word
+    text = os.fspath(word)
+    is_place = _URL.match(text) or _ONE_OF_A_SET.fullmatch(text) or text.startswith(DATA_SET)
+    return Place(text) if is_place else Path(text)
 
 
-def _own_folder(variable: str, usual: str, on_macos: str) -> Path:
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / on_macos / "cranfield"
-    return Path(os.environ.get(variable) or Path.home() / usual) / "cranfield"
+def matching(word: str | os.PathLike[str]) -> list[str]:
+    """The files that a URL with * or [ matches, in order; any other word as it is."""
+    place = located(word)
+    if not isinstance(place, Place) or not place.is_remote or not {"*", "["} & set(str(place)):
+        return [place.word if isinstance(place, Place) else os.fspath(word)]
+
+    def listed(files: Any, path: str) -> list[str]:
+        files.invalidate_cache()
+        return sorted(files.unstrip_protocol(one) for one in files.glob(path))
+
+    found: list[str] = place.asked(listed)
+    if not found:
+        raise SourceError(str(place), "no file matches")
+    return found
 
 
 # How a step tells whoever started it what it is doing, without knowing who that is.
@@ -526,40 +601,3 @@ def reading_threads(count: int) -> Iterator[futures.ThreadPoolExecutor]:
         threads.shutdown(wait=False, cancel_futures=True)
         raise
     threads.shutdown()
-
-
-# Work in independent pieces, and whoever does them.
-
-Piece = TypeVar("Piece")
-Shared = TypeVar("Shared")
-Result = TypeVar("Result")
-Work = Callable[[Piece, Shared], Result]
-
-WORTH = 4
-"""Fewer pieces than this are done here: so long does it take others to begin."""
-
-
-class Workers:
-    """Those who do pieces of work: this process alone, or as `base.spread` has them."""
-
-    count: int = 1
-
-    def map(self, function: Work[Piece, Shared, Result], pieces: Sequence[Piece], shared: Shared) -> Iterator[Result]:
-        """Give `function(piece, shared)` for every piece, in the order of the pieces, whoever does them and when.
-
-        Neither the pieces nor their seeds may depend on the number of workers: then results are the same bit by bit.
-        A piece should take about a second.
-        """
-        return (self if len(pieces) >= WORTH else HERE).spread(function, pieces, shared)
-
-    def spread(
-        self, function: Work[Piece, Shared, Result], pieces: Sequence[Piece], shared: Shared
-    ) -> Iterator[Result]:
-        """Begin what is worth it elsewhere at once; results are waited for one by one."""
-        return (function(piece, shared) for piece in pieces)
-
-    def close(self) -> None:
-        """Let go of whoever was begun or asked for help."""
-
-
-HERE = Workers()

@@ -1,4 +1,4 @@
-"""Workers of `files.Workers.map`: processes on this machine, and a Dask cluster.
+"""Work in independent pieces, and whoever does them: this process, processes on this machine, or a Dask cluster.
 
 What all pieces share reaches every worker once, and is read-only there. A function stands at the top of a module,
 since a worker finds it by its name.
@@ -9,14 +9,13 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from cranfield._version import __version__
 from cranfield.base.errors import InputError, MissingExtra, UsageError, quoted
-from cranfield.base.files import Piece, Result, Shared, Work, Workers
 from cranfield.base.registry import WithoutPandas, deferred
 
 with deferred:
@@ -32,6 +31,43 @@ with deferred:
     import distributed
 
 
+Piece = TypeVar("Piece")
+Shared = TypeVar("Shared")
+Result = TypeVar("Result")
+Work = Callable[[Piece, Shared], Result]
+
+WORTH = 4
+"""Fewer pieces than this are done here: so long does it take others to begin."""
+
+
+class Workers:
+    """Those who do pieces of work: this process alone, or as `base.spread` has them."""
+
+    count: int = 1
+    begun: Any = None
+    """What was begun, or connected to, for the first large job, and stays for the next ones."""
+
+    def map(self, function: Work[Piece, Shared, Result], pieces: Sequence[Piece], shared: Shared) -> Iterator[Result]:
+        """Give `function(piece, shared)` for every piece, in the order of the pieces, whoever does them and when.
+
+        Neither the pieces nor their seeds may depend on the number of workers: then results are the same bit by bit.
+        A piece should take about a second.
+        """
+        return (self if len(pieces) >= WORTH else HERE).spread(function, pieces, shared)
+
+    def spread(
+        self, function: Work[Piece, Shared, Result], pieces: Sequence[Piece], shared: Shared
+    ) -> Iterator[Result]:
+        """Begin what is worth it elsewhere at once; results are waited for one by one."""
+        return (function(piece, shared) for piece in pieces)
+
+    def close(self) -> None:
+        """Let go of whoever was begun or asked for help."""
+
+
+HERE = Workers()
+
+
 TRIES = 3
 """How often pieces are handed out again after the workers that held what they need have died."""
 
@@ -41,7 +77,7 @@ class Processes(Workers):
     """Processes on this machine: begun for the first large job, and there for the next ones."""
 
     count: int
-    _pool: Any = None
+    begun: Any = None
 
     def spread(
         self, function: Work[Piece, Shared, Result], pieces: Sequence[Piece], shared: Shared
@@ -51,15 +87,15 @@ class Processes(Workers):
             return super().spread(function, pieces, shared)
         # A matrix is multiplied by one core of each: all of them are busy already.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-        if self._pool is None or self._pool._broken or self._pool._max_workers < count:
+        if self.begun is None or self.begun._broken or self.begun._max_workers < count:
             self.close()
             # A process that is copied (fork) while threads are at work may wait for their locks for ever.
             fresh = multiprocessing.get_context("spawn")
-            self._pool = futures.ProcessPoolExecutor(count, mp_context=fresh, initializer=_begin)
+            self.begun = futures.ProcessPoolExecutor(count, mp_context=fresh, initializer=_begin)
         folder = tempfile.TemporaryDirectory(prefix="cranfield-")
         path = os.path.join(folder.name, "shared")  # noqa: PTH118 (no pathlib in a worker)
         _write(shared, path)
-        return self._results([self._pool.submit(_do, function, piece, path) for piece in pieces], folder)
+        return self._results([self.begun.submit(_do, function, piece, path) for piece in pieces], folder)
 
     def _results(self, waiting: list[Any], folder: tempfile.TemporaryDirectory[str]) -> Iterator[Any]:
         try:
@@ -69,7 +105,7 @@ class Processes(Workers):
         except pools.BrokenProcessPool:
             raise InputError("a worker process was killed; where memory is short, --jobs 1 needs the least") from None
         except BaseException:  # nobody waits for the rest
-            for process in list((self._pool._processes or {}).values()):
+            for process in list((self.begun._processes or {}).values()):
                 process.kill()
             self.close()
             raise
@@ -77,9 +113,9 @@ class Processes(Workers):
             folder.cleanup()
 
     def close(self) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-            self._pool = None
+        if self.begun is not None:
+            self.begun.shutdown(cancel_futures=True)
+            self.begun = None
 
 
 _shared: tuple[str, Any] = "", None
@@ -133,20 +169,20 @@ class Cluster(Workers):
 
     where: Any
     count: int = 2  # at least; how many there are is known once it answers
-    _client: Any = None
+    begun: Any = None
 
     def spread(
         self, function: Work[Piece, Shared, Result], pieces: Sequence[Piece], shared: Shared
     ) -> Iterator[Result]:
-        if self._client is None:
-            self._client = self._connected() if isinstance(self.where, str) else self.where
-        self._check(self._client)
+        if self.begun is None:
+            self.begun = self._connected() if isinstance(self.where, str) else self.where
+        self._check(self.begun)
         return self._results(function, pieces, shared, self._handed_out(function, pieces, shared))
 
     def _handed_out(self, function: Work[Any, Any, Any], pieces: Sequence[Any], shared: object) -> list[Any]:
-        held = self._client.scatter(shared, broadcast=True, hash=False)
+        held = self.begun.scatter(shared, broadcast=True, hash=False)
         named: Any = {"function": function, "shared": held, "ours": versions()}
-        return list(self._client.map(_checked, pieces, pure=False, **named))
+        return list(self.begun.map(_checked, pieces, pure=False, **named))
 
     def _results(
         self, function: Work[Piece, Shared, Result], pieces: Sequence[Piece], shared: Shared, waiting: list[Any]
@@ -165,13 +201,13 @@ class Cluster(Workers):
                         f"the workers of the cluster at {self.name} died again and again ({error})"
                     ) from None
             finally:
-                self._client.cancel(waiting)
+                self.begun.cancel(waiting)
             waiting = self._handed_out(function, pieces[done:], shared)
 
     def close(self) -> None:
-        if self._client is not None and isinstance(self.where, str):
-            self._client.close()
-        self._client = None
+        if self.begun is not None and isinstance(self.where, str):
+            self.begun.close()
+        self.begun = None
 
     @property
     def name(self) -> str:

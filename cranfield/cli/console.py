@@ -9,7 +9,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from shutil import get_terminal_size
@@ -28,7 +28,7 @@ with deferred:
     from rich import console as rich_console
     from rich import text as rich_text
 
-    from cranfield.base import files, places, spread
+    from cranfield.base import files, spread, writing
     from cranfield.base import text as texts
     from cranfield.report.renderers import csv
     from cranfield.workflows import display
@@ -71,7 +71,7 @@ def collection_of(context: typer.Context, value: Path = COLLECTION) -> Path:
 
 def path_or_url(word: str) -> Path:
     """A file by its path or URL."""
-    return places.located(word)
+    return files.located(word)
 
 
 Collection = Annotated[
@@ -175,7 +175,7 @@ def name_of_assessor(name: str) -> str:
     """The name on the line or in the environment, else the remembered one, else what is answered at a terminal."""
     if name:  # a blank one is refused later, and must not become the remembered name of somebody else
         return name.strip()
-    file = files.settings_folder() / "assessor"
+    file = writing.settings_folder() / "assessor"
     with suppress(OSError, UnicodeDecodeError):  # a name that cannot be read is none
         if file.is_file() and (known := file.read_text(encoding="utf-8").strip()):
             return known
@@ -192,7 +192,7 @@ def name_of_assessor(name: str) -> str:
 def say(*lines: str) -> None:
     """Narrate: lines on standard error, folded between words on a terminal. A command stays in one piece."""
     for text in lines:
-        shown = places.without_queries(texts.visible(text))
+        shown = files.without_queries(texts.visible(text))
         is_folded = sys.stderr.isatty() and not text.startswith("$ ")
         print(_folded(shown) if is_folded else shown, file=sys.stderr)  # noqa: T201
 
@@ -354,7 +354,7 @@ def opened(
     # A collection that happens to lie in the folder must not change what files say by its pool and its scale.
     is_bundle = qrels is not None and workflow.may_be_bundle(Path(qrels))
     are_files = is_bundle or (
-        qrels is not None and runs and all(places.located(word).is_file() for word in (qrels, *runs))
+        qrels is not None and runs and all(files.located(word).is_file() for word in (qrels, *runs))
     )
     is_ignored = path == COLLECTION and path.exists() and are_files and _is_default()
     if is_ignored:
@@ -383,8 +383,11 @@ def opened(
             for message, holds in wrong.items():
                 if holds:
                     raise typer.BadParameter(message)
-        with closing(workers):
+        try:
             yield inputs
+        finally:
+            if workers.begun is not None:
+                workers.close()
 
 
 def _is_default() -> bool:
@@ -427,5 +430,5 @@ def binary_output(path: Path | None, *, replace: bool = False) -> Iterator[Binar
         return
     if path.exists() and not replace:
         raise UsageError(f"{path} already exists; choose another name, or overwrite it with --replace")
-    with files.whole_file(path, replace=replace) as unfinished, unfinished.open("xb") as stream:
+    with writing.whole_file(path, replace=replace) as unfinished, unfinished.open("xb") as stream:
         yield stream

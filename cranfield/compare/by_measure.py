@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cranfield.base.errors import UnknownName, UsageError, quoted
-from cranfield.base.files import HERE, Workers
 from cranfield.base.registry import deferred
+from cranfield.base.spread import HERE, Workers
 from cranfield.base.text import counted
 from cranfield.compare.comparison import (
     TITLES,

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.errors import InputError, UsageError
-from cranfield.base.files import HERE, Workers
 from cranfield.base.registry import Registry, deferred
+from cranfield.base.spread import HERE, Workers
 from cranfield.compare.differences import (
     DRAWS,
     Flags,

@@ -18,8 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from cranfield.base.errors import Problem, ProblemsFound, UnknownName, UsageError, quoted
-from cranfield.base.files import Source
-from cranfield.base.places import located
+from cranfield.base.files import Source, located
 from cranfield.base.tables import Columns, Findings
 from cranfield.qrels.qrels import Qrels
 from cranfield.qrels.reading import QRELS

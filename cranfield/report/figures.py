@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.errors import MissingExtra, UsageError
-from cranfield.base.files import whole_file
 from cranfield.base.text import cell_width, shortened_in_the_middle, visible_line
+from cranfield.base.writing import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.errors import Problem, UsageError, quoted
-from cranfield.base.files import HERE, Workers
+from cranfield.base.spread import HERE, Workers
 from cranfield.base.text import counted
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import Counts

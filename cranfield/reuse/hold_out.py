@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.errors import InputError, UsageError
-from cranfield.base.files import HERE, Workers
+from cranfield.base.spread import HERE, Workers
 from cranfield.compare.comparison import pairs
 from cranfield.compare.differences import RELATIVE_NOISE, as_scores, blocks, significant
 from cranfield.compare.significance.student import student

@@ -16,11 +16,10 @@ from typing import Any, BinaryIO, Literal
 
 import pyarrow as pa
 
-from cranfield.base import places
 from cranfield.base.errors import ProblemsFound, SourceError
-from cranfield.base.files import Source, inside, most_grown
-from cranfield.base.places import Place
+from cranfield.base.files import Place, Source, located, matching, most_grown
 from cranfield.base.registry import deferred
+from cranfield.base.writing import inside
 from cranfield.runs import reading
 from cranfield.runs.columns import TEXT
 from cranfield.runs.run import Run
@@ -53,8 +52,8 @@ def expanded(words: Sequence[str], known: Collection[str] = ()) -> list[str]:
     """
     found: list[str] = []
     for word in words:
-        for one in [word] if word in known else places.matching(word):
-            place = places.located(one)
+        for one in [word] if word in known else matching(word):
+            place = located(one)
             may_be_set = one.endswith("/") if isinstance(place, Place) else place.is_dir()
             may_be_set = may_be_set or (one.lower().endswith(".parquet") and place.exists())
             names = _names_in(one) if may_be_set else ()
@@ -138,7 +137,7 @@ def _sound(name: str) -> Iterator[None]:
 
 def _opened(whole: str) -> _Set | None:
     """The set in a file or folder, by its path or URL; None where it has no column for the run, or is no Parquet."""
-    place = places.located(whole)
+    place = located(whole)
     name, is_folder = str(place), whole.endswith("/")
     options: dict[str, Any] = {}
     if isinstance(place, Place) and place.is_remote:

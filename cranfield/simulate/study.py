@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, UsageError
-from cranfield.base.files import HERE, Workers
+from cranfield.base.spread import HERE, Workers
 from cranfield.evaluate.align import Alignment, AnyRun, align
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists
 from cranfield.evaluate.measure import Measure, own_measures

@@ -12,8 +12,8 @@ from shutil import copymode
 from typing import Any
 
 from cranfield.base.errors import CollectionBusy, CollectionError, InputError
-from cranfield.base.files import whole_file
 from cranfield.base.registry import deferred
+from cranfield.base.writing import whole_file
 from cranfield.store import migrations
 from cranfield.store.store import (
     APPLICATION_ID,

@@ -20,8 +20,7 @@ from cranfield.base.errors import (
     UsageError,
     quoted,
 )
-from cranfield.base.files import Progress, Source, silent
-from cranfield.base.places import located, matching
+from cranfield.base.files import Progress, Source, located, matching, silent
 from cranfield.base.records import Document
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Fault, Schema, read_list

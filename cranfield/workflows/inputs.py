@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from cranfield.base.errors import CranfieldError, InputError, UnknownName, UsageError
-from cranfield.base.files import HERE, Progress, Source, Workers, silent
-from cranfield.base.places import located
+from cranfield.base.files import Progress, Source, located, silent
 from cranfield.base.records import BINARY, MAIN, MEASURES
 from cranfield.base.registry import deferred
+from cranfield.base.spread import HERE, Workers
 from cranfield.base.text import Value, few
 from cranfield.qrels import release
 from cranfield.qrels.release import NOW
@@ -403,7 +403,8 @@ class Inputs:
         """The qrels, and the runs with these names, or all."""
         known = self.names()
         if self.once:
-            runs = self._stored(sets.expanded(names) if names else known)
+            plain = all(Path(word).is_file() and not word.lower().endswith(".parquet") for word in names or ())
+            runs = self._stored(known if not names else names if plain else sets.expanded(names))
             if not runs:
                 raise UsageError("no runs: name run files and --qrels, or a collection with -C")
             return self._qrels(), runs

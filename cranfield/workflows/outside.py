@@ -15,11 +15,12 @@ from time import monotonic
 from typing import Literal
 
 from cranfield.base.errors import InputError, UnknownName, UsageError
-from cranfield.base.files import Progress, settings_folder, silent, whole_file
+from cranfield.base.files import Progress, silent
 from cranfield.base.records import Document
 from cranfield.base.registry import deferred
 from cranfield.base.tables import object_in
 from cranfield.base.text import Listing, counted, few, now, table_of
+from cranfield.base.writing import settings_folder, whole_file
 from cranfield.store import Store, documents
 from cranfield.store.documents import OutsideSource
 

@@ -16,8 +16,7 @@ import numpy as np
 
 from cranfield._version import __version__
 from cranfield.base.errors import RESTORE, CollectionError, InputError, UnknownName, UsageError, quoted
-from cranfield.base.files import Progress, Source, silent
-from cranfield.base.places import located
+from cranfield.base.files import Progress, Source, located, silent
 from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
 from cranfield.base.text import Listing, Result, Table, counted, now, stored_moment, table_of

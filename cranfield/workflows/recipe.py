@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from cranfield.base.errors import CranfieldError, InputError, Problem, ProblemsFound, UsageError, quoted
-from cranfield.base.files import Progress, Source, inside, silent, whole_file
-from cranfield.base.places import DATA_SET, located
+from cranfield.base.files import DATA_SET, Progress, Source, located, silent
 from cranfield.base.records import BINARY, Grade, GradeScale
 from cranfield.base.text import counted, shortened
+from cranfield.base.writing import inside, whole_file
 from cranfield.corpus import datasets
 from cranfield.corpus import reading as corpus_reading
 from cranfield.qrels import qrels as qrels_core

@@ -16,8 +16,7 @@ import spreading
 from kept import Kept
 
 from cranfield.base.errors import InputError, UsageError
-from cranfield.base.files import HERE, Workers
-from cranfield.base.spread import Cluster, Processes
+from cranfield.base.spread import HERE, Cluster, Processes, Workers
 
 SHARED = (np.random.default_rng(1).random(1000), "columns")
 
@@ -53,7 +52,7 @@ def test_no_process_is_begun_for_a_few_pieces():
 def test_processes_stay_for_the_next_job_until_they_are_let_go():
     workers = Processes(2)
     first, second = ({*workers.map(spreading.process, range(40), None)} for _ in range(2))
-    assert second <= first | {process.pid for process in workers._pool._processes.values()}
+    assert second <= first | {process.pid for process in workers.begun._processes.values()}
     workers.close()
     assert not any(Path(f"/proc/{process}").exists() for process in first)
 

@@ -9,7 +9,7 @@ import pytest
 from kept import Kept
 
 from cranfield.base.errors import UsageError
-from cranfield.base.files import whole_file
+from cranfield.base.writing import whole_file
 
 
 def test_what_is_written_takes_its_place_at_the_end(tmp_path: Path):

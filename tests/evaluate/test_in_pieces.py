@@ -6,7 +6,7 @@ import pytest
 from command import call
 from kept import Kept
 
-from cranfield.evaluate import pieces, reading
+from cranfield.evaluate import reading
 
 KITCHEN = Path(__file__).parents[2] / "collections/kitchen"
 QRELS = KITCHEN / "qrels.txt"
@@ -18,8 +18,8 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """Cut small jobs as if they were large; and the pieces that were cut."""
     monkeypatch.setattr(reading, "READ_AT_ONCE", 20_000)
     cut: list[object] = []
-    score = pieces.score_in_pieces
-    monkeypatch.setattr(pieces, "score_in_pieces", lambda *given: cut.append(given[2]) or score(*given))
+    score = reading.score_in_pieces
+    monkeypatch.setattr(reading, "score_in_pieces", lambda *given: cut.append(given[2]) or score(*given))
     return cut
 
 
@@ -76,7 +76,7 @@ def test_runs_with_equal_tags_are_named_by_their_files(tmp_path: Path, small_pie
 def test_verdicts_that_would_not_fit_in_memory_are_left_out_with_a_note(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_pieces, kept: Kept
 ):
-    monkeypatch.setattr(pieces, "exceed_memory", lambda cut: bool(cut))
+    monkeypatch.setattr(reading, "exceed_memory", lambda cut: bool(cut))
     ended = call("evaluate", "--qrels", QRELS, *RUNS, "-f", "csv", folder=tmp_path)
     assert small_pieces
     assert ended.out == scored(*RUNS, folder=tmp_path)

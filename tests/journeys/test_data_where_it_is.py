@@ -16,7 +16,7 @@ s3fs = pytest.importorskip("s3fs")
 serving = pytest.importorskip("serving")
 
 import cranfield as cf  # noqa: E402
-from cranfield.base import places  # noqa: E402
+from cranfield.base import files  # noqa: E402
 from cranfield.evaluate import reading  # noqa: E402
 
 KITCHEN = spreading.ROOT / "collections/kitchen"
@@ -155,7 +155,7 @@ def test_a_password_in_a_url_is_refused_and_not_printed(tmp_path: Path, kept: Ke
 
 @pytest.mark.parametrize("url", ["https://127.0.0.1:9/a@b", "sftp://me@127.0.0.1/a", "abfs://store@account.dfs/a"])
 def test_what_is_no_password_is_none(url: str):
-    assert str(places.located(url)) == url
+    assert str(files.located(url)) == url
 
 
 def test_the_query_of_a_url_is_neither_printed_nor_stored(site, tmp_path: Path):

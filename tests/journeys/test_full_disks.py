@@ -11,7 +11,7 @@ from command import call
 from kept import Kept
 
 from cranfield.base.errors import CranfieldError
-from cranfield.base.files import whole_file
+from cranfield.base.writing import whole_file
 
 
 @pytest.fixture(scope="module")

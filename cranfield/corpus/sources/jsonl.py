@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.base.files import LONGEST_LINE, Progress, cache_folder, silent, whole_file
+from cranfield.base.files import LONGEST_LINE, Progress, silent
 from cranfield.base.records import Document
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Schema, object_in
 from cranfield.base.text import storable
+from cranfield.base.writing import cache_folder, whole_file
 from cranfield.corpus.outside import document_of, document_sources, here
 
 with deferred:

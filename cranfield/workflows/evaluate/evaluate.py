@@ -28,7 +28,7 @@ from cranfield.base.text import (
     with_best,
 )
 from cranfield.evaluate import measure as measuring
-from cranfield.evaluate import pieces, reading
+from cranfield.evaluate import reading
 from cranfield.evaluate import scores as scoring
 from cranfield.evaluate import ties as tie_orders
 from cranfield.evaluate.align import AnyRun
@@ -279,8 +279,8 @@ def evaluate(
         raise UsageError("no measure requested; cranfield measures lists them")
     if any(isinstance(measure, measuring.ForeignMeasure) for measure in measures):
         found = _score_with_foreign(request, measures, progress)
-    elif not at_once and (parts := pieces.pieces_of(request, measures)) and (qrels := pieces.plain_qrels(request)):
-        scored, runs = pieces.score_in_pieces(request, measures, parts, qrels, progress)
+    elif not at_once and (parts := reading.pieces_of(request, measures)) and (qrels := reading.plain_qrels(request)):
+        scored, runs = reading.score_in_pieces(request, measures, parts, qrels, progress)
         found = Evaluation(scores=scored.scores, moved=scored.moved, facts=tuple(_tag_notes(runs)))
     else:
         read = read or partial(reading.read_aligned, request, progress)
@@ -310,7 +310,7 @@ def evaluate_with_verdicts(
         why = "unjudged documents could be copies, or have copies, which no interval reckons with"
     elif request.ties != "trec":
         why = f"they are about the order of ties as in {scoring.ORDER}, not about --ties {request.ties}"
-    elif pieces.exceed_memory(pieces.pieces_of(request, measures)):
+    elif reading.exceed_memory(reading.pieces_of(request, measures)):
         why = "they need the lists of all runs at once, which would take more than half of the memory"
     if why:
         found = evaluate(request, store=store, progress=progress, read=read)

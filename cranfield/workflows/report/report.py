@@ -15,8 +15,9 @@ import numpy as np
 
 from cranfield._version import __version__
 from cranfield.base.errors import CranfieldError, MissingExtra, UsageError
-from cranfield.base.files import Progress, silent, whole_file
+from cranfield.base.files import Progress, silent
 from cranfield.base.text import Value, counted, table_of
+from cranfield.base.writing import whole_file
 from cranfield.corpus.formats import trec
 from cranfield.evaluate.scores import Scores
 from cranfield.report import figures

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from cranfield.base.errors import InputError, UnknownName, UsageError
-from cranfield.base.files import whole_file
 from cranfield.base.registry import deferred
 from cranfield.base.text import Column, Result, Table, counted, html, table_of
+from cranfield.base.writing import whole_file
 from cranfield.compare import comparison
 from cranfield.evaluate import measure as measuring
 from cranfield.reuse import assess, card, expected_loss, provenance, tables

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 from cranfield.base.errors import InputError, Problem, ProblemsFound, nearest, quoted
-from cranfield.base.files import Source, inside
-from cranfield.base.places import located
+from cranfield.base.files import Source, located
 from cranfield.base.tables import LINE_FAULTS, Columns, Fault, Findings, Schema, read_table
+from cranfield.base.writing import inside
 from cranfield.corpus import markup
 from cranfield.runs import metadata, sets
 from cranfield.runs.run import Order

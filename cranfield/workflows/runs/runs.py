@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from cranfield._version import __version__
 from cranfield.base.errors import CranfieldError, InputError, Problem, ProblemsFound, UsageError, quoted
-from cranfield.base.files import Progress, Source, inside, silent, whole_file
+from cranfield.base.files import Progress, Source, silent
 from cranfield.base.records import Document
 from cranfield.base.registry import described_options
 from cranfield.base.text import (
@@ -31,6 +31,7 @@ from cranfield.base.text import (
     table_of,
     visible_line,
 )
+from cranfield.base.writing import inside, whole_file
 from cranfield.runs import baseline, metadata, reading, sets
 from cranfield.runs import check as run_check
 from cranfield.runs.run import Run

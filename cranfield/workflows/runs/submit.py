@@ -16,9 +16,10 @@ import numpy as np
 import pyarrow as pa
 
 from cranfield.base.errors import Problem, ProblemsFound, SourceError, UsageError, quoted
-from cranfield.base.files import Progress, Source, reading_threads, silent, whole_file
+from cranfield.base.files import Progress, Source, reading_threads, silent
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted, now, storable
+from cranfield.base.writing import whole_file
 from cranfield.runs import check, encoding, metadata, reading
 from cranfield.runs import run as runs_run
 from cranfield.runs.encoding import CodedRun
