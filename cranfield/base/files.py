@@ -67,10 +67,8 @@ _PASSWORD = re.compile(r"://[^/?#]*:[^/?#]*@|://[^/?#]*:(?![0-9]+/)[^?#]*@|https
 """A password, one with a slash in it, which no URL may have, or the token that stands for one."""
 _QUERY = re.compile(r"([a-z][a-z0-9+.:-]*:/[^\s?'\"]*)\?[^\s'\")]+", re.IGNORECASE)
 _ONE_OF_A_SET = re.compile(r"(.*?(?:\.parquet|/))#(.+)", re.IGNORECASE | re.DOTALL)
-_REFUSED = (401, 403)
 
-DATA_SET = "irds:"
-"""How the name of a data set of ir_datasets begins."""
+DATA_SET = "irds:"  # how the name of a data set of ir_datasets begins
 
 
 @dataclass(frozen=True)
@@ -434,9 +432,8 @@ def _transcoded(blocks: Iterator[bytes], source: Source) -> Iterator[bytes]:
         raise SourceError(source.name, f"not {source.encoding}: {error}; try {source.encoding}-le", line) from None
 
 
-# What users may name where a file is expected: a path, a URL that fsspec reaches, one run of a set, a data set. Only
-# words that a user typed, in a command or in Python, become a `Place`. What stands in a collection, a bundle, a card
-# or a list of runs is a path and nothing else: no file from elsewhere makes this machine contact an address.
+# Only words that a user typed, in a command or in Python, become a `Place`. What stands in a collection, a bundle, a
+# card or a list of runs is a path and nothing else: no file from elsewhere makes this machine contact an address.
 
 
 class Place(PosixPath):
@@ -532,12 +529,12 @@ class Place(PosixPath):
         except FileNotFoundError:
             reason = "no such file"
         except Exception as error:  # noqa: BLE001 (each library behind fsspec has errors of its own)
-            known = str(error).startswith("Protocol not known")
-            denied = isinstance(error, PermissionError) or getattr(error, "status", None) in _REFUSED
-            kind = type(error).__name__
-            reason = f"cannot be read, or the connection broke ({kind}); try again, or copy it here first"
+            denied = isinstance(error, PermissionError) or getattr(error, "status", None) in (401, 403)
+            reason = (
+                f"cannot be read, or the connection broke ({type(error).__name__}); try again, or copy it here first"
+            )
             reason = "access denied; are the credentials in the environment right?" if denied else reason
-            reason = "fsspec knows no such kind of address" if known else reason
+            reason = "fsspec knows no such kind of address" if str(error).startswith("Protocol not known") else reason
         raise SourceError(str(self), reason) from None
 
 

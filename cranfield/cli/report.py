@@ -12,7 +12,7 @@ from cranfield.cli.console import COLLECTION, Collection, Layers, QrelsWord
 from cranfield.cli.main import Stage
 
 with deferred:
-    from cranfield.base import files
+    from cranfield.base import writing
     from cranfield.workflows.report import material
     from cranfield.workflows.report import report as workflow
 
@@ -52,7 +52,7 @@ def report(
     target = output or collection.with_name("report.html")
     for file in (target, card):  # refused before anything is computed
         if file is not None:
-            files.refuse_target(file)
+            writing.refuse_target(file)
     measures, layers = tuple(measure or MEASURES), tuple(layer or ["main"])
     request = material.ReportRequest(measures=measures, qrels=qrels, layers=layers, public=public)
     with console.collection(collection) as store, console.progress() as progress:

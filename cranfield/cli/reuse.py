@@ -14,7 +14,7 @@ from cranfield.cli.console import COLLECTION
 from cranfield.cli.main import Stage
 
 with deferred:
-    from cranfield.base import files as base_files
+    from cranfield.base import writing
     from cranfield.reuse import tables
     from cranfield.workflows.reuse import field
 
@@ -83,7 +83,7 @@ def reuse(
         if not sign:
             raise UsageError(f"a threshold is NAME=NUMBER, not {word!r}; see cranfield reuse --thresholds")
     if write_card is not None:
-        base_files.refuse_target(write_card)
+        writing.refuse_target(write_card)
     described: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "pool": pool}
     with console.opened(
         collection, qrels=qrels, runs=runs, skip_bad=skip_bad, jobs=jobs, cluster=cluster, **described

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -15,8 +14,9 @@ from numpy.typing import NDArray
 from cranfield.base.errors import CollectionError, InputError, Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.text import counted
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Sample, strata_of
-from cranfield.qrels.qrels import Grades, Qrels
+from cranfield.qrels.qrels import Grades, Qrels, pair_keys
 from cranfield.runs.columns import (
+    MIXER,
     Codes,
     Keys,
     Mask,
@@ -25,11 +25,12 @@ from cranfield.runs.columns import (
     keys_of,
     keys_of_pairs,
     places_in,
+    repeats,
     running_sum,
     taken,
 )
 from cranfield.runs.encoding import CodedOrder
-from cranfield.runs.run import Run, arranged, as_float32, matrix_of, order_as_float32, ties, worth_a_matrix
+from cranfield.runs.run import Run, arranged, as_float32, order_as_float32, ties
 
 # A run of which is known only where its rows stand in the qrels.
 
@@ -66,8 +67,6 @@ TopicSet = Literal["qrels", "common", "run"] | Sequence[str]
 _NAMES_SHOWN = 5
 LARGEST_TABLE = 1 << 24
 THREADS = 2
-_PIECE = 1 << 16
-"""So many rows are looked up at once: what numpy makes of their numbers stays in the cache."""
 
 
 @dataclass(frozen=True)
@@ -147,24 +146,19 @@ def align(
     """Align runs with qrels over a set of topics; `keep_rows` keeps the rows of the qrels beside the grades."""
     if not runs:
         raise UsageError("no run to evaluate")
-    ordinary = [run for run in runs if isinstance(run, Run)]
     with ThreadPoolExecutor(THREADS) as threads:
-        suspects = [run for run, may in zip(ordinary, threads.map(_may_repeat, ordinary), strict=True) if may]
-    problems = [problem for run in suspects if (problem := first_repeat(run)) is not None]
-    if problems:  # every score of such a run would be wrong
+        found = list(threads.map(first_repeat, [run for run in runs if isinstance(run, Run)]))
+    if problems := [problem for problem in found if problem is not None]:  # every score of such a run would be wrong
         raise ProblemsFound("these runs cannot be evaluated", problems)
     chosen = _chosen_topics(qrels, runs, topics)
     placed = _all_placed(qrels, runs, chosen)
-    look_up = partial(at_each_rank, qrels=qrels, runs=runs, chosen=chosen, reference=reference, placed=placed)
-    rows = look_up(None) if keep_rows else None
-    keys: list[Keys | None] = [None]
-    if keep_rows:
-        keys = [_pair_keys(run, of_run, reference) for run, of_run in zip(runs, placed, strict=True)]
-    grades = look_up(qrels.grades) if rows is None else np.append(qrels.grades, NOT_POOLED)[rows]
+    known = [*zip(known_runs(qrels, runs, reference=reference, keep_keys=keep_rows), placed, strict=True)]
+    rows = np.concatenate([run.judged[of_run.kept] for run, of_run in known])
+    has_keys = keep_rows and all(run.keys is not None for run, _ in known)
     levels, counts = levels_of(qrels)
     lists = Lists(
-        grades=grades,
-        offsets=running_sum(np.concatenate([rows.lengths for rows in placed])),
+        grades=np.append(qrels.grades, NOT_POOLED)[rows],  # the last for -1
+        offsets=running_sum(np.concatenate([of_run.lengths for of_run in placed])),
         topics=np.tile(np.arange(len(chosen)), len(runs)),
         levels=levels,
         level_counts=counts[chosen],
@@ -178,106 +172,83 @@ def align(
         cells = strata.of_row[judged].astype(np.int64) * len(levels) + level
         drawn = np.bincount(cells, minlength=total * len(levels))
         sample = Sample(
-            at_rank=look_up(strata.of_row),
+            at_rank=np.append(strata.of_row, NOT_POOLED)[rows],
             first=strata.first[chosen],
             count=strata.count[chosen],
             size=np.bincount(strata.of_row, minlength=total),
             level_counts=drawn.reshape(total, len(levels)),
         )
         lists = replace(lists, stratified=sample)
-    present = np.array([rows.lengths > 0 for rows in placed])
+    present = np.array([of_run.lengths > 0 for of_run in placed])
     return Alignment(
         run_names=tuple(run.tag for run in runs),
         topic_ids=tuple(taken(qrels.topic_ids, chosen).to_pylist()),
         lists=lists,
         present=present,
         scored=present.copy() if topics == "run" else np.ones_like(present),
-        extra_topics=tuple(rows.extra for rows in placed),
-        tied=np.concatenate([_tied(run, rows, reference) for run, rows in zip(runs, placed, strict=True)]),
+        extra_topics=tuple(of_run.extra for of_run in placed),
+        tied=np.concatenate([run.tied[of_run.kept] for run, of_run in known]),
         qrels_hash=qrels.content_hash,
         reference=reference,
-        qrels_row=rows,
-        pair_keys=None if any(one is None for one in keys) else np.concatenate(keys),  # type: ignore[arg-type]
+        qrels_row=rows if keep_rows else None,
+        pair_keys=np.concatenate([run.keys[of_run.kept] for run, of_run in known]) if has_keys else None,  # type: ignore[index]
     )
 
 
-def _pair_keys(run: AnyRun, placed: _Placed, reference: Reference) -> Keys | None:
-    """The keys of the pairs of topic and document of each kept row; None where they are not known."""
-    if isinstance(run, KnownRun):
-        keys = run.keys
-    else:
-        known = keys_of(as_text(run.document_ids))[_ordered_documents(run, reference)]
-        keys = keys_of_pairs(run.topic_ids.to_pylist(), np.diff(run.offsets), known)
-    return keys if keys is None or placed.kept is None else keys[placed.kept]
+def known_runs(
+    qrels: Qrels, runs: Sequence[AnyRun], *, reference: Reference, keep_keys: bool = False
+) -> list[KnownRun]:
+    """What the qrels say of the rows of each run.
 
-
-def at_each_rank(
-    values: Codes | None,
-    qrels: Qrels,
-    runs: Sequence[AnyRun],
-    *,
-    chosen: Places,
-    reference: Reference,
-    placed: list[_Placed] | None = None,
-) -> Codes:
-    """For each row of the lists what `values` say of its row of the qrels, NOT_POOLED where it has none.
-
-    Without values which row that is, -1 for none.
+    Runs that share one array of ids have it looked up once, and all arrays are in one go: the hash of the qrels' ids
+    is made anew for every call.
     """
-    of_row, none = (np.arange(len(qrels), dtype=np.int32), np.int32(-1)) if values is None else (values, NOT_POOLED)
-    parts_of = placed or _all_placed(qrels, runs, chosen)
-    ends = np.cumsum([int(rows.counts.sum()) for rows in parts_of])
-    found = np.empty(int(ends[-1]), dtype=np.int32)
-    parts = np.split(found, ends[:-1])
-    value_of_row = np.concatenate([[none], of_row]).astype(np.int32, copy=False)
-    # Values by topic and document: a dense table if that is small, else one row of it, filled anew for each topic.
-    code_of = _document_codes(qrels, [run for run in runs if isinstance(run, Run)])
-    width = len(qrels.document_ids) + 1
-    is_small = len(qrels.topic_ids) * width <= LARGEST_TABLE
-    shape = (len(qrels.topic_ids) if is_small else 1, width if code_of else 0)
-    table = np.full(shape, none, dtype=np.int32)
-    if is_small and code_of:
-        table[qrels.topic_of_row, qrels.documents] = of_row
+    ids = {id(run.document_ids): as_text(run.document_ids) for run in runs if isinstance(run, Run)}
+    if not ids:
+        return list(runs)  # type: ignore[arg-type]
+    found = places_in(qrels.document_ids, pa.concat_arrays(ids.values()))
+    codes = dict(zip(ids, np.split(found, np.cumsum([*map(len, ids.values())])[:-1]), strict=True))
+    table = KeyTable.of(_mixed(pair_keys(qrels.topic_of_row, qrels.documents)))
 
-    def fill(number: int) -> None:
-        run, rows, out = runs[number], parts_of[number], parts[number]
+    def known(run: AnyRun) -> KnownRun:
         if isinstance(run, KnownRun):
-            judged = run.judged if rows.kept is None else run.judged[rows.kept]
-            for start in range(0, len(judged), _PIECE):
-                piece = slice(start, start + _PIECE)
-                value_of_row.take(judged[piece] + 1, out=out[piece], mode="clip")
-            return
-        documents = _ordered_documents(run, reference)
-        kept = documents if rows.kept is None else documents[rows.kept]
-        known = code_of[id(run.document_ids)].take(kept, mode="clip")
-        if is_small:
-            known += np.repeat((rows.topics * width).astype(np.int32), rows.counts)
-            table.ravel().take(known, out=out, mode="clip")
-            return
-        ends = np.cumsum(rows.counts)
-        for topic, start, end in zip(rows.topics.tolist(), ends - rows.counts, ends, strict=True):
-            own = slice(qrels.offsets[topic], qrels.offsets[topic + 1])
-            table[0, qrels.documents[own]] = of_row[own]
-            table[0].take(known[start:end], out=out[start:end], mode="clip")
-            table[0, qrels.documents[own]] = none
+            return run
+        documents = arranged(run.documents, order_as_float32(run)) if reference == "9" else run.documents
+        counts, keys, tied = np.diff(run.offsets), None, np.zeros(run.row_count, dtype=bool)
+        topics = np.repeat(places_in(qrels.topic_ids, run.topic_ids), counts)
+        judged = table.places(_mixed(pair_keys(topics, codes[id(run.document_ids)][documents])))
+        if run.order == "score":  # a run that means its own order has no ties
+            tied[1:] = ties(as_float32(run.scores) if reference == "9" else run.scores, run.offsets)
+        if keep_keys:
+            keys = keys_of_pairs(run.topic_ids.to_pylist(), counts, keys_of(ids[id(run.document_ids)])[documents])
+        return KnownRun(run.tag, run.tag, run.topic_ids, run.offsets, judged, tied, keys, run.other_tags)
 
-    with ThreadPoolExecutor(THREADS if is_small else 1) as threads:  # one row of a table serves one thread
-        list(threads.map(fill, range(len(runs))))
-    return found
+    with ThreadPoolExecutor(THREADS) as threads:
+        return list(threads.map(known, runs))
+
+
+def _mixed(pairs: Places) -> Keys:
+    """Numbers of pairs as keys whose first bits differ; one without its topic or document is below 0, and no key."""
+    return pairs.view(np.uint64) * MIXER
+
+
+def at_each_rank(qrels: Qrels, runs: Sequence[AnyRun], *, chosen: Places, reference: Reference) -> Codes:
+    """The row of the qrels at each rank of the lists, -1 for none."""
+    known = known_runs(qrels, runs, reference=reference)
+    placed = _all_placed(qrels, known, chosen)
+    return np.concatenate([run.judged[rows.kept] for run, rows in zip(known, placed, strict=True)])
 
 
 @dataclass(frozen=True, eq=False)
 class _Placed:
     """Where the rows of a run go.
 
-    `lengths` has one number for each chosen topic; `topics` and `counts` tell the topics that the run has, as places
-    in the qrels, and their rows; `kept` which rows of the run those are (None for all).
+    `lengths` has one number for each chosen topic, `kept` says which rows of the run those are, and `extra` are its
+    topics without qrels.
     """
 
     lengths: Counts
-    topics: Codes
-    counts: Counts
-    kept: Mask | None
+    kept: Mask | slice
     extra: tuple[str, ...]
 
 
@@ -295,21 +266,10 @@ def _all_placed(qrels: Qrels, runs: Sequence[AnyRun], chosen: Places) -> list[_P
         wanted = is_chosen[codes]
         per_topic = np.zeros(len(is_chosen) - 1, dtype=np.int64)
         per_topic[codes[wanted]] = counts[wanted]
-        kept = None if wanted.all() else np.repeat(wanted, counts)
+        kept = slice(None) if wanted.all() else np.repeat(wanted, counts)
         extra = tuple(names[place].as_py() for place in np.flatnonzero(codes < 0).tolist())
-        placed.append(_Placed(per_topic[chosen], codes[wanted], counts[wanted], kept, extra))
+        placed.append(_Placed(per_topic[chosen], kept, extra))
     return placed
-
-
-def _tied(run: AnyRun, placed: _Placed, reference: Reference) -> Mask:
-    """Of each kept row whether it ties with the row above; a run that means its own order has no ties."""
-    if isinstance(run, KnownRun):
-        tied = run.tied
-    else:
-        tied = np.zeros(run.row_count, dtype=bool)
-        if run.order == "score":
-            tied[1:] = ties(as_float32(run.scores) if reference == "9" else run.scores, run.offsets)
-    return tied if placed.kept is None else tied[placed.kept]
 
 
 def ties_of(tied: Mask, rows: Places) -> tuple[Places, Places]:
@@ -356,51 +316,15 @@ def _chosen_topics(qrels: Qrels, runs: Sequence[AnyRun], topics: TopicSet) -> Pl
     return np.array([place for place, topic in enumerate(qrels.topics) if topic in wanted], dtype=np.int64)
 
 
-def _may_repeat(run: Run) -> bool:
-    """Whether a document may stand twice in a topic, quickly: lists of about one length are sorted together."""
-    counts = np.diff(run.offsets)
-    if not worth_a_matrix(counts):
-        return True
-    matrix = matrix_of(run.documents, counts, fill=np.int32(-1))
-    matrix.sort(axis=1)
-    return bool(((matrix[:, 1:] == matrix[:, :-1]) & (matrix[:, 1:] >= 0)).any())
-
-
 def first_repeat(run: Run) -> Problem | None:
-    """Find a document that stands twice in a topic; a stamp per document makes it one pass without sorting."""
-    stamp = np.empty(len(run.document_ids), dtype=np.int64)
-    for topic, (start, end) in enumerate(zip(run.offsets[:-1], run.offsets[1:], strict=True)):
-        documents = run.documents[start:end]
-        places = np.arange(start, end)
-        stamp[documents] = places
-        again = stamp[documents] != places
-        if again.any():
-            document = run.document_ids[int(documents[again][0])].as_py()
-            name = run.topic_ids[topic].as_py()
-            message = f"run {quoted(run.tag)} ranks {quoted(document)} more than once for topic {quoted(name)}"
-            return Problem("repeated-document", message, topic=name, remedy="keep one row of each document")
-    return None
-
-
-def _document_codes(qrels: Qrels, runs: Sequence[Run]) -> dict[int, Codes]:
-    """For each array of ids the qrels code of each id; one past the last where the qrels lack it.
-
-    Runs that share one array of ids are looked up once, and many arrays in one go: the hash of the qrels' ids is made
-    anew for every call.
-    """
-    distinct = {id(run.document_ids): run.document_ids for run in runs}
-    parts = [as_text(ids) for ids in distinct.values()]
-    shares = [parts[start::THREADS] for start in range(min(THREADS, len(parts)))]
-
-    def look_up(arrays: list[pa.Array]) -> list[Codes]:
-        codes = places_in(qrels.document_ids, pa.concat_arrays(arrays))
-        codes = np.where(codes < 0, np.int32(len(qrels.document_ids)), codes)
-        return np.split(codes, np.cumsum([len(ids) for ids in arrays])[:-1])
-
-    with ThreadPoolExecutor(THREADS) as threads:
-        looked_up = list(threads.map(look_up, shares))
-    in_turn = [looked_up[place % len(shares)][place // len(shares)] for place in range(len(parts))]
-    return dict(zip(distinct, in_turn, strict=True))
+    """Find a document that stands twice in a topic."""
+    topics = np.repeat(np.arange(len(run.topic_ids)), np.diff(run.offsets))
+    again = repeats(topics * len(run.document_ids) + run.documents)
+    if not len(again):
+        return None
+    document, topic = run.document_ids[int(run.documents[again[0]])], run.topic_ids[int(topics[again[0]])].as_py()
+    message = f"run {quoted(run.tag)} ranks {quoted(document.as_py())} more than once for topic {quoted(topic)}"
+    return Problem("repeated-document", message, topic=topic, remedy="keep one row of each document")
 
 
 # Where pairs stand among known ones, by their keys.
@@ -518,8 +442,3 @@ def documents_of(run: Run, topic: str) -> list[str]:
     place = topics.index(topic)
     chosen = run.documents[run.offsets[place] : run.offsets[place + 1]]
     return list(run.document_ids.take(pa.array(chosen)).to_pylist())
-
-
-def _ordered_documents(run: Run, reference: Reference) -> Codes:
-    """The documents of all topics, best first, as the reference compares scores."""
-    return arranged(run.documents, order_as_float32(run)) if reference == "9" else run.documents

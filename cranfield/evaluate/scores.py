@@ -138,7 +138,7 @@ def by_novelty(aligned: Alignment, qrels: Qrels, runs: Sequence[AnyRun], cluster
             cluster[code] = first_of.setdefault(clusters[document], code)
     chosen = np.flatnonzero(np.isin(qrels.topics, aligned.topic_ids))
     rows = cluster[qrels.documents]
-    at_rank = at_each_rank(rows, qrels, runs, chosen=chosen, reference=aligned.reference)
+    at_rank = np.append(rows, NOT_POOLED)[at_each_rank(qrels, runs, chosen=chosen, reference=aligned.reference)]
     lists = aligned.lists
     # In the lists, ranks with a judged document count 0 where a judged member of its cluster stands above.
     judged = np.flatnonzero(lists.grades >= 0)

@@ -81,7 +81,7 @@ def qrels_rows(alignment: Alignment, qrels: Qrels, runs: Sequence[AnyRun]) -> tu
     chosen = np.flatnonzero([topic in wanted for topic in qrels.topics])
     row = alignment.qrels_row
     if row is None:
-        row = at_each_rank(None, qrels, runs, chosen=chosen, reference=alignment.reference)
+        row = at_each_rank(qrels, runs, chosen=chosen, reference=alignment.reference)
     place = np.full(len(qrels.topic_ids), -1, dtype=np.int32)
     place[chosen] = np.arange(len(chosen))
     level = np.searchsorted(alignment.lists.levels, qrels.grades).astype(np.int32)

@@ -21,13 +21,11 @@ from cranfield.runs.run import (
     Rows,
     Run,
     arranged,
-    matrix_of,
     ranked,
     ranking,
     tie_groups,
     ties,
     ties_only_in_float32,
-    worth_a_matrix,
 )
 
 with deferred:
@@ -127,8 +125,6 @@ def _unusable_ranks(rows: Rows) -> Iterator[Problem]:
 
 
 # Documents that stand more than once in a topic.
-
-_NOTHING = -1
 
 
 def _keys(rows: Rows) -> Places:
@@ -265,14 +261,6 @@ def _depth_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]
 
 def repeat_problems(rows: Rows) -> Iterator[Problem]:
     """Find documents that stand more than once in a topic."""
-    groups = rows.by_topic
-    counts = np.diff(groups.offsets)
-    # In the ordinary case there is no repeat, and that is all that is asked: so it has to be found fast.
-    if worth_a_matrix(counts):
-        lists = matrix_of(arranged(rows.documents, groups.rows), counts, fill=np.int32(_NOTHING))
-        lists.sort(axis=1)
-        if not ((lists[:, 1:] == lists[:, :-1]) & (lists[:, 1:] != _NOTHING)).any():
-            return
     again = repeats(_keys(rows))
     if len(again):
         document = rows.document_ids[int(rows.documents[again[0]])].as_py()

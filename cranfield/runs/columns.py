@@ -8,7 +8,6 @@ every evaluation takes are reached by their names, through the one call behind a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
@@ -95,11 +94,6 @@ def places_in(known: pa.Array, ids: pa.Array) -> Codes:
     return np.array(values_of(found), dtype=np.int32)
 
 
-def equal(first: pa.Array, second: pa.Array) -> Mask:
-    """Which rows of two columns of strings, without nulls, are the same."""
-    return np.asarray(call_function("equal", [first, second]).to_numpy(zero_copy_only=False), dtype=bool)
-
-
 def joined(*words: pa.Array | str, between: str) -> pa.Array:
     """Join columns of strings row by row; a single string stands in every row."""
     parts = [text_of([word])[0] if isinstance(word, str) else as_text(word) for word in (*words, between)]
@@ -148,7 +142,7 @@ _WORDS = 32
 """How many words of eight bytes from the start of a string enter its key; its last word and length always do."""
 
 _MULTIPLIER = 0x9E3779B97F4A7C15
-_MIXER = np.uint64(0xBF58476D1CE4E5B9)
+MIXER = np.uint64(0xBF58476D1CE4E5B9)
 _SHIFT = np.uint64(32)
 _KEPT_BYTES = np.array([(1 << (8 * count)) - 1 for count in range(9)], dtype=np.uint64)
 
@@ -181,11 +175,11 @@ def keys_of(ids: pa.Array) -> Keys:
 
 def keys_of_words(lengths: NDArray[np.int64], words: Iterable[Keys]) -> Keys:
     """The keys of strings from their lengths and their words of eight bytes, 0 past the end of a string."""
-    keys = lengths.astype(np.uint64) * _MIXER
+    keys = lengths.astype(np.uint64) * MIXER
     for number, word in enumerate(words):
         mixed = word * np.uint64(_MULTIPLIER + 2 * number)
         mixed ^= mixed >> _SHIFT
-        mixed *= _MIXER
+        mixed *= MIXER
         keys += mixed
     return keys
 
@@ -195,13 +189,13 @@ def keys_of_pairs(topics: Sequence[str], counts: NDArray[np.integer], documents:
     keys = np.repeat(_keys_of_topics(topics), counts)
     keys += documents
     keys ^= keys >> _SHIFT
-    keys *= _MIXER
+    keys *= MIXER
     return keys
 
 
 def documents_of_pairs(topics: Sequence[str], topic: NDArray[np.integer], keys: Keys) -> Keys:
     """The keys of the documents of pairs, from the keys of these and the places of their topics."""
-    mixed = keys * np.uint64(pow(int(_MIXER), -1, 1 << 64))
+    mixed = keys * np.uint64(pow(int(MIXER), -1, 1 << 64))
     return np.asarray((mixed ^ (mixed >> _SHIFT)) - _keys_of_topics(topics)[topic])
 
 
@@ -210,99 +204,18 @@ def _keys_of_topics(topics: Sequence[str]) -> Keys:
     return np.array([int.from_bytes(one, "little") for one in hashes], dtype=np.uint64)
 
 
-# The distinct strings of a long column, and each row's code among them.
-
-LONG = 1 << 18
-"""From so many rows on sorting is worth it; the hash table of a shorter column fits into the cache."""
-
-_THREADS = 2
-_PIECE_DISTINCT = 1 << 15
-_UPPER = np.uint64(1 << 63)
-Piece = tuple[int, pa.Array]
-
-
 def encoded(values: pa.Array | pa.ChunkedArray | Sequence[str]) -> Coded:
     """The distinct strings of a column, and each row's code among them."""
     if not isinstance(values, pa.ChunkedArray):
         values = pa.chunked_array([values if isinstance(values, pa.Array) else text_of(values)])
     if pa.types.is_dictionary(values.type):
         values = values.unify_dictionaries()
-    elif len(values) < LONG:
-        values = call_function("dictionary_encode", [values])  # the last chunk knows all distinct values
     else:
-        return distinct(values)
+        values = call_function("dictionary_encode", [values])  # the last chunk knows all distinct values
     if not values.num_chunks:
         return text_of([]), np.empty(0, dtype=np.int32)
     codes = np.concatenate([values_of(chunk.indices) for chunk in values.chunks])
     return as_text(values.chunk(values.num_chunks - 1).dictionary), codes.astype(np.int32, copy=False)
-
-
-def distinct(values: pa.ChunkedArray) -> Coded:
-    """The same for a long column, by sorting keys; the strings come in order of first appearance.
-
-    Strings told apart only in the end come last, whatever their place.
-    """
-    starts = np.cumsum([0, *(len(chunk) for chunk in values.chunks)])
-    pieces = [(int(start), as_text(chunk)) for start, chunk in zip(starts, values.chunks, strict=False)]
-
-    def unlike(piece: Piece) -> Places:
-        """The rows of a piece whose string is not the one of their code."""
-        start, words = piece
-        again = np.flatnonzero(~is_first[start : start + len(words)])
-        other = again[~equal(taken(words, again), taken(ids, codes[start + again]))]
-        return start + other
-
-    with ThreadPoolExecutor(_THREADS) as threads:
-        codes, is_first = _coded_by_key(pieces, len(values), threads)
-        ids = pa.concat_arrays(
-            [taken(words, np.flatnonzero(is_first[start : start + len(words)])) for start, words in pieces]
-        )
-        others = np.concatenate(list(threads.map(unlike, pieces)))
-    if not len(others):
-        return ids, codes
-    more, further = encoded(taken(values, others).combine_chunks().dictionary_encode())
-    codes[others] = further + np.int32(len(ids))
-    return pa.concat_arrays([ids, more]), codes
-
-
-def _coded_by_key(pieces: Sequence[Piece], size: int, threads: ThreadPoolExecutor) -> tuple[Codes, Mask]:
-    """The code of each row by its key, and which rows are the first of theirs."""
-    keys, bits = np.empty(size, dtype=np.uint64), np.uint64(size.bit_length())
-
-    def fill(piece: Piece) -> None:
-        """Write the keys of a piece, with the row numbers in their low bits."""
-        start, words = piece
-        made = keys_of(words)
-        made >>= bits
-        made <<= bits
-        made |= np.arange(start, start + len(words), dtype=np.uint64)
-        keys[start : start + len(words)] = made
-
-    def share(half: int) -> tuple[Places, Places]:
-        """Sort the rows whose key is in one half of all numbers: the rows, and the places at which a key begins."""
-        mine = keys[keys >= _UPPER] if half else keys[keys < _UPPER]
-        mine.sort()
-        begins = np.ones(len(mine), dtype=bool)
-        for start in range(1, len(mine), _PIECE_DISTINCT):
-            end = min(start + _PIECE_DISTINCT, len(mine))
-            begins[start:end] = (mine[start:end] ^ mine[start - 1 : end - 1]) >> bits != 0
-        mine &= np.uint64((1 << int(bits)) - 1)
-        return mine.view(np.int64), np.flatnonzero(begins)
-
-    def spread(rows: Places, starts: Places) -> None:
-        """Write the number of its first row for all rows of a key."""
-        codes[rows] = np.repeat(number[rows[starts]], np.diff(starts, append=len(rows)))
-
-    list(threads.map(fill, pieces))
-    shares = list(threads.map(share, (0, 1)))
-    is_first = np.zeros(size, dtype=bool)
-    for rows, starts in shares:
-        is_first[rows[starts]] = True
-    number = np.cumsum(is_first, dtype=np.int32)
-    number -= 1
-    codes = np.empty(size, dtype=np.int32)
-    list(threads.map(spread, *zip(*shares, strict=True)))
-    return codes, is_first
 
 
 def repeats(keys: Places) -> Places:

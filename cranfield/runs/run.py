@@ -255,18 +255,9 @@ def ranking(rows: Rows, *, order: Order) -> Ranking:
 
 
 def _sorted(keys: NDArray[Any], groups: Groups) -> Places:
-    """The row numbers with each topic sorted by rising key, equal keys as they stood.
-
-    All topics at once: as rows of a matrix if the lists are about equally long, else by two keys.
-    """
+    """The row numbers with each topic sorted by rising key, equal keys as they stood."""
     counts = np.diff(groups.offsets)
-    if worth_a_matrix(counts):
-        last = keys.dtype.type(np.inf if keys.dtype.kind == "f" else np.iinfo(keys.dtype).max)
-        matrix = np.argsort(matrix_of(keys, counts, fill=last), axis=1, kind="stable")
-        matrix += groups.offsets[:-1, None]
-        order = matrix[inside(counts)]
-    else:
-        order = np.lexsort((keys, np.repeat(np.arange(len(counts)), counts)))
+    order = np.lexsort((keys, np.repeat(np.arange(len(counts)), counts)))
     return order if groups.rows is None else groups.rows[order]
 
 
@@ -357,28 +348,3 @@ def order_as_float32(run: Run) -> Places | None:
     if run.order != "score":
         return None
     return _by_id_descending(ties_only_in_float32(run.scores, run.offsets), run.documents, run.document_ids)
-
-
-# Lists of about the same length as the rows of a matrix, which numpy sorts all at once, each within the cache.
-
-_SMALL = 1024
-
-
-def worth_a_matrix(counts: Places) -> bool:
-    """Whether lists of these lengths fill a matrix at least by half."""
-    return int(counts.max(initial=0)) * len(counts) <= 2 * int(counts.sum()) + _SMALL
-
-
-def matrix_of(values: NDArray[Any], counts: Places, *, fill: np.generic) -> NDArray[Any]:
-    """One row per list, short ones filled up at the end. The matrix is always a copy."""
-    depth = int(counts.max(initial=0))
-    if len(values) == depth * len(counts):
-        return values.reshape(len(counts), depth).copy()
-    matrix = np.full((len(counts), depth), fill, dtype=values.dtype)
-    matrix[inside(counts)] = values
-    return matrix
-
-
-def inside(counts: Places) -> Mask:
-    """Which places of the matrix belong to its lists."""
-    return np.arange(int(counts.max(initial=0))) < counts[:, None]

@@ -16,7 +16,6 @@ from cranfield.runs.columns import (
     byte_order,
     column_of,
     encoded,
-    equal,
     joined,
     lengths_of,
     places_in,
@@ -56,13 +55,6 @@ def test_ids_are_found_among_known_ones_or_not_at_all(values, known, kind, other
     assert found.tolist() == [known.index(value) if value in known else -1 for value in values]
     assert found.dtype == np.int32
     assert found.flags.writeable
-
-
-@given(words)
-def test_columns_are_compared_row_by_row(values):
-    other = [value if place % 2 else value + "x" for place, value in enumerate(values)]
-    same = equal(pa.array(values, pa.large_string()), pa.array(other, pa.large_string()))
-    assert same.tolist() == [bool(place % 2) for place in range(len(values))]
 
 
 @pytest.mark.parametrize("kind", [np.int32, np.int64, np.uint64, np.float64])

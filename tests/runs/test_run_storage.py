@@ -2,7 +2,6 @@
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -141,23 +140,3 @@ def test_a_run_comes_back_from_its_codes():
     )
     assert back == run
     assert back.document_ids.to_pylist() == ["a", "c"]
-
-
-@pytest.mark.parametrize("same_keys", [0, 1, 7])
-def test_the_distinct_strings_of_a_long_column_are_those_of_a_dictionary(monkeypatch, same_keys):
-    import cranfield.runs.columns
-
-    rng = np.random.default_rng(same_keys)
-    words = [f"d{number}" * (1 + number % 4) for number in rng.integers(0, 3000, 20_000)]
-    column = pa.chunked_array([words[:7000], words[7000:7001], [], words[7001:]])
-    if same_keys:
-        monkeypatch.setattr(
-            "cranfield.runs.columns.keys_of",
-            lambda ids: (keys_of(ids) % np.uint64(same_keys)) * np.uint64(2**64 // same_keys - 1),
-        )
-    monkeypatch.setattr("cranfield.runs.columns.LONG", 0)
-    ids, codes = cranfield.runs.columns.distinct(column)
-    assert ids.take(pa.array(codes)).to_pylist() == words
-    assert len(ids) == len(set(words)) == len(set(ids.to_pylist()))
-    if not same_keys:
-        assert ids.to_pylist() == list(dict.fromkeys(words))

@@ -14,10 +14,8 @@ import pyarrow.json
 from cranfield.base.files import Source
 from cranfield.base.tables import Columns, Findings, object_in
 from cranfield.runs import reading
-from cranfield.runs.columns import TEXT, LineNumbers, joined_lines
+from cranfield.runs.columns import TEXT, joined_lines
 from cranfield.runs.run import Rows, Run
-
-_TYPES: dict[type, pa.DataType] = {str: pa.string(), int: pa.int64()}
 
 
 @reading.run_formats.register("jsonl", "json-lines", "ndjson")
@@ -48,7 +46,7 @@ class JsonLines:
             raise reading.not_a_run(
                 source, "JSON lines run", "the fields of a run were not found in the first object", [1]
             )
-        return _at_once(source, roles, first) or _one_by_one(source, roles)
+        return _one_by_one(source, roles)
 
     @staticmethod
     def write(run: Run, stream: BinaryIO) -> None:
@@ -61,39 +59,6 @@ class JsonLines:
         for part in reading.columns_of(replace(run, topic_ids=topics, document_ids=documents)):
             words = ('{"topic": ', part["topic"], ', "document": ', part["document"])
             stream.write(joined_lines(*words, ', "rank": ', part["rank"], ', "score": ', part["score"], tag))
-
-
-def _at_once(source: Source, roles: dict[str, str], first: dict[str, Any]) -> Rows | None:
-    """Read a file whose objects all have the types of the first, by pyarrow; None for all others.
-
-    Naming the types keeps pyarrow from guessing them: it would take an id like 2020-01-01 for a date. Parts that the
-    first object does not have are looked out for in the others: they may carry a score that it lacks.
-    """
-    numbers = {"score": pa.float64(), "rank": pa.int64()}
-    kinds = [numbers.get(part) or _TYPES.get(type(first.get(name))) for part, name in roles.items()]
-    if None in kinds:
-        return None
-    data = source.head(-1)
-    # Where a row is null instead of an object, pyarrow (26 at least) ends the whole process.
-    if b"null" in data or (not data.isascii() and not _is_utf8(data)):
-        return None
-    try:
-        table = pyarrow.json.read_json(
-            pa.BufferReader(data),
-            parse_options=pyarrow.json.ParseOptions(
-                explicit_schema=pa.schema(list(zip(roles.values(), kinds, strict=True))),
-                unexpected_field_behavior="ignore" if len(roles) == len(reading.SPELLINGS) else "infer",
-            ),
-        )
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return None
-    is_complete = table.num_rows == data.count(b"\n") + (not data.endswith(b"\n"))
-    columns = {part: table[name] for part, name in roles.items()}
-    is_clean = is_complete and not any(column.null_count for column in columns.values())
-    if not is_clean or reading.roles_of(table.column_names) != roles:
-        return None
-    parts = {part: one if part == "score" else one.cast(pa.string()) for part, one in columns.items()}
-    return reading.rows_of(source, parts, LineNumbers(), Findings(reading.RUN))
 
 
 def _one_by_one(source: Source, usual: Mapping[str, str]) -> Rows:

@@ -15,7 +15,7 @@ from cranfield.base.files import Source
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Findings
 from cranfield.runs import metadata
-from cranfield.runs.columns import LONG, LineNumbers, encoded, joined_lines
+from cranfield.runs.columns import LineNumbers, encoded, joined_lines
 from cranfield.runs.reading import RUN, TREC_COLUMNS, assembled, columns_of, ranks_of, run_formats, scores_of
 from cranfield.runs.run import Rows, Run
 from cranfield.runs.words import CODED, WORD, read_words
@@ -27,6 +27,7 @@ _ITERATION = re.compile(rb"[Qq][0-9]+|0")
 _NUMBERS = {"rank": pa.int64(), "score": pa.float64()}
 _TYPES = {"topic": CODED, "iteration": CODED, "document": WORD, **_NUMBERS, "tag": CODED}
 _TAGLESS = {name: kind for name, kind in _TYPES.items() if name != "tag"}
+_LONG = 1 << 18
 _READERS = {"rank": lambda words: (ranks_of(words), {}), "score": scores_of}
 
 
@@ -80,7 +81,7 @@ class Trec:
             skipped.append(part.lines.skipped)
         table = pa.concat_tables(tables)
         with ThreadPoolExecutor(1) as aside:
-            if len(table) >= LONG:
+            if len(table) >= _LONG:
                 aside.submit(lambda: source.file_sha256)  # beside the coding; the source keeps it
             topics, documents = encoded(table["topic"]), encoded(table["document"])
         read = assembled(
