@@ -65,5 +65,5 @@ def settle(
         )
     console.show(found, format)
     if found.kept is not None:
-        queued = f"queued {found.kept:,}{', handed out until the pair is decided' if other else ''}"
-        console.say(f"{queued}; judge with {console.hint(f'judge --queue {queue}', collection)}")
+        judge = console.hint(f"judge --queue {queue}", collection)
+        console.say(f"queued {found.kept:,}, handed out until the pair is decided; judge with {judge}")
