@@ -248,7 +248,7 @@ def issued_packet(store: Store, session: str) -> IssuedPacket | None:
     """The packet that was issued under a session, or None."""
     row = store.row("SELECT assessor, layer, made, documents FROM packets WHERE session = ?", session)
     try:
-        return IssuedPacket(*row[:3], {(topic, name) for topic, name in json.loads(row[3])}) if row else None
+        return row and IssuedPacket(row[0], row[1], row[2], {(topic, name) for topic, name in json.loads(row[3])})
     except (ValueError, TypeError, RecursionError):
         raise CollectionError(f"what packet {session} was issued with is invalid: {RESTORE}") from None
 
