@@ -237,6 +237,9 @@ def restore(
     console.say(f"restored {collection} from {backup}")
     if aside is not None:
         console.say(f"what was there is now {aside}")
+        if not aside.name.endswith(("-wal", "-shm", "-journal")):  # more than the log of a file that is lost
+            merge = console.hint(f"judge merge {shlex.quote(str(aside))} --trust", collection)
+            console.say(f"judgments that only it has come back with: {merge}")
 
 
 @stage.command(

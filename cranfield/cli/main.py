@@ -206,7 +206,7 @@ SECTIONS = {
 EXAMPLES = ("demo", "init my-collection --scale graded", "evaluate --qrels qrels.txt bm25.run dense.run")
 
 INTERRUPTED, BUG = 130, 70
-_EMPTY = re.compile("--[a-z-]+=")
+_EMPTY = re.compile(r"--[a-z-]+=\s*")
 COMPLETE = "_CRANFIELD_COMPLETE"
 """What a shell sets where it asks for completions."""
 
@@ -314,8 +314,8 @@ def status_of(arguments: list[str]) -> int:
     first = [word for word in head if word in ("--verbose", "--raw")]
     words = [*first, *(word for word in head if word not in first), *arguments[len(head) :]]
     try:
-        if empty := [word for word in arguments if not word or (word in head and _EMPTY.fullmatch(word))]:
-            which = f"{empty[0].rstrip('=')} has no value" if empty[0] else "an argument is empty"
+        if empty := [word for word in arguments if not word.strip() or (word in head and _EMPTY.fullmatch(word))]:
+            which = f"{empty[0].strip().rstrip('=')} has no value" if empty[0].strip() else "an argument is empty"
             raise UsageError(f"{which}; is a shell variable unset?")
         program()(args=words, prog_name="cranfield")
     except SystemExit as leaving:

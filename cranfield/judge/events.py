@@ -148,5 +148,7 @@ def faults_of(event: Event, scales: Mapping[int, GradeScale]) -> Iterator[tuple[
         yield "bad-seconds", f"{event.seconds:g} seconds"
     if event.confidence is not None and not 0 <= event.confidence <= 1:
         yield "bad-confidence", f"a confidence of {event.confidence:g}"
+    if not event.order.isprintable():
+        yield "bad-order", f"the order {quoted(event.order)}"
     if event.position < 0 or (event.position == 0 and event.order):
         yield "bad-position", f"position {event.position}"

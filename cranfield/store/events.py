@@ -163,7 +163,8 @@ def _read(store: Store, where: str, *values: Any) -> Iterator[Event]:
             spans = () if fields["evidence"] == _NO_EVIDENCE else json.loads(str(fields["evidence"]))
             fields["evidence"] = tuple(Evidence(int(start), int(end), str(text)) for start, end, text in spans)
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
-            raise CollectionError(f"event {fields['sequence']} has evidence that cannot be read") from error
+            number = fields["sequence"]
+            raise CollectionError(f"{store.path}: event {number} has evidence that cannot be read") from error
         fields["order"] = fields.pop("shown_order")
         yield Event(**fields)
 

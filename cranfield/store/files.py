@@ -11,7 +11,7 @@ from pathlib import Path
 from shutil import copymode
 from typing import Any
 
-from cranfield.base.errors import CollectionBusy, CollectionError, InputError
+from cranfield.base.errors import RESTORE, CollectionBusy, CollectionError, InputError
 from cranfield.base.registry import deferred
 from cranfield.base.writing import whole_file
 from cranfield.store import migrations
@@ -85,16 +85,27 @@ def bring_up_to_date(store: Store) -> None:
             " here; copy it to a writable folder and open the copy"
         )
     keep = store.path.with_name(f"{store.path.name}.before-{known_migrations()[-1]}")
-    if not keep.exists():
+    if is_new := not keep.exists():
         back_up(store, keep)
-    with store.write() as connection:
-        _migrate(connection)
+    try:
+        with store.write() as connection:
+            _migrate(connection)
+    except CollectionError as error:
+        if is_new:  # the file is as it was
+            keep.unlink()
+        if not any(words in str(error) for words in ("already exists", "duplicate column")):
+            raise
+        misfit = f"the list of migrations in {store.path} does not fit its tables ({error.__cause__})"
+        raise CollectionError(f"{misfit}; {RESTORE}") from error
     store.forget_tables()
     store.kept_as = keep
 
 
-def back_up(store: Store, target: Path) -> None:
-    """Copy the live file, page by page, into a new file that is complete or not there at all."""
+def back_up(store: Store, target: Path, *, called: Path | None = None) -> None:
+    """Copy the live file, page by page, into a new file that is complete or not there at all.
+
+    Errors name the file `called`.
+    """
     if target.exists():
         raise CollectionError(f"{target} already exists; a backup never overwrites a file")
     if not target.parent.is_dir():
@@ -102,8 +113,8 @@ def back_up(store: Store, target: Path) -> None:
     refuse_lost(target)
     with (
         whole_file(target) as unfinished,
-        translated(target),
-        closing(connect(unfinished, mode="rwc", called=target)) as copy,
+        translated(called or target),
+        closing(connect(unfinished, mode="rwc", called=called or target)) as copy,
     ):
         store.connection.backup(copy)
         copy.execute("PRAGMA journal_mode = DELETE")
@@ -120,7 +131,7 @@ def restore(path: Path, backup: Path, *, check: Callable[[Store], None] | None, 
     with whole_file(path, replace=True) as unfinished:
         with open_store(backup, migrated=False) as source:
             _refuse_other(path, source)
-            back_up(source, unfinished)
+            back_up(source, unfinished, called=path)
         with open_store(unfinished) as copy:
             if check is not None:
                 check(copy)
@@ -141,8 +152,9 @@ def _refuse_other(path: Path, backup: Store) -> None:
     with suppress(CollectionError, OSError), open_store(path, migrated=False) as there:
         kept, known = ((one.setting("name", ""), one.setting("made", "")) for one in (backup, there))
         if kept[1] != known[1]:
+            kind = "the packet" if backup.setting("packet") else "a backup of"
             raise InputError(
-                f"{backup.path} is a backup of {kept[0]!r}, made {kept[1]}, but {path} is {known[0]!r}, made"
+                f"{backup.path} is {kind} {kept[0]!r}, made {kept[1]}, but {path} is {known[0]!r}, made"
                 f" {known[1]}; nothing was changed: name another file with -C, or move that one away first"
             )
 

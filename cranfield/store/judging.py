@@ -227,14 +227,15 @@ class PacketFacts:
     def __post_init__(self) -> None:
         texts = self.collection, self.collection_made, self.assessor, self.layer, self.session
         if not all(isinstance(text, str) for text in texts):
-            raise TypeError("all but up_to_event must be text")
+            raise InputError("all but up_to_event must be text")
 
 
 class IssuedPacket(NamedTuple):
-    """A packet that was issued here: to whom, for which layer, with which (topic, document)."""
+    """A packet that was issued here: to whom, for which layer, when, with which (topic, document)."""
 
     assessor: str
     layer: str
+    made: str
     pairs: set[Pair]
 
 
@@ -245,9 +246,9 @@ def add_packet(store: Store, session: str, assessor: str, layer: str, pairs: Seq
 
 def issued_packet(store: Store, session: str) -> IssuedPacket | None:
     """The packet that was issued under a session, or None."""
-    row = store.row("SELECT assessor, layer, documents FROM packets WHERE session = ?", session)
+    row = store.row("SELECT assessor, layer, made, documents FROM packets WHERE session = ?", session)
     try:
-        return IssuedPacket(row[0], row[1], {(topic, name) for topic, name in json.loads(row[2])}) if row else None
+        return row and IssuedPacket(row[0], row[1], row[2], {(topic, name) for topic, name in json.loads(row[3])})
     except (ValueError, TypeError, RecursionError):
         raise CollectionError(f"what packet {session} was issued with is invalid: {RESTORE}") from None
 
@@ -273,7 +274,9 @@ def _setting(store: Store, kind: type[Record]) -> Record | None:
     try:
         return kind(**{part: kept[part] for part in parts}) if kept else None
     except (CranfieldError, LookupError, TypeError, OverflowError) as error:
-        raise CollectionError(f"the setting {quoted(name)} is invalid: {kept!r} ({error})") from None
+        why = f" ({error})" if isinstance(error, CranfieldError) else ""
+        told = f"the setting {quoted(name)} of {store.path} is invalid: {json.dumps(kept, ensure_ascii=False)}"
+        raise CollectionError(f"{told}{why}") from None
 
 
 def planned(store: Store, kind: type[Plan]) -> Plan:

@@ -154,16 +154,18 @@ class Store:
         if place == self.identity:
             # Whoever opens a link that was put here meanwhile finds the file, but looks for its log elsewhere.
             how = f"the log of {self.path} was taken away" if real == place else f"{self.path} became a link"
+            how = how if real else f"{self._real}, or a folder that it is in, was renamed"
             raise CollectionMoved(f"{how} while it was in use")
+        log = ""
         if place is None:
             # The log goes into the file it belongs to, wherever that is now.
             with translated(self.path):
                 self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         elif real != self.identity and self._log and has_log:
             # SQLite would replay it onto the file that lies here now. Who has opened that one already is told above.
-            self._log_path.rename(f"{self._real}.moved-{os.getpid()}-wal")
+            log = f"; its log is now {self._log_path.rename(f'{self._real}.moved-{os.getpid()}-wal')}"
         how = "removed or renamed" if place is None else "replaced by another file"
-        raise CollectionMoved(f"{self.path} was {how} while it was in use")
+        raise CollectionMoved(f"{self.path} was {how} while it was in use{log}")
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -508,7 +510,13 @@ def connect_for_use(path: Path) -> tuple[sqlite3.Connection, bool]:
         return connection, True
     except CollectionError as error:
         unwritable = isinstance(error.__cause__, sqlite3.OperationalError) and not isinstance(error, CollectionBusy)
-        if not unwritable or left_log(path):
+        log = left_log(path)
+        if log and "for writing" in str(error):
+            raise CollectionError(
+                f"{path} cannot be opened: its latest changes are in {log.name}, which cannot be put into it"
+                f" here ({error.__cause__}); copy both files to a writable folder and open the copy"
+            ) from error
+        if log or not unwritable:
             raise
     # Without a log nothing is missing from the file, and nobody can be changing it.
     return connect(path, mode="ro&immutable=1"), False

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from cranfield.base.errors import RESTORE, CollectionError, CranfieldError, InputError, Problem, ProblemsFound
+from cranfield.base.errors import RESTORE, CollectionError, CranfieldError, InputError, Problem, ProblemsFound, quoted
 from cranfield.base.files import Progress, Source, silent
 from cranfield.base.tables import object_in
 from cranfield.base.text import Result, Table, counted, moment, now, table_of
@@ -242,7 +242,7 @@ def _check_history(store: Store, against: Path | None, anchor: history.Anchor | 
         if against is None or anchor is None:
             return checked, wrong
         return f"{checked}, against {against.name}", wrong + [
-            f"{against}: {text}" for text in history.anchor_faults(store, anchor)
+            f"{against}: {text}, or this is of another collection" for text in history.anchor_faults(store, anchor)
         ]
 
 
@@ -260,7 +260,9 @@ def _anchor_of(store: Store, file: Path) -> history.Anchor:
             if copy.setting("made", "") != store.setting("made", ""):
                 raise InputError(f"{file} is of another collection: {copy.setting('name', '')}")
             return history.head(copy)
-    content = object_in(Source(file).text()) or {}
+    content, own = object_in(Source(file).text()) or {}, store.setting("name", "")
+    if (other := content.get("collection", content.get("name", own))) != own:  # in a release, or in a card
+        raise InputError(f"{file} is of another collection: {quoted(other)}")
     match content.get("history"):
         case [int() as entries, str() as head] if 0 < entries < 2**63:
             return history.Anchor(entries, head.lower())

@@ -35,7 +35,7 @@ open_collection = open_store
 
 LICENCE_SETTING, CITATION_SETTING, DESCRIPTION_SETTING = "licence", "citation", "description"
 LONGEST_LICENCE = 2000
-LARGEST_TOML, MOST_POINTS = 1 << 20, 500
+LARGEST_TOML, MOST_DOTS = 1 << 20, 500
 
 
 def licence_of(store: Store) -> str:
@@ -104,8 +104,8 @@ def read_toml(path: Path) -> dict[str, Any]:
     text = Source(path).text()
     if len(text) > LARGEST_TOML:
         raise InputError(f"{path}: not usable: more than {LARGEST_TOML >> 20} MB of settings")
-    if any(line.count(".") > MOST_POINTS for line in text.splitlines()):
-        raise InputError(f"{path}: not usable: a line with more than {MOST_POINTS} points")
+    if any(line.count(".") > MOST_DOTS for line in text.splitlines()):
+        raise InputError(f"{path}: not usable: a line with more than {MOST_DOTS} dots")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

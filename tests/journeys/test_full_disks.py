@@ -113,13 +113,16 @@ EMPTY = (
     "evaluate --qrels '' x",
     "pool build --name ''",
     "init -C ''",
+    "runs submit x --group ''",
+    "runs submit x --group=",
 )
 
 
 @pytest.mark.parametrize("command", EMPTY)
 def test_an_empty_word_is_refused_everywhere(tmp_path: Path, kept: Kept, command: str):
-    words = ["" if word == "''" else word for word in command.split()]
-    kept(call(*words, folder=tmp_path, status=2, answers="").err)
+    for empty in ("", " "):
+        words = [empty if word == "''" else word + empty if word[-1] == "=" else word for word in command.split()]
+        kept(call(*words, folder=tmp_path, status=2, answers="").err)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -233,6 +233,7 @@ def spoilt(path: Path, **changes: object) -> None:
         ({"kind": "undone", "grade": None, "undoes": "nobody-knows"}, "undoes-nothing"),
         # What check would call wrong must not come in: events are never removed again.
         ({"position": 0}, "bad-position"),
+        ({"shown_order": "plan\x1b"}, "bad-order"),
         ({"seconds": 1e300}, "bad-seconds"),
         ({"confidence": 7.0}, "bad-confidence"),
         ({"confidence": -1e-9}, "bad-confidence"),
@@ -306,6 +307,25 @@ def test_a_packet_whose_session_is_no_text_is_refused(judging: Store, tmp_path: 
         merge_packet(judging, path)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE settings SET value = '[1]' WHERE name = 'packet'",
+        "UPDATE settings SET value = '{\"a\":' WHERE name = 'packet'",
+        "UPDATE judgment_events SET evidence = '[1]' WHERE sequence = 2",
+    ],
+)
+def test_a_damaged_packet_is_named_and_asked_for_again(judging: Store, tmp_path: Path, change: str, kept: Kept):
+    path = packet_for(judging, tmp_path, topics=("t3",))
+    judge_all(path, 2)
+    with sqlite3.connect(path) as plain:
+        plain.execute("DROP TRIGGER judgment_events_update")
+        plain.execute(change)
+    plain.close()
+    with kept.raises(CollectionError):
+        merge_packet(judging, path)
+
+
 def test_an_undo_takes_back_nothing_of_another_document(judging: Store, tmp_path: Path, sit: Sit, kept: Kept):
     path = packet_for(judging, tmp_path, topics=("t3",), days=0)
     desk = sit("ana", topics=["t3"])
@@ -351,12 +371,16 @@ def test_an_event_that_says_something_else_than_the_one_here_is_told(judging: St
     assert {row[2] for row in qrels_for(judging)} == {2}
 
 
-def test_a_clock_that_goes_ahead_is_told_and_loses_nobody_his_work(judging: Store, tmp_path: Path):
+@pytest.mark.parametrize(("year", "what"), [("2199", "clock-ahead"), ("2001", "clock-behind")])
+def test_a_clock_that_is_wrong_is_told_and_loses_nobody_his_work(
+    judging: Store, tmp_path: Path, year: str, what: str, kept: Kept
+):
     path = packet_for(judging, tmp_path, topics=("t3",))
     judge_all(path, 2)
-    spoilt(path, happened="2199-01-01T00:00:00.000Z")
+    spoilt(path, happened=f"{year}-01-01T00:00:00.000Z")
     done = merge_packet(judging, path)
-    assert [(one.what, one.document) for one in done.conflicts] == [("clock-ahead", "d20")]
+    assert [(one.what, one.document) for one in done.conflicts] == [(what, "d20")]
+    kept(done.conflicts[0].message)
     assert done.new == 3
 
 

@@ -404,11 +404,11 @@ def test_tables_and_views_that_people_add_are_named_and_left_alone(sound: Path, 
     assert (found[0]["what"], found[0]["result"]) == ("file", "WRONG")
 
 
-def test_only_who_is_entitled_adjudicates(sound: Path, tmp_path: Path):
+def test_only_who_is_entitled_adjudicates(sound: Path, tmp_path: Path, kept: Kept):
     file = tmp_path / "collection.db"
     shutil.copy(sound, file)
     assert "nobody else may adjudicate" in call("judge", "assign", "--adjudicator", "amy", "-C", file).err
-    assert "amy" in call("judge", "adjudicate", "-a", "eve", "--plain", "-C", file, status=2, answers="").err
+    kept(call("judge", "adjudicate", "-a", "eve", "--plain", "-C", file, status=2, answers="").err)
     call("judge", "adjudicate", "-a", "amy", "--plain", "-C", file, answers="")
 
 
@@ -599,6 +599,24 @@ def test_a_backup_of_another_collection_accuses_nobody(sound: Path, tmp_path: Pa
     shutil.copy(sound, tmp_path / "collection.db")
     call("init", "another", "-C", "another.db", folder=tmp_path)
     kept(call("check", "--against", "another.db", folder=tmp_path, status=1).err)
+
+
+def test_a_card_or_a_bundle_of_another_collection_accuses_nobody(sound: Path, tmp_path: Path, kept: Kept):
+    call("init", "another", folder=tmp_path)
+    for carrier in ("", "card.json"):
+        said = call("check", "--against", sound.parent / "bundle" / carrier, folder=tmp_path, status=1).err
+        kept(said.replace(str(sound.parent), "SOUND"))
+    # A card of reuse has no name of a collection.
+    card = sound.parent / "bundle" / "reuse-card.json"
+    said = call("check", "--against", card, folder=tmp_path, status=1).err
+    wrong = [line for line in said.replace(str(sound.parent), "SOUND").splitlines() if line.startswith("wrong: ")]
+    kept(re.sub(r"[\d,]+ then", "N then", line) for line in wrong)
+
+
+def test_a_packet_is_no_backup(sound: Path, tmp_path: Path, kept: Kept):
+    shutil.copy(sound, tmp_path / "collection.db")
+    shutil.copy(sound.with_name("packet.db"), tmp_path)
+    kept(call("restore", "packet.db", folder=tmp_path, status=1).err)
 
 
 def test_a_backup_of_a_file_without_a_table_is_made_with_a_warning(sound: Path, tmp_path: Path):

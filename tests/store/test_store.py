@@ -1,5 +1,6 @@
 """One collection file: made whole, opened with care, written all or nothing."""
 
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 from kept import Kept
 
-from cranfield.base.errors import CollectionBusy, CollectionError
+from cranfield.base.errors import CollectionBusy, CollectionError, CollectionMoved
 from cranfield.cli import console
 from cranfield.store import files, migrations
 from cranfield.store import store as engine
@@ -115,6 +116,14 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(
         assert same.row("SELECT 1 FROM sqlite_master WHERE name = 'more'") is None
 
 
+def test_a_list_of_migrations_that_does_not_fit_the_tables_is_a_sentence_and_leaves_no_copy(store: Store, kept: Kept):
+    store.connection.execute("DELETE FROM _sqlite_migrations WHERE id = (SELECT max(id) FROM _sqlite_migrations)")
+    store.close()
+    with kept.raises(CollectionError):
+        open_store(store.path)
+    assert [file.name for file in store.path.parent.iterdir()] == [store.path.name]
+
+
 def test_a_write_that_fails_leaves_nothing_behind(store: Store):
     def write_and_fail() -> None:
         with store.write():
@@ -173,6 +182,20 @@ def test_a_full_disk_is_said_and_leaves_nothing_half_written(store: Store, kept:
     with store.write():
         store.set("small", 1)
     assert store.setting("small") == 1
+
+
+def test_a_disk_that_fills_while_a_backup_is_put_back_is_said_of_the_collection(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: Kept
+):
+    def full(path: Path, *, mode: str, called: Path) -> None:
+        with engine.translated(called):
+            raise sqlite3.OperationalError("database or disk is full")
+
+    back_up(store, tmp_path / "backup.db")
+    store.close()
+    monkeypatch.setattr(files, "connect", full)
+    with kept.raises(CollectionError):
+        files.restore(store.path, tmp_path / "backup.db", check=None, now="now")
 
 
 def test_a_backup_of_a_live_file_is_complete_and_never_overwrites(store: Store, tmp_path: Path, kept: Kept):
@@ -265,6 +288,32 @@ def test_a_file_that_cannot_be_written_is_read_all_the_same(
         assert store.value("SELECT count(*) FROM documents") == 3
         assert [finding.wrong for finding in check(store).findings if finding.wrong] == []
         with kept.raises(CollectionError), store.write():
+            pass
+
+
+def test_a_log_that_cannot_be_put_into_its_file_is_answered_with_what_to_do(
+    small: Store, monkeypatch: pytest.MonkeyPatch, kept: Kept
+):
+    def refuse(*words: object, **options: object) -> None:
+        raise sqlite3.OperationalError("unable to open database file")
+
+    with small.write():
+        small.set("more", 1)  # it is in the log
+    monkeypatch.setattr(engine.sqlite3, "connect", refuse)
+    with kept.raises(CollectionError):
+        open_store(small.path)
+
+
+def test_a_folder_that_is_renamed_is_not_called_a_link(
+    small: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: Kept
+):
+    small.close()
+    (tmp_path / "before").mkdir()
+    shutil.copy(small.path, tmp_path / "before")
+    monkeypatch.chdir(tmp_path / "before")
+    with open_store(Path(small.path.name)) as store:
+        (tmp_path / "before").rename(tmp_path / "after")
+        with kept.raises(CollectionMoved), store.write():
             pass
 
 

@@ -472,7 +472,9 @@ class StoredAdjudication(Judging):
         self, store: Store, adjudicator: str, *, layer: str = MAIN, across: bool = False, only: Sequence[str] = ()
     ) -> None:
         name = checked_name(store, adjudicator)
-        check_known("adjudicator", [name], list(map(str, store.setting(ADJUDICATORS, ()))) or [name])
+        entitled = list(map(str, store.setting(ADJUDICATORS, ())))
+        if entitled and name not in entitled:
+            raise UsageError(f"{quoted(name)} may not adjudicate here; adjudicators: {', '.join(sorted(entitled))}")
         super().__init__(store, name, layer, str(uuid4()))
         self._across, self._open = across, open_cases(store, layer=layer, across=across, only=only)
         self._of, self._decisions = len(self._open), list[Event]()

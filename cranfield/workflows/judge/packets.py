@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from math import ceil
 from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID, uuid4
 
 from cranfield._version import __version__
-from cranfield.base.errors import CranfieldError, InputError, Problem, ProblemsFound, UsageError, check_known, quoted
+from cranfield.base.errors import (
+    RESTORE,
+    CollectionError,
+    CranfieldError,
+    InputError,
+    Problem,
+    ProblemsFound,
+    UsageError,
+    check_known,
+    quoted,
+)
 from cranfield.base.records import Document, Pair, Topic
 from cranfield.base.text import Changed, Result, Table, counted, moment, now, table_of
 from cranfield.judge.events import Event, Kind, faults_of, fold
@@ -57,7 +69,7 @@ def make_packet(
         still_open = set(_open_pairs(source, name))
         pairs = [pair for pair in wanted if pair in still_open and pair[1] not in failures]
         if not pairs:
-            why = f" ({next(iter(failures.values()))})" if failures else ""
+            why = f" ({next(iter(failures.values()))})" if failures else _reserved(source, name)
             raise InputError(f"no open documents for {quoted(name)}{why}; no packet was written")
         # They are kept as they are given away: what comes back was judged by them.
         documents.keep(store, fetched, now=now())
@@ -76,10 +88,11 @@ def make_packet(
     return Changed({"documents": len(pairs), "topics": in_topics, "layer": layer}, tuple(notes))
 
 
-def _open_pairs(source: QueueSource, assessor: str) -> list[Pair]:
-    """What the assessor would be given here, in order, but for what others have."""
+def _open_pairs(source: QueueSource, assessor: str, taken: Collection[Pair] | None = None) -> list[Pair]:
+    """What the assessor would be given here, in order, but for what is taken: by default what others have."""
     store, layer, pairs = source.store, source.layer, list[Pair]()
-    taken = {(one.topic, one.document) for one in judging.live_leases(store, layer, moment=moment())}
+    if taken is None:
+        taken = {lease[1:3] for lease in judging.live_leases(store, layer, moment=moment())}
     for topic, role in source.roles(assessor).items():
         answers = judging.answers(store, layer, topic, assessor=assessor)
         for entry in source.entries(topic):
@@ -87,6 +100,18 @@ def _open_pairs(source: QueueSource, assessor: str) -> list[Pair]:
             if is_open and (topic, entry.document) not in taken:
                 pairs.append((topic, entry.document))
     return pairs
+
+
+def _reserved(source: QueueSource, assessor: str) -> str:
+    """Who has what the assessor would be given otherwise, and for how long."""
+    wanted, present = set(_open_pairs(source, assessor, ())), moment()
+    held = [one for one in judging.live_leases(source.store, source.layer, moment=present) if one[1:3] in wanted]
+    if not held:
+        return ""
+    days = ceil(max(one.expires - present for one in held) / _SECONDS_A_DAY)
+    who = " and ".join(sorted({quoted(one.assessor) for one in held}))
+    what = f"{counted(len(held), 'document')} reserved for {who}, for up to {counted(days, 'more day', 'more days')}"
+    return f": {what} or until what was judged is merged (cranfield judge merge PACKET)"
 
 
 def _fetched(store: Store, names: Collection[str]) -> tuple[list[Document], dict[str, str]]:
@@ -166,6 +191,7 @@ _FAULTS = {
     "grade-off-scale": "a grade is not on its scale",
     "bad-time": "a time is unreadable",
     "bad-seconds": "an impossible number of seconds",
+    "bad-order": "the name of an order has signs that cannot be printed",
     "bad-position": "an impossible position in the queue",
     "bad-confidence": "a confidence is not between 0 and 1",
 }
@@ -298,7 +324,8 @@ class Conflict(NamedTuple):
     """Something the organiser should look at. Nothing is lost by it: all events are kept.
 
     `what` is disagreement, judged-here-too, event-differs (it is here already and says something else; what is here
-    stays), clock-ahead (it says it happened in the future), text-changed or topic-changed.
+    stays), clock-ahead (it says it happened in the future), clock-behind (it says it happened before the packet was
+    issued), text-changed or topic-changed.
     """
 
     what: str
@@ -321,6 +348,15 @@ class MergedPacket(Result):
         return table_of(["conflict", "topic", "document", "what"], self.conflicts)
 
 
+@contextmanager
+def _asked_for_again() -> Iterator[None]:
+    """Say of a damaged packet, which has no backup, that its assessor may have a better one."""
+    try:
+        yield
+    except CollectionError as error:
+        raise type(error)(str(error).replace(RESTORE, "ask its assessor for another copy")) from error
+
+
 def merge_packet(store: Store, path: Path, *, trust: bool = False) -> MergedPacket:
     """Take in the events of a packet by their UUIDs; doing it twice is harmless.
 
@@ -329,7 +365,7 @@ def merge_packet(store: Store, path: Path, *, trust: bool = False) -> MergedPack
     """
     if not path.exists():
         raise InputError(f"no packet at {path}")
-    with open_store(path) as packet:
+    with _asked_for_again(), open_store(path) as packet:
         facts = judging.packet_facts(packet)
         own, there = ((one.setting("name", ""), one.setting("made", "")) for one in (store, packet))
         if facts is not None:
@@ -361,11 +397,12 @@ def merge_packet(store: Store, path: Path, *, trust: bool = False) -> MergedPack
         problems = list(refusals(store, fresh, [event for event, _ in known], finds, None if trust else facts))
         if problems:
             raise ProblemsFound(f"{path}: nothing was merged", [problem.at(str(path)) for problem in problems])
-        conflicts = tuple(_conflicts(store, fresh, known, other_topics))
+        issued = None if facts is None else judging.issued_packet(store, facts.session)
+        conflicts = tuple(_conflicts(store, fresh, known, other_topics, since=issued.made if issued else ""))
         events.append_events(store, fresh, now=now())
         pooled = set(events.pooled_documents(store)) if finds else set()
         events.add_found(store, *(find for find in finds if find[:2] not in pooled))
-        if facts is not None and (trust or judging.issued_packet(store, facts.session)):
+        if facts is not None and (trust or issued):
             judging.release_leases(store, facts.session)
     names = tuple(sorted({event.assessor for event in fresh}))
     already = f", {len(known):,} already present" if known else ""
@@ -412,11 +449,17 @@ def _content(event: Event) -> tuple[object, ...]:
 
 
 def _conflicts(
-    store: Store, fresh: Sequence[Event], known: Sequence[tuple[Event, Event]], other_topics: Mapping[str, str]
+    store: Store,
+    fresh: Sequence[Event],
+    known: Sequence[tuple[Event, Event]],
+    other_topics: Mapping[str, str],
+    *,
+    since: str,
 ) -> Iterator[Conflict]:
     """Compare the judgments of the packet with those here, and the texts that were judged with those here now.
 
-    `known` are events of the packet beside those that are here already under the same UUID.
+    `known` are events of the packet beside those that are here already under the same UUID;
+    `since` is when the packet was issued.
     """
     for there, here in known:
         if _content(there) != _content(here):
@@ -438,5 +481,8 @@ def _conflicts(
         if event.happened > present:
             told = f"topic {topic}: {document} was judged at {event.happened}, which is in the future"
             yield Conflict("clock-ahead", *pair, told)
+        if event.happened < since:
+            told = f"topic {topic}: {document} was judged at {event.happened}, but the packet was issued at {since}"
+            yield Conflict("clock-behind", *pair, told)
         if event.document_hash and hashes.get(document, event.document_hash) != event.document_hash:
             yield Conflict("text-changed", *pair, f"topic {topic}: the text of {document} has changed")
