@@ -5,14 +5,20 @@ from typing import Annotated, Any, Literal
 import typer
 from typer import Argument, Option
 
+from cranfield.base.text import counted
 from cranfield.cli import completion, console
 from cranfield.cli.console import COLLECTION
 from cranfield.cli.main import Stage
 
 stage = Stage()
 
-RunWord = Annotated[str, Argument(help="A run file, or the name of a stored run.", autocompletion=completion.runs)]
-OtherWord = Annotated[str, Argument(help="The other run.", autocompletion=completion.runs)]
+Runs = Annotated[
+    list[str],
+    Argument(
+        help="Two run files, after a release bundle or with --qrels; or two stored runs.",
+        autocompletion=completion.runs,
+    ),
+]
 Measures = Annotated[list[str] | None, console.measure_option(("nDCG@10",))]
 QueueName = Annotated[str, Option("--queue", help="Save the documents as a queue for cranfield judge --queue.")]
 Layer = Annotated[str, Option("--into", help="The layer for the judgments of the queue.")]
@@ -34,8 +40,7 @@ Until = Annotated[
     },
 )
 def settle(
-    run: RunWord,
-    other: OtherWord,
+    runs: Runs,
     qrels: console.QrelsWord = None,
     measure: Measures = None,
     groups: console.Groups = None,
@@ -50,8 +55,13 @@ def settle(
     format: console.Format = "table",
 ) -> None:
     """List the documents to judge to decide between two runs."""
-    told: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "pool": pool}
-    with console.opened(collection, qrels=qrels, runs=(run, other), **told) as files:
+    qrels, named = console.bundle_first(qrels, runs)
+    if named is None or len(named) != 2:
+        told = f"settle decides between two runs, not {len(named or ())}"
+        raise typer.BadParameter(f"{told}; pool top-up RUN queues what makes the score of one run reliable")
+    run, other = named
+    described: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "pool": pool}
+    with console.opened(collection, qrels=qrels, runs=(run, other), **described) as files:
         if queue and files.store is None:
             raise typer.BadParameter("--queue needs a collection")
         found = files.settle(
@@ -65,5 +75,7 @@ def settle(
         )
     console.show(found, format)
     if found.kept is not None:
-        judge = console.hint(f"judge --queue {queue}", collection)
-        console.say(f"queued {found.kept:,}, handed out until the pair is decided; judge with {judge}")
+        queued = (
+            f"queued all {counted(found.kept, 'document')} that could matter, handed out until the pair is decided"
+        )
+        console.say(f"{queued}; judge with {console.hint(f'judge --queue {queue}', collection)}")

@@ -155,11 +155,15 @@ ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip")
 
 @dataclass(frozen=True)
 class Bundle:
-    """What scoring needs of a bundle: its qrels, the file that has the card of its pool, and its scale."""
+    """What scoring needs of a bundle: its qrels, the file that has the card of its pool, and its scale.
+
+    `settled` is how many of its judgments were made in queues of `settle`.
+    """
 
     qrels: Path
     card: Path | None
     scale: GradeScale
+    settled: int = 0
 
 
 def open_bundle(path: Path) -> Bundle:
@@ -200,10 +204,11 @@ def _bundle_in(folder: Path, path: Path) -> Bundle:
         steps = [Grade(one["grade"], one["label"], one["gain"], one["text"]) for one in card["scale"]["grades"]]
         scale = GradeScale(tuple(steps), card["scale"]["relevant_from"])
         has_pool = card["reusability"]["card"] is not None
+        settled = int(card["counts"].get("judged_to_settle", 0))
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         raise SourceError(str(path), f"{CARD} is not the card of a collection") from None
     file = OLDER_CARD if OLDER_CARD in sums else CARD if has_pool else None
-    return Bundle(folder / QRELS, None if file is None else folder / file, scale)
+    return Bundle(folder / QRELS, None if file is None else folder / file, scale, settled)
 
 
 def _unpack(path: Path, folder: Path) -> None:

@@ -196,7 +196,8 @@ def why_untaught(model: UnjudgedModel, thresholds: Thresholds = DEFAULTS) -> str
     """Why a model was fitted to too little; an empty text where there is enough."""
     fewest = thresholds.fewest_unjudged
     if model.unjudged < fewest:
-        return f"hold-outs leave only {counted(model.unjudged, 'unjudged document')}; {fewest:g} are needed"
+        left = counted(model.unjudged, "unjudged document")
+        return f"hold-outs leave only {left}; estimating the loss of a run needs {fewest:g}"
     return "all judged documents have the same grade" if len(model.levels) < 2 else ""
 
 

@@ -227,7 +227,8 @@ def _problems_of_documents(provenance: Provenance, uniques: Uniques, table: Thre
     if own < table.fewest_unique and groups >= table.fewest_groups:
         # Contributing runs retrieved the same: a hold-out takes nothing away then, whatever another run retrieves.
         alone = f"only {counted(own, 'judged document')} contributed by one group alone"
-        yield Problem("little-unique", f"{alone}; hold-outs need at least {table.fewest_unique:g}")
+        needed = f"hold-outs need at least {table.fewest_unique:g}: pool runs of more groups, which retrieve others"
+        yield Problem("little-unique", f"{alone}; {needed}")
     total, most = int(uniques.relevant.sum()), int(np.argmax(uniques.relevant))
     if groups > 1 and total and uniques.relevant[most] > table.largest_share * total:
         owned = f"{quoted(uniques.groups[most])} contributed {uniques.relevant[most] / total:.0%}"

@@ -75,13 +75,15 @@ class PoolOptions:
     """What users say about the pool.
 
     `groups` says which runs contributed, as a file or as it is; `depth` is the pool depth; `card` is what a published
-    collection says of itself; `pool` names one of several pools of a collection.
+    collection says of itself; `pool` names one of several pools of a collection; `settled` is how many judgments of a
+    published collection were made in queues of `settle`.
     """
 
     groups: Path | Sequence[runs_reading.Member] | None = None
     depth: int | None = None
     card: Path | None = None
     pool: str = ""
+    settled: int = 0
 
 
 class Inputs:
@@ -111,8 +113,8 @@ class Inputs:
         if store is None and isinstance(qrels, str | Path) and may_be_bundle(Path(qrels)):
             self.bundle = release.open_bundle(Path(qrels))
             self.given_qrels = self.bundle.qrels
-            if pool.groups is None and pool.card is None:
-                self.pool_options = replace(pool, card=self.bundle.card)
+            card = self.bundle.card if pool.groups is None and pool.card is None else pool.card
+            self.pool_options = replace(pool, card=card, settled=self.bundle.settled)
         self.layers = tuple(layers) or (MAIN,)
         self.once, self.warn, self.is_closed = once, warn, False
         self.skip_bad, self.left_out, self.workers = skip_bad, tuple[str, ...](), workers
@@ -264,7 +266,8 @@ class Inputs:
         """What helps the score of a collection that is most in doubt, and the command; None where nothing does."""
         if self.store is None or found.trust is None:
             return None
-        return found.trust.next_step(partial(queues.open_queues, self.store))
+        store = self.store
+        return found.trust.next_step(lambda: status.status(store).next_step, partial(queues.open_queues, store))
 
     def collection(self, word: str) -> Store:
         """The collection that a word of the command line needs."""

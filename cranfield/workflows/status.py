@@ -124,6 +124,11 @@ class Status(Result):
             facts["packet for"] = self.packet_for
         return facts_table(facts, caption=self.path)
 
+    def tables(self) -> list[Table]:
+        """The facts for people, who need not read what there is none of."""
+        table = self.table()
+        return [replace(table, rows=tuple(row for row in table.rows if row[1] != 0))]
+
     def sql(self) -> str:
         """The query behind each count, as a script for SQLite."""
         rows = zip(self.queries.items(), self.counts, strict=True)

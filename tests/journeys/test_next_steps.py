@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from command import call
+from kept import Kept
 
 KITCHEN = Path(__file__).parents[2] / "collections/kitchen"
 
@@ -60,6 +61,34 @@ def test_the_next_step_is_to_judge_the_queue_that_is_open(judged: Path):
     assert "judge --queue top-up-mortar-dense" in call("evaluate", run, "-m", "P@5", folder=judged).err
     again = call("pool", "top-up", run, "--depth", "5", status=1, folder=judged).err
     assert "judge --queue top-up-mortar-dense" in again
+
+
+def test_what_settles_two_runs_is_judged_before_another_queue_is_made(judged: Path, kept: Kept):
+    pair = [str(KITCHEN / f"runs/{name}.run") for name in ("mortar-dense", "whisk-bm25")]
+    call("runs", "submit", *pair, "--group", "new", "--new", folder=judged)
+    kept(call("settle", *pair, "-m", "P@5", "--queue", "close", folder=judged).err.splitlines()[-1])
+    kept(call("evaluate", "mortar-dense", "-m", "P@5", folder=judged).err.splitlines()[-1])
+
+
+def test_while_the_pool_is_not_judged_the_next_step_is_that_of_status(judged: Path, kept: Kept):
+    call("runs", "submit", str(KITCHEN / "runs/mortar-dense.run"), "--group", "new", folder=judged)
+    call("pool", "extend", folder=judged)
+    (last,) = call("evaluate", "-m", "P@5", folder=judged).err.splitlines()[-1:]
+    assert last == call("status", folder=judged).err.splitlines()[-1]
+    kept(last)
+
+
+def test_two_runs_are_settled_with_a_bundle_as_they_are_evaluated(judged: Path, kept: Kept):
+    call("qrels", "release", "first", "--bundle", "bundle", folder=judged)
+    pair = [str(KITCHEN / f"runs/{name}.run") for name in ("mortar-dense", "whisk-bm25")]
+    told = call("settle", "bundle", *pair, "-m", "P@5", "-f", "csv", folder=judged).out
+    assert told == call("settle", "--qrels", "bundle", *pair, "-m", "P@5", "-f", "csv", folder=judged).out
+    assert "mortar-dense" in told
+    kept(call("settle", "bundle", pair[0], status=2, folder=judged).err)
+
+
+def test_status_leaves_out_what_there_is_none_of(judged: Path, kept: Kept):
+    kept(call("status", folder=judged).out)
 
 
 def test_disagreements_come_before_a_release(judged: Path):

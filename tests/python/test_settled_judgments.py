@@ -8,6 +8,7 @@ from kept import Kept
 
 import cranfield as cf
 
+KITCHEN = Path(__file__).parents[2] / "collections/kitchen"
 PAIR = ("mortar-dense", "stove-rocchio")
 
 
@@ -50,3 +51,6 @@ def test_other_runs_are_told_that_some_judgments_favour_two_runs(kitchen: Path, 
         after = opened.evaluate("P@5")
     assert after.attrs["qrels"] != before
     kept("\n".join(after.attrs["notes"]))
+    call("qrels", "release", "first", "--bundle", "bundle", folder=tmp_path)
+    with cf.open_files(qrels=tmp_path / "bundle", runs=KITCHEN / "runs/mortar-dense.run") as published:
+        kept("\n".join(published.evaluate("P@5").attrs["notes"]))

@@ -114,10 +114,11 @@ def test_qrels_of_positives_alone_are_untestable():
     assert report_of(qrels, runs, contributors).fairness == "fair"
 
 
-def test_contributors_that_found_the_same_show_nothing():
+def test_contributors_that_found_the_same_show_nothing(kept: Kept):
     qrels, runs, contributors = a_collection(depth=10)
     report = report_of(qrels, runs, contributors, depth=10)
     assert codes(report) == [("little-unique", "error")]
+    kept(report.problems[0].message)
     assert report.fairness == "untestable"
 
 

@@ -49,6 +49,11 @@ class TopicPart:
     relevant: int
     not_exhausted: bool = False
 
+    @property
+    def very_many(self) -> bool:
+        """Whether most of what is judged is relevant: the pool was probably too shallow."""
+        return 2 * self.relevant > self.judged
+
 
 class Material:
     """What a report and a card are about; what is not known is None, and `missing` says why.

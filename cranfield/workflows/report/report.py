@@ -226,6 +226,8 @@ def _counts(material: Material) -> dict[str, int]:
     }
     if status.outside:
         counts["documents_outside"] = status.documents_outside
+    if material.trust is not None and (settled := material.trust.field.settled):
+        counts["judged_to_settle"] = len(settled)
     if material.qrels is not None:
         grades = material.qrels.grades
         counts["judged"] = int((grades >= 0).sum())

@@ -223,8 +223,8 @@ def _steps(material: Material) -> Iterator[tuple[str, str]]:
             f"Decide on {differ} that one assessor finds relevant and another does not.",
             "cranfield judge adjudicate --across",
         )
-    if material.bias is not None and (going_on := material.bias.not_exhausted):
-        deeper.append(f"{counted(len(going_on), 'topic')} still had new relevant documents at its last rank")
+    if going_on := sum(part.very_many or part.not_exhausted for part in material.topics):
+        deeper.append(f"more relevant documents are likely in {counted(going_on, 'topic')}")
     if deeper:
         what = f"Consider a deeper pool: {'; '.join(deeper)}. What each depth would cost:"
         yield what, "cranfield pool show --by depth"
@@ -295,7 +295,7 @@ def _topics_table(topics: Sequence[TopicPart], scores: Scores) -> Table:
         place = places.get(part.topic.id)
         values = np.full(1, np.nan) if place is None else scores.values[0][:, place]
         numbers = [None if place is None else float(one) for one in (values.mean(), values.max(), values.std())]
-        flags = ["very many relevant"] if 2 * part.relevant > part.judged else []
+        flags = ["very many relevant"] if part.very_many else []
         flags += ["still yielding"] if part.not_exhausted else []
         flags += ["hard"] if values.max() < _HARD else []
         if not part.relevant:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -157,9 +157,9 @@ def field_of(
         else {}
     )
     notes = list(pool.notes)
-    if settled:
+    if to_settle := len(settled) or options.settled:
         notes.append(
-            f"{counted(len(settled), 'judgment')} made in queues of settle: such judgments favour the runs they were"
+            f"{counted(to_settle, 'judgment')} made in queues of settle: such judgments favour the runs they were"
             " chosen for, and other runs are at a disadvantage"
         )
     anchor = history.head(store) if store is not None else None
@@ -420,13 +420,17 @@ class Trusted:
         cutoffs = {one.name: one.measure.cutoff for one in self.trusts}
         return deepest, {name: cut for name, cut in cutoffs.items() if isinstance(cut, int) and cut > deepest}
 
-    def next_step(self, queues: Callable[[], Container[str]] = tuple) -> tuple[str, str] | None:
-        """What helps the score that is most in doubt, and the command; None where judging the pool comes first.
+    def next_step(
+        self, pooled: Callable[[], tuple[str, str]], queues: Callable[[], Iterable[str]]
+    ) -> tuple[str, str] | None:
+        """What helps the score that is most in doubt, and the command; None where nothing does.
 
-        `queues` gives those that are open.
+        While the pool is not judged, that is what `pooled` gives. `queues` gives those that are open.
         """
         run, one = next(iter(self.doubtful().items()), (0, None))
-        if one is None or one.verdicts[run].level == "PROVISIONAL" or not one.evidence[run].unjudged:
+        if one is not None and one.verdicts[run].level == "PROVISIONAL":
+            return pooled()
+        if one is None or not one.evidence[run].unjudged:
             return None
         deepest, deeper = self._below_the_pool()
         if deepest and deeper and self.field.contributed(run):
@@ -436,12 +440,10 @@ class Trusted:
             ]
             return "score to the depth of the pool", f"evaluate -m {' -m '.join(map(quote, names))}"
         depth, unjudged = int(one.coverage.depth.max()), counted(one.evidence[run].unjudged, "unjudged document")
-        what, queue = (
-            f"judge the {unjudged} in the top {depth} of {one.run_names[run]}",
-            f"top-up-{one.run_names[run]}",
-        )
-        if queue in queues():
-            return what, f"judge --queue {quote(queue)}"
+        what = f"judge the {unjudged} in the top {depth} of {one.run_names[run]}"
+        # A queue that is open may have the same documents: only when it is judged another one is worth making.
+        for queue in queues():
+            return f"judge the open queue {queue}", f"judge --queue {quote(queue)}"
         return what, f"pool top-up {quote(str(self.field.words[run]))} --depth {depth}"
 
     def sentences(self) -> Iterator[str]:
