@@ -364,7 +364,7 @@ def _printed(value: Setting) -> str:
 # Reads the letters of a measure expression: name, settings with their positions, cutoff.
 
 _NAME = re.compile(r"[^\W\d]\w*")
-_NUMBER = re.compile(r"[+-]?(?:[0-9]{1,18}(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]{1,300}(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _BLANKS = re.compile(r"\s*")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
@@ -410,7 +410,7 @@ class _Reader:
             while not self.take("}"):
                 if pairs:
                     self.take(",", "a comma or }")
-                grade = int(self.take(re.compile(r"[+-]?[0-9]{1,18}"), "a grade"))
+                grade = int(self.take(re.compile(r"[+-]?[0-9]{1,300}"), "a grade"))
                 self.take(":", "a colon")
                 pairs[grade] = float(self.take(_NUMBER, "a gain"))
             return tuple(sorted(pairs.items()))

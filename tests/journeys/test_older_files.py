@@ -194,6 +194,7 @@ LATER += ("to_rank", "complete", "complete_low", "complete_high", "complete_to",
 LATER += ("m0006_live_queues", "fusion", "m0007_history", "history", "packets", "checksum")
 LATER += ("m0008_outside", "outside_sources", "kept_documents", "held_documents", "held_documents.metadata")
 LATER += ("m0009_run_metadata", "run_metadata", "citation", "about")
+LATER += ("unlike", "unlike_groups", "completed_error", "likely", "clear", "decisive")
 """Thresholds and columns that came after the kept files."""
 
 

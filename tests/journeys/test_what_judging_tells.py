@@ -138,7 +138,7 @@ def test_a_difference_that_is_only_what_was_not_judged_is_told(pooled: Path, kep
 
 def test_a_topic_is_not_refused_without_a_reason(pooled: Path, kept: Kept):
     call("judge", "try", "T12", "--plain", "-a", "ana", answers="1\nq\n", folder=pooled)
-    kept(call("judge", "try", "T12", "--refuse", " ", status=1, folder=pooled).err)
+    kept(call("judge", "try", "T12", "--refuse", " ", status=2, folder=pooled).err)
 
 
 def test_the_labels_of_a_judge_come_with_the_ends_of_their_intervals(pooled: Path, kept: Kept):

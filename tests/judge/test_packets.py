@@ -371,15 +371,12 @@ def test_an_event_that_says_something_else_than_the_one_here_is_told(judging: St
     assert {row[2] for row in qrels_for(judging)} == {2}
 
 
-@pytest.mark.parametrize(("year", "what"), [("2199", "clock-ahead"), ("2001", "clock-behind")])
-def test_a_clock_that_is_wrong_is_told_and_loses_nobody_his_work(
-    judging: Store, tmp_path: Path, year: str, what: str, kept: Kept
-):
+def test_a_clock_that_goes_ahead_is_told_and_loses_nobody_his_work(judging: Store, tmp_path: Path, kept: Kept):
     path = packet_for(judging, tmp_path, topics=("t3",))
     judge_all(path, 2)
-    spoilt(path, happened=f"{year}-01-01T00:00:00.000Z")
+    spoilt(path, happened="2199-01-01T00:00:00.000Z")
     done = merge_packet(judging, path)
-    assert [(one.what, one.document) for one in done.conflicts] == [(what, "d20")]
+    assert [(one.what, one.document) for one in done.conflicts] == [("clock-ahead", "d20")]
     kept(done.conflicts[0].message)
     assert done.new == 3
 

@@ -324,8 +324,7 @@ class Conflict(NamedTuple):
     """Something the organiser should look at. Nothing is lost by it: all events are kept.
 
     `what` is disagreement, judged-here-too, event-differs (it is here already and says something else; what is here
-    stays), clock-ahead (it says it happened in the future), clock-behind (it says it happened before the packet was
-    issued), text-changed or topic-changed.
+    stays), clock-ahead (it says it happened in the future), text-changed or topic-changed.
     """
 
     what: str
@@ -398,7 +397,7 @@ def merge_packet(store: Store, path: Path, *, trust: bool = False) -> MergedPack
         if problems:
             raise ProblemsFound(f"{path}: nothing was merged", [problem.at(str(path)) for problem in problems])
         issued = None if facts is None else judging.issued_packet(store, facts.session)
-        conflicts = tuple(_conflicts(store, fresh, known, other_topics, since=issued.made if issued else ""))
+        conflicts = tuple(_conflicts(store, fresh, known, other_topics))
         events.append_events(store, fresh, now=now())
         pooled = set(events.pooled_documents(store)) if finds else set()
         events.add_found(store, *(find for find in finds if find[:2] not in pooled))
@@ -449,17 +448,11 @@ def _content(event: Event) -> tuple[object, ...]:
 
 
 def _conflicts(
-    store: Store,
-    fresh: Sequence[Event],
-    known: Sequence[tuple[Event, Event]],
-    other_topics: Mapping[str, str],
-    *,
-    since: str,
+    store: Store, fresh: Sequence[Event], known: Sequence[tuple[Event, Event]], other_topics: Mapping[str, str]
 ) -> Iterator[Conflict]:
     """Compare the judgments of the packet with those here, and the texts that were judged with those here now.
 
-    `known` are events of the packet beside those that are here already under the same UUID;
-    `since` is when the packet was issued.
+    `known` are events of the packet beside those that are here already under the same UUID.
     """
     for there, here in known:
         if _content(there) != _content(here):
@@ -481,8 +474,5 @@ def _conflicts(
         if event.happened > present:
             told = f"topic {topic}: {document} was judged at {event.happened}, which is in the future"
             yield Conflict("clock-ahead", *pair, told)
-        if event.happened < since:
-            told = f"topic {topic}: {document} was judged at {event.happened}, but the packet was issued at {since}"
-            yield Conflict("clock-behind", *pair, told)
         if event.document_hash and hashes.get(document, event.document_hash) != event.document_hash:
             yield Conflict("text-changed", *pair, f"topic {topic}: the text of {document} has changed")
