@@ -135,7 +135,7 @@ def test_strategies_are_listed_and_explained(kitchen: Path, kept: Kept):
         (["mtf budget 50 across topics floor=9"], 1),
         (["depth 5", "--run", "whisk-bm25", "--priority", "1", "--topic", "T99", "--topic", "T98"], 1),
         (["depth 5; mtf until 20; rrf budget 500"], 2),
-        (["depth 5", "--name", " "], 1),
+        (["depth 5", "--name", " "], 2),
         (["depth 5", "--one-per-cluster"], 1),
     ],
 )
