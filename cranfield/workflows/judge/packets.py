@@ -396,12 +396,11 @@ def merge_packet(store: Store, path: Path, *, trust: bool = False) -> MergedPack
         problems = list(refusals(store, fresh, [event for event, _ in known], finds, None if trust else facts))
         if problems:
             raise ProblemsFound(f"{path}: nothing was merged", [problem.at(str(path)) for problem in problems])
-        issued = None if facts is None else judging.issued_packet(store, facts.session)
         conflicts = tuple(_conflicts(store, fresh, known, other_topics))
         events.append_events(store, fresh, now=now())
         pooled = set(events.pooled_documents(store)) if finds else set()
         events.add_found(store, *(find for find in finds if find[:2] not in pooled))
-        if facts is not None and (trust or issued):
+        if facts is not None and (trust or judging.issued_packet(store, facts.session)):
             judging.release_leases(store, facts.session)
     names = tuple(sorted({event.assessor for event in fresh}))
     already = f", {len(known):,} already present" if known else ""
