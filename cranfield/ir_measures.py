@@ -7,21 +7,25 @@ scores as 32-bit floats.
 
 from __future__ import annotations
 
+import gzip
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import islice, repeat
+from inspect import GEN_CREATED, getgeneratorstate
+from io import StringIO
+from itertools import chain, islice, repeat
 from operator import attrgetter
 from struct import pack
 from typing import Any
 
 import ir_measures
 import numpy as np
-from ir_measures import providers
+from ir_measures import providers, read_trec_run
+from numpy.typing import NDArray
 
 from cranfield.base.errors import CranfieldError
 from cranfield.evaluate import frames
-from cranfield.evaluate.lists import NOT_POOLED, Lists, Values
+from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values
 from cranfield.evaluate.measure import Measure, parse_measure
 from cranfield.runs.columns import Codes, running_sum
 
@@ -32,8 +36,6 @@ _ALIKE = {
     *("SetAP", "SetF", "SetP", "SetR", "Success", "infAP", "nDCG"),
 }
 """The measures that mean the same here and in the default providers, to the ninth digit."""
-
-_NOTHING: Codes = np.empty(0, dtype=np.int32)
 
 
 class Cranfield(providers.Provider):
@@ -47,58 +49,82 @@ class Cranfield(providers.Provider):
         return measure.NAME in _ALIKE and _measure(measure) is not None
 
     def _evaluator(self, measures: Iterable[Any], qrels: Any) -> providers.Evaluator:
-        return _Evaluator(sorted(measures, key=str), qrels)  # of a set, whose order differs between processes
+        ordered = sorted(measures, key=str)  # of a set, whose order differs between processes
+        if others := [str(measure) for measure in ordered if not self.supports(measure)]:
+            raise ValueError(f"unsupported measures: {', '.join(others)}")
+        return _Evaluator(ordered, qrels)
 
 
 class _Evaluator(providers.Evaluator):
     """Measures and qrels; a run is held against those documents of the qrels that can make a difference."""
 
     def __init__(self, measures: list[Any], qrels: Any) -> None:
-        judged = qrels if isinstance(qrels, Mapping) else _whole(_by_topic(qrels, "relevance"))
+        judged = _by_topic(qrels, "relevance")
         super().__init__(measures, [*judged])
         self.ours = [ours for measure in measures if (ours := _measure(measure))]
         # Where unjudged documents count as not relevant, those that are judged not relevant need not be looked up.
         lowest = min(map(_lowest_that_counts, self.ours))
-        self.sought, self.grades, counted = dict[str, Any](), dict[str, Codes](), [_NOTHING]
-        for topic, rows in judged.items():
-            _check_ids(topic, rows)
-            self.sought[topic] = {document: grade for document, grade in rows.items() if grade >= lowest}
-            self.grades[topic] = np.array([*self.sought[topic].values()], np.int32)
-            counted.append(np.array([*rows.values()], np.int32))
-        levels = np.unique(np.concatenate(counted))
-        levels = levels[levels >= 0]
-        counts = [[np.count_nonzero(grades == level) for level in levels] for grades in counted[1:]]
+        self.sought = [
+            {document: grade for document, grade in rows.items() if grade >= lowest} for rows in judged.values()
+        ]
+        lengths = np.array([*map(len, judged.values())], np.int64)
+        topics = np.repeat(np.arange(len(judged)), lengths)
+        grades = np.fromiter(chain.from_iterable(rows.values() for rows in judged.values()), np.int32, len(topics))
+        self.topics, self.grades = topics[grades >= lowest], grades[grades >= lowest]
+        topics, grades = topics[grades >= 0], grades[grades >= 0]
+        levels = np.unique(grades)
+        shape, cells = (len(judged), len(levels)), topics * len(levels) + levels.searchsorted(grades)
         self.facts: dict[str, Any] = {
             "topics": np.arange(len(judged)),
             "levels": levels,
-            "level_counts": np.array(counts, dtype=np.int64).reshape(len(judged), len(levels)),
+            "level_counts": np.bincount(cells, minlength=math.prod(shape)).reshape(shape),
             "highest_grade": int(levels.max(initial=0)),
-            "pooled_count": np.array([*map(len, counted[1:])], dtype=np.int64),
+            "pooled_count": lengths,
         }
 
     def values(self, run: Any) -> Iterator[tuple[Any, list[float]]]:
         """Each measure with its values for all topics of the qrels, and its default where the run lacks the topic."""
-        run = [*run] if isinstance(run, Iterator) else run
-        found = self._at_each_rank(_by_topic(run, "score"))
-        if found is None:
-            found = self._at_each_rank(_whole(_by_topic(run, "score")).items()) or {}
-        grades = [found.get(topic, _NOTHING) for topic in self.qrel_qids]
-        lengths = np.array([*map(len, grades)], dtype=np.int64)
-        lists = Lists(grades=np.concatenate([_NOTHING, *grades]), offsets=running_sum(lengths), **self.facts)
+        ranked = _by_topic(run, "score")
+        rankings = [ranked.get(topic, {}) for topic in self.qrel_qids]
+        lengths = np.array([*map(len, rankings)], np.int64)
+        lists = Lists(grades=self._at_each_rank(rankings, lengths), offsets=running_sum(lengths), **self.facts)
         for measure, ours in zip(self.measures, self.ours, strict=True):
             values: Values = np.where(lengths > 0, ours.values(lists), measure.DEFAULT)
             yield measure, values.tolist()
 
-    def _at_each_rank(self, rankings: Iterable[tuple[str, Mapping[str, float]]]) -> dict[str, Codes] | None:
-        """The grades of each topic of the qrels, while its ranking is at hand; None if it comes in several parts."""
-        found = dict[str, Codes]()
-        for topic, ranking in rankings:
-            if topic in found:
-                return None
-            _check_ids(topic, ranking)
-            if topic in self.sought:
-                found[topic] = _at_each_rank(ranking, self.sought[topic], self.grades[topic])
-        return found
+    def _at_each_rank(self, rankings: list[Mapping[str, float]], lengths: Counts) -> Codes:
+        """The grade at each rank of all rankings: those of the documents sought, and NOT_POOLED for all others."""
+        packed, own = bytearray(), bytearray()  # several times faster than arrays of Python's numbers
+        for ranking, sought in zip(rankings, self.sought, strict=True):
+            packed += pack(f"{len(ranking)}d", *ranking.values())
+            own += pack(f"{len(sought)}d", *map(ranking.get, sought, repeat(math.nan)))
+        scores, found = (np.frombuffer(part).astype(np.float32) for part in (packed, own))
+        if np.isnan(scores).any():
+            raise ValueError("a run has a score that is not a number")
+        retrieved = np.flatnonzero(found == found)
+        keys = _keys(np.repeat(self.facts["topics"], lengths), scores)
+        order = np.arange(len(keys)) if (keys[1:] >= keys[:-1]).all() else keys.argsort()  # most runs are in order
+        keys, wanted = keys[order], _keys(self.topics[retrieved], found[retrieved])
+        first = keys.searchsorted(wanted)
+        at_rank = np.full(len(keys), NOT_POOLED, dtype=np.int32)
+        at_rank[first] = self.grades[retrieved]
+        # Ties go to the higher id; only those with a document that is sought are looked at.
+        first = np.unique(first[np.append(keys, 0)[first + 1] == wanted])
+        sizes = keys.searchsorted(keys[first], "right") - first
+        group = np.repeat(np.arange(len(first)), sizes)
+        places = np.arange(len(group)) + (first - running_sum(sizes)[:-1])[group]
+        documents = [*chain.from_iterable(rankings)] if len(places) else []
+        ids = [*map(documents.__getitem__, order[places].tolist())]
+        falling = np.array(sorted(range(len(ids)), key=ids.__getitem__, reverse=True), np.int64)
+        falling = falling[group[falling].argsort(kind="stable")]
+        grades = map(
+            dict.get,
+            map(self.sought.__getitem__, (keys[places] >> 32).tolist()),
+            map(ids.__getitem__, falling.tolist()),
+            repeat(NOT_POOLED),
+        )
+        at_rank[places] = [*grades]
+        return at_rank
 
     def iter_calc(self, run: Any) -> Iterator[ir_measures.Metric]:
         """The value of each measure for each topic."""
@@ -118,7 +144,8 @@ class _Evaluator(providers.Evaluator):
 
 def _measure(measure: Any) -> Measure | None:
     """What a measure of ir_measures is called here; None where it is another one."""
-    if measure.params.get("dcg", "log2") != "log2":  # gdeval, which has the other, rounds to five digits
+    # gdeval, which has the other, rounds to five digits; a measure that a script defines may have any name.
+    if measure.params.get("dcg", "log2") != "log2" or hasattr(measure, "runtime_impl"):
         return None
     try:
         ours = parse_measure(str(measure))
@@ -136,73 +163,56 @@ def _lowest_that_counts(measure: Measure) -> float:
     return 1 if alike and 0 not in dict(gains) else -np.inf
 
 
-def _by_topic(given: Any, number: str) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    """Topics, each with document -> score or grade, from all that ir_measures takes: mappings, frames, named tuples.
+def _by_topic(given: Any, number: str) -> Mapping[str, Mapping[str, Any]]:
+    """Topic -> document -> score or grade, of all that ir_measures takes: mappings, frames, named tuples."""
+    found: Any = given
+    if not isinstance(given, Mapping):
+        found, last, documents = {}, None, {}
+        for topic, document, value in _rows(given, ("query_id", "doc_id", number)):
+            if topic != last:
+                last, documents = topic, found.setdefault(topic, {})
+            documents[document] = value
+    for topic, documents in found.items():
+        for one in (topic, *islice(documents, 1)):
+            if not isinstance(one, str):  # it would be found nowhere, and every score be 0
+                raise TypeError(f"ids of topics and documents are strings, not {type(one).__name__}: {one!r}")
+    return found  # type: ignore[no-any-return]
 
-    A topic comes again where its rows do not follow each other.
+
+def _rows(given: Any, names: tuple[str, ...]) -> Iterable[Any]:
+    """The rows of a frame, or of named tuples.
+
+    These are not kept where they are read meanwhile: Python would look through all of them again and again.
     """
-    if isinstance(given, Mapping):
-        yield from given.items()
-        return
-    names = ("query_id", "doc_id", number)
     if frames.is_frame(given):
         columns = [given[name] for name in names]
-        ids = [one.astype(str) if one.dtype.kind in "iu" else one for one in columns[:2]]
-        rows: Iterable[Any] = zip(*(one.tolist() for one in (*ids, columns[2])), strict=True)
-    else:
-        rows = given if isinstance(given, list) else [*given]
-        if rows and rows[0]._fields != names:
-            rows = map(attrgetter(*names), rows)
-    last, documents = "", dict[str, Any]()
-    for topic, document, value in rows:
-        if topic != last:
-            if documents:
-                yield last, documents
-            last, documents = topic, {}
-        documents[document] = value
-    if documents:
-        yield last, documents
+        columns[:2] = [one.astype(str) if one.dtype.kind in "iu" else one for one in columns[:2]]
+        return zip(*(one.tolist() for one in columns), strict=True)
+    if getattr(given, "gi_code", None) is read_trec_run.__code__ and getgeneratorstate(given) == GEN_CREATED:
+        file = given.gi_frame.f_locals["file"]
+        given.close()
+        return _read(file)
+    first = [*islice(given, 1)]
+    rows = chain(first, given) if isinstance(given, Iterator) else given
+    return map(attrgetter(*names), rows) if first and first[0]._fields != names else rows
 
 
-def _whole(parts: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
-    for topic, documents in parts:
-        found.setdefault(topic, {}).update(documents)
-    return found
+def _read(file: Any) -> Iterator[tuple[str, str, float]]:
+    """What `ir_measures.read_trec_run` would read, but without named tuples, which take most of its time."""
+    if isinstance(file, str):
+        opened = StringIO(file) if "\n" in file else (gzip.open if file.endswith(".gz") else open)(file, "rt")
+        with opened as stream:
+            yield from _read(stream)
+        return
+    for words in filter(None, map(str.split, file)):
+        topic, _, document, _, score, _ = words
+        yield topic, document, float(score)
 
 
-def _check_ids(topic: object, documents: Mapping[str, object]) -> None:
-    """Refuse ids that are no text: they would be found nowhere, and every score be 0."""
-    for one in (topic, *islice(documents, 1)):
-        if not isinstance(one, str):
-            raise TypeError(f"ids of topics and documents are strings, not {type(one).__name__}: {one!r}")
-
-
-def _at_each_rank(ranking: Mapping[str, float], sought: Mapping[str, int], grades: Codes) -> Codes:
-    """The grade at each rank: those of the documents sought, and NOT_POOLED for all others."""
-    packed = pack(f"{len(ranking)}d", *ranking.values())  # several times faster than an array of Python's numbers
-    falling = -np.frombuffer(packed).astype(np.float32)
-    order = None
-    if len(falling) < 2 or not (falling[1:] > falling[:-1]).all():  # most runs are in order, and nothing is tied
-        order = falling.argsort(kind="stable")
-        falling = falling[order]
-        if len(falling) and math.isnan(falling[-1]):  # they stand last
-            raise ValueError("a run has a score that is not a number")
-    own = np.fromiter(map(ranking.get, sought, repeat(np.nan)), np.float32, len(sought))
-    retrieved = np.flatnonzero(own == own)
-    ranks = falling.searchsorted(-own[retrieved])
-    at_rank = np.full(len(ranking), NOT_POOLED, dtype=np.int32)
-    at_rank[ranks] = grades[retrieved]
-    if order is not None:  # ties go to the higher id; only those with a document that is sought are looked at
-        group = running_sum(falling[1:] != falling[:-1])[: len(order)]
-        matters = np.zeros(len(order), dtype=bool)
-        matters[group[ranks]] = True
-        matters &= np.bincount(group, minlength=len(order)) > 1
-        places = np.flatnonzero(matters[group])
-        documents = [*ranking]
-        tied = zip((-group[places]).tolist(), map(documents.__getitem__, order[places].tolist()), strict=True)
-        at_rank[places] = [sought.get(document, NOT_POOLED) for _, document in sorted(tied, reverse=True)]
-    return at_rank
+def _keys(topics: Counts, scores: NDArray[np.float32]) -> Counts:
+    """Integers that rise from topic to topic, and where scores fall."""
+    bits = (0 - scores).view(np.int32)
+    return (topics << 32) + (bits ^ (bits >> 31 & 0x7FFFFFFF)) + (1 << 31)
 
 
 provider = providers.register(Cranfield())  # type: ignore[no-untyped-call]

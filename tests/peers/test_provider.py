@@ -1,5 +1,7 @@
 """Cranfield as a provider of ir_measures, and what PyTerrier, ranx and trectools give and take."""
 
+import gzip
+import io
 import subprocess
 import sys
 import textwrap
@@ -84,6 +86,48 @@ def test_every_form_of_runs_and_qrels_means_the_same(random_data):
             assert evaluator.calc_aggregate(some_run) == expected
             some_qrels = judged
     assert provider.calc(measures, qrels, []).aggregated == dict.fromkeys(measures, 0.0)
+
+
+def test_a_file_that_ir_measures_would_read_is_read_here(tmp_path, random_data):
+    measures = [ir_measures.AP, ir_measures.nDCG @ 10]
+    qrels, run = random_data(1)
+    text = "\n".join(
+        f"{topic} Q0 {one} 1 {score!r} t\n" for topic, rows in run.items() for one, score in rows.items()
+    )
+    (tmp_path / "a.run").write_text(text, "utf-8")
+    with gzip.open(tmp_path / "a.run.gz", "wt") as stream:
+        stream.write(text)
+    expected, evaluator = provider.calc_aggregate(measures, qrels, run), provider.evaluator(measures, qrels)
+    for file in (text, str(tmp_path / "a.run"), str(tmp_path / "a.run.gz"), io.StringIO(text)):
+        rows = ir_measures.read_trec_run(file)
+        assert evaluator.calc_aggregate(rows) == expected
+        assert list(rows) == []
+    begun = ir_measures.read_trec_run(text)
+    first = next(begun)
+    assert evaluator.calc_aggregate(begun) == evaluator.calc_aggregate([*ir_measures.read_trec_run(text)][1:])
+    assert first.query_id in run
+    for line in ("1 Q0 a 1 2.5\n", "1 Q0 a 1 2.5 t t\n"):
+        with pytest.raises(ValueError, match="values to unpack"):
+            evaluator.calc_aggregate(ir_measures.read_trec_run(line))
+
+
+def half(qrels: pd.DataFrame, run: pd.DataFrame) -> float:
+    return 0.5
+
+
+def test_measures_that_a_script_defines_stay_its_own(imported):
+    """Also one with the name of ours, and beside ours."""
+    judged, ranked = {"1": {"a": 1}}, {"1": {"b": 2.0, "a": 1.0}}
+    ours, everywhere = (
+        ir_measures.define_byquery(half, "P"),
+        ir_measures.define(lambda qrels, run: [("1", 0.25)], "AP"),
+    )
+    for defined, value in ((ours @ 5, 0.5), (ours, 0.5), (everywhere, 0.25), (ir_measures.define_byquery(half), 0.5)):
+        assert not provider.supports(defined)
+        both = ir_measures.calc_aggregate([defined, ir_measures.RR], judged, ranked)
+        assert both == {defined: value, ir_measures.RR: 0.5}
+    with pytest.raises(ValueError, match="unsupported measures: Compat, P@5"):
+        provider.calc_aggregate([ours @ 5, ir_measures.Compat, ir_measures.AP], judged, ranked)
 
 
 def test_it_comes_first_where_it_can_and_leaves_the_rest_to_others(imported):
