@@ -12,6 +12,8 @@ import pytest
 from command import HEARS_CTRL_C, call
 from kept import Kept
 
+from cranfield.workflows.runs.runs import Arrivals
+
 GOOD = "1 Q0 d1 1 2.5 one\n1 Q0 d2 2 1.5 one\n"
 BAD = "1 Q0 d1 1 2.5 two\n1 Q0 d1 2 high two\n"
 
@@ -51,6 +53,25 @@ def test_a_run_without_errors_is_not_checked_again_until_it_changes_and_errors_s
     kept(call("runs", "watch", "uploads", "--once", folder=tmp_path, status=1).err)
     (uploads / "mortar" / "two.run").write_text(GOOD.replace("one", "two"), "utf-8")
     kept(call("runs", "watch", "uploads", "--once", "--every", "0.1", folder=tmp_path).err)
+
+
+def test_the_report_of_a_run_that_is_gone_goes_too(uploads: Path, tmp_path: Path):
+    """Other files that are called so stay."""
+    call("runs", "watch", "uploads", "--once", folder=tmp_path, status=1)
+    (uploads / "notes.report.txt").write_text("two.run: 1 error, 0 warnings\nof our own\n", "utf-8")
+    (uploads / "larder/one.run").rename(uploads / "larder/uno.run")
+    (uploads / "mortar/two.run").unlink()
+    call("runs", "watch", "uploads", "--once", folder=tmp_path)
+    assert reports(uploads) == ["larder/uno.run.report.txt", "notes.report.txt"]
+
+
+def test_a_run_that_comes_back_is_checked_again(uploads: Path, tmp_path: Path):
+    arrivals, run, away = Arrivals(uploads / "larder", 0), uploads / "larder/one.run", tmp_path / "away.run"
+    found = [len([*arrivals.look()])]
+    for old, new in ((run, away), (away, run)):
+        old.rename(new)
+        found.append(len([*arrivals.look()]))
+    assert found == [1, 0, 1]
 
 
 def test_runs_are_checked_against_the_collection(uploads: Path, tmp_path: Path):

@@ -371,7 +371,7 @@ class MadeRun:
 
 REPORT = ".report.txt"
 _UNFINISHED = re.compile(r"\.(part|partial|tmp|filepart|crdownload|swp)\Z|~\Z|\.unfinished-\d+\Z", re.IGNORECASE)
-_SOUND = re.compile(r"\A.*: 0 errors, .*\nSHA-256 ([0-9a-f]{64})\b")
+_OURS = re.compile(r"\A.*: ([0-9,]+) errors?, .*\nSHA-256 ([0-9a-f]{64}), checked .* by cranfield ")
 MOST = 1000
 """How many problems a report lists."""
 _BEGINNING = 10_000
@@ -391,13 +391,21 @@ class Arrivals:
     _done: dict[Path, tuple[int, int]] = field(default_factory=dict)
 
     def look(self) -> Iterator[tuple[Path, str]]:
-        """Those that are complete now, each with its SHA-256; `is_waiting` while others are not."""
+        """Those that are complete now, each with its SHA-256; `is_waiting` while others are not.
+
+        Reports of run files that are gone go too.
+        """
         self.is_waiting, seen = False, dict[Path, tuple[int, int]]()
         for path in sorted(self.folder.rglob("*")):
             hidden = any(name.startswith(".") for name in path.relative_to(self.folder).parts)
-            if hidden or _UNFINISHED.search(path.name) or not may_be_run(path):
+            if hidden or _UNFINISHED.search(path.name):
                 continue
             with suppress(OSError, CranfieldError):  # it may be gone since, or a link of somebody who wants it read
+                run = path.with_name(path.name.removesuffix(REPORT))
+                if run != path and not run.exists() and _reported(run):
+                    path.unlink()
+                if not may_be_run(path):
+                    continue
                 facts = path.stat()
                 state = seen[path] = facts.st_size, facts.st_mtime_ns
                 if self._done.get(path) == state:
@@ -405,11 +413,12 @@ class Arrivals:
                 if self._seen.get(path) == state or 0 <= self.seconds <= time.time() - facts.st_mtime:
                     self._done[path] = state
                     digest = Source(inside(path, self.folder)).file_sha256
-                    if digest != _reported(path):
+                    if _reported(path) != ("0", digest):
                         yield path, digest
                 else:
                     self.is_waiting = True
         self._seen = seen
+        self._done = {path: state for path, state in self._done.items() if path in seen}
 
 
 def write_report(path: Path, digest: str, summary: str, problems: Sequence[Problem]) -> None:
@@ -420,11 +429,11 @@ def write_report(path: Path, digest: str, summary: str, problems: Sequence[Probl
         unfinished.write_text("".join(f"{visible_line(line)}\n" for line in text), encoding="utf-8")
 
 
-def _reported(path: Path) -> str:
-    """The SHA-256 of the bytes that the report beside a file is about, if there is one and it lists no errors."""
+def _reported(path: Path) -> Sequence[str]:
+    """The number of errors in the report beside a file, and the SHA-256 of the bytes that it is about."""
     report = path.with_name(f"{path.name}{REPORT}")
     if not report.is_file():
-        return ""
+        return ()
     with report.open("rb") as file:
-        known = _SOUND.match(file.read(_BEGINNING).decode("utf-8", "replace"))
-    return known[1] if known else ""
+        known = _OURS.match(file.read(_BEGINNING).decode("utf-8", "replace"))
+    return known.groups() if known else ()
