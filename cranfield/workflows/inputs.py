@@ -534,6 +534,8 @@ def words_of(words: str | Sequence[str]) -> tuple[str, ...]:
     """One word, or several, as a tuple. A measure of ir_measures is the word it prints as; its ERR is gdeval's."""
     given: object = [words] if isinstance(words, str) else words
     parts = tuple(given) if isinstance(given, Iterable) else (given,)
+    if own := [str(part) for part in parts if hasattr(part, "runtime_impl")]:
+        raise UsageError(f"{', '.join(own)}: a measure that a script defines; only ir_measures itself computes it")
     found = tuple(
         re.sub(r"^ERR\b", "ERR(max_grade=4)", str(part)) if type(part).__module__.startswith("ir_measures.") else part
         for part in parts

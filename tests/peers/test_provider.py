@@ -115,7 +115,7 @@ def half(qrels: pd.DataFrame, run: pd.DataFrame) -> float:
     return 0.5
 
 
-def test_measures_that_a_script_defines_stay_its_own(imported):
+def test_measures_that_a_script_defines_stay_its_own(imported, kept: Kept):
     """Also one with the name of ours, and beside ours."""
     judged, ranked = {"1": {"a": 1}}, {"1": {"b": 2.0, "a": 1.0}}
     ours, everywhere = (
@@ -128,6 +128,8 @@ def test_measures_that_a_script_defines_stay_its_own(imported):
         assert both == {defined: value, ir_measures.RR: 0.5}
     with pytest.raises(ValueError, match="unsupported measures: Compat, P@5"):
         provider.calc_aggregate([ours @ 5, ir_measures.Compat, ir_measures.AP], judged, ranked)
+    with kept.raises(cf.CranfieldError):
+        cf.open_files(qrels=judged, runs={"mine": ranked}).evaluate([ours @ 5, ir_measures.define_byquery(half)])
 
 
 def test_it_comes_first_where_it_can_and_leaves_the_rest_to_others(imported):
