@@ -115,14 +115,8 @@ def _bars(y: str, x: str, *, by: str = "", colour: str = "") -> dict[str, Any]:
     return {"mark": {"type": "bar", "tooltip": True}, "encoding": encoding}
 
 
-_JUDGED = """WITH judged AS (
-    SELECT topic, document, grade FROM qrels
-    UNION ALL SELECT topic, document, grade FROM release_rows WHERE NOT EXISTS (SELECT 1 FROM qrels)
-    AND release = (SELECT name FROM releases ORDER BY made DESC, name LIMIT 1))"""
-"""What is judged here; in a collection of a past track, its latest release."""
-_RELEVANT = f"""{_JUDGED},
-relevant AS (
-    SELECT topic, document FROM judged
+_RELEVANT = """WITH relevant AS (
+    SELECT topic, document FROM qrels
     WHERE grade >= (SELECT relevant_from FROM scales ORDER BY version DESC LIMIT 1))
 """
 
@@ -141,13 +135,12 @@ ORDER BY pool, remaining DESC, number""",
     "grades": Question(
         "Grades by topic",
         "How many documents of each topic have each grade; relevance starts at relevant_from.",
-        f"""{_JUDGED}
-SELECT judged.topic, title, judged.grade, label, count(*) AS documents, relevant_from
-FROM judged
-LEFT JOIN topics ON topics.id = judged.topic
+        """SELECT topic, title, qrels.grade, label, count(*) AS documents, relevant_from
+FROM qrels
+LEFT JOIN topics ON topics.id = topic
 LEFT JOIN scales ON version = (SELECT max(version) FROM scales)
-LEFT JOIN grades ON scale = version AND grades.grade = judged.grade
-GROUP BY judged.topic, judged.grade ORDER BY number, judged.grade""",
+LEFT JOIN grades ON scale = version AND grades.grade = qrels.grade
+GROUP BY topic, qrels.grade ORDER BY number, qrels.grade""",
         _bars("topic", "documents", colour="grade"),
     ),
     "hardest_topics": Question(
