@@ -193,6 +193,10 @@ def _rows(given: Any, names: tuple[str, ...]) -> Iterable[Any]:
         given.close()
         return _read(file)
     first = [*islice(given, 1)]
+    if first and not hasattr(first[0], "_fields"):
+        raise ValueError(
+            "runs and qrels are mappings, frames or named tuples; read_trec_run and read_trec_qrels read files"
+        )
     rows = chain(first, given) if isinstance(given, Iterator) else given
     return map(attrgetter(*names), rows) if first and first[0]._fields != names else rows
 

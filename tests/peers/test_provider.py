@@ -149,6 +149,9 @@ def test_qrels_that_the_default_providers_take_are_taken(imported):
     rows = {"query_id": [1, 1], "doc_id": [10, 11]}
     frames = pd.DataFrame({**rows, "relevance": [0, 1]}), pd.DataFrame({**rows, "score": [2.0, 1.0]})
     assert provider.calc_aggregate([ir_measures.AP], *frames) == {ir_measures.AP: 0.5}
+    for other in ("a.run", [("1", "a", 1.0)]):
+        with pytest.raises(ValueError, match="named tuples"):
+            provider.calc_aggregate([ir_measures.AP], blank, other)
     with pytest.raises(TypeError, match="strings, not int"):
         provider.calc_aggregate([ir_measures.AP], {"1": {"a": 1}}, {"1": {10: 1.0}})
 
