@@ -513,6 +513,7 @@ def thresholds_in_force(
 ) -> verdict.Thresholds:
     """The thresholds: the requested ones, then those of the collection, then the defaults; `keep` sets the former."""
     kept = store.setting(SETTING, {}) if store is not None else {}
+    kept.pop("fewest_unique", None)  # a limit that older versions had
     try:
         table = verdict.Thresholds().with_values(kept)
     except InputError as error:
