@@ -120,8 +120,8 @@ def test_where_no_loss_can_be_estimated_the_fairness_of_the_pool_is_not_known():
     ranked = {f"d{place}": 9.0 - place for place in range(8)}
     judged = {f"d{place}": place % 2 for place in range(5)}
     qrels = {topic: judged | ({f"own{name}": 0 for name in groups} if topic == "0" else {}) for topic in topics}
-    runs = {name: {topic: ranked for topic in topics} | {"0": {f"own{name}": 9.5} | ranked} for name in groups}
-    runs["other"] = {topic: ranked for topic in topics} | {"0": {"new": 9.5} | ranked}
+    runs = {name: dict.fromkeys(topics, ranked) | {"0": {f"own{name}": 9.5} | ranked} for name in groups}
+    runs["other"] = dict.fromkeys(topics, ranked) | {"0": {"new": 9.5} | ranked}
     found = cf.open_files(qrels=qrels, runs=runs, groups=groups, pool_depth=5, progress=False).reuse(measures="P@5")
     other = found.runs.set_index("run").loc["other"]
     assert (other.verdict, found.fairness) == ("UNTESTABLE", "untestable")
