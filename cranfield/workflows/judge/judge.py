@@ -28,7 +28,7 @@ class Judge:
         self,
         store: Store,
         *,
-        hint: Callable[[str, Path], str] = lambda command, path: f"cranfield {command} -C {shlex.quote(str(path))}",
+        hint: Callable[[str, Path], str] = lambda command, path: f"cranfield -C {shlex.quote(str(path))} {command}",
         path: Path | None = None,
     ) -> None:
         self._store, self._type = store, hint

@@ -45,10 +45,10 @@ _TOLD = 3
 
 _HARD = 0.1
 _FLAGS = (
-    "nothing relevant: all runs score 0, and the topic does not discriminate;"
+    "nothing relevant: no document is judged {} or higher;"
     " very many relevant: more than half of the judged documents, the pool was probably too shallow;"
     " still yielding: the deepest rank of the pool still added relevant documents;"
-    f" hard: no run reaches {_HARD}"
+    " hard: no run reaches {}"
 )
 _FAIRNESS = {
     "fair": ("good", "A new run, which was not pooled, can be scored fairly:"),
@@ -81,7 +81,6 @@ _SHOWN_OF_HASH = 16
 def collection_page(material: Material, drawings: Sequence[Drawing], *, missing: Sequence[str]) -> Page:
     """Arrange what is known; `missing` are sentences on what is not."""
     status, topics = material.status, material.topics
-    scores = None if material.evaluation is None else material.evaluation.scores
 
     def drawn(section: str) -> tuple[Drawing, ...]:
         return tuple(one for one in drawings if one.section == section)
@@ -100,7 +99,7 @@ def collection_page(material: Material, drawings: Sequence[Drawing], *, missing:
         answers=(usable_scores(material, missing), next_steps(material)),
         sections=(
             leaderboard(material, drawn("scores")),
-            topics_section(topics, scores, drawn("topics")),
+            topics_section(material, drawn("topics")),
             pool_section(material, drawn("pool")),
             judging_section(material),
             *agreement,
@@ -275,18 +274,20 @@ def _range(one: Assessment, run: int) -> Range:
 # What averages hide, topic by topic.
 
 
-def topics_section(topics: Sequence[TopicPart], scores: Scores | None, drawings: Sequence[Drawing] = ()) -> Section:
+def topics_section(material: Material, drawings: Sequence[Drawing]) -> Section:
     """One table of all topics."""
+    topics, evaluation = material.topics, material.evaluation
     counts = [Number("judged"), Number("relevant")]
-    if scores is None:
+    if evaluation is None:
         rows = [(part.topic.id, part.topic.title, part.judged, part.relevant) for part in topics]
         table = table_of([Column("topic"), Column("title"), *counts], rows, caption="Topics")
         return Section("Topics", (TableBlock("topics", table),))
     lead = "What the means hide: which topics are hard, which discriminate between runs, and which do not."
-    return Section("Topics", (TableBlock("topics", _topics_table(topics, scores)), *drawings), lead)
+    flags = _FLAGS.format(material.status.scale.relevant_from, _HARD)
+    return Section("Topics", (TableBlock("topics", _topics_table(topics, evaluation.scores, flags)), *drawings), lead)
 
 
-def _topics_table(topics: Sequence[TopicPart], scores: Scores) -> Table:
+def _topics_table(topics: Sequence[TopicPart], scores: Scores, meanings: str) -> Table:
     places = {topic: place for place, topic in enumerate(scores.topic_ids)}
     headings = {"mean": "mean", "best": "best", "spread": "spread over runs"}
     numeric = [Number(name, heading, digits=3) for name, heading in headings.items()]
@@ -306,7 +307,7 @@ def _topics_table(topics: Sequence[TopicPart], scores: Scores) -> Table:
         ["topic", "title", *numeric, "relevant", "judged", "flags"],
         rows,
         caption=caption,
-        notes=["spread: standard deviation over runs", _FLAGS],
+        notes=["spread: standard deviation over runs", meanings],
     )
 
 
