@@ -561,8 +561,11 @@ class StoredSession(Judging):
         if parts := parts_of(source, but=self.assessor):
             theirs = (topic for topic in source.topics() if roles.get(topic, "second") == "second")
             if topic := next(filter(source.missing, theirs), ""):
-                parts += "; the organiser can give you a topic: "
-                parts += self.hint(f"judge assign {name} --topic {quote(topic)}")
+                whose = (one for one in judging.assigned(self._store) if one.topic == topic)
+                others = (quote(one.assessor) for one in sorted(whose, key=lambda one: one.role))
+                several = " ".join(dict.fromkeys([*others, name]))
+                parts += "; the organiser can let you share a topic: "
+                parts += self.hint(f"judge assign {several} --topic {quote(topic)} --together")
             told.append(f"left to others: {parts}")
         for queue in judging.queue_names(self._store) if source.purpose == "pool" else ():
             listed = choose_source(self._store, queue=queue)
