@@ -562,8 +562,8 @@ class StoredSession(Judging):
             theirs = (topic for topic in source.topics() if roles.get(topic, "second") == "second")
             if topic := next(filter(source.missing, theirs), ""):
                 whose = (one for one in judging.assigned(self._store) if one.topic == topic)
-                others = (quote(one.assessor) for one in sorted(whose, key=lambda one: one.role))
-                several = " ".join(dict.fromkeys([*others, name]))
+                sharing = (quote(one.assessor) for one in sorted(whose, key=lambda one: one.role))
+                several = " ".join(dict.fromkeys([*sharing, name]))
                 parts += "; the organiser can let you share a topic: "
                 parts += self.hint(f"judge assign {several} --topic {quote(topic)} --together")
             told.append(f"left to others: {parts}")
