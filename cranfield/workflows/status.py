@@ -24,8 +24,8 @@ FEWEST_GROUPS = 3
 _WITH = {
     **dict.fromkeys(("duplicate clusters", "documents outside"), "documents"),
     **dict.fromkeys(("contributing runs", "groups", "withdrawn runs"), "runs"),
-    "pooled documents": "pools",
-    **dict.fromkeys(("pooled, not judged", "assessors"), "judged documents"),
+    **dict.fromkeys(("pooled documents", "pooled, not judged"), "pools"),
+    "assessors": "judged documents",
 }
 """The rows in which people find further facts: all fit a terminal of 24 lines then."""
 

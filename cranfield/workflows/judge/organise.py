@@ -165,7 +165,8 @@ class Assignments(Result):
             told.append(f"adjudicators: {', '.join(self.adjudicators)}; nobody else may adjudicate")
         for name in sorted({*self.kept.values()}):
             topics = few([topic for topic, primary in self.kept.items() if primary == name], 5)
-            told.append(f"{name} judged {topics} and stays primary (--take-over: the named assessors become primary)")
+            others = "--together: the named assessors share; --take-over: they become primary"
+            told.append(f"{name} judged {topics} and stays primary ({others})")
         return told if self.made else [*told, "no topics assigned: everybody may judge everything"]
 
 

@@ -30,6 +30,7 @@ from cranfield.report.page import (
     TableBlock,
 )
 from cranfield.reuse.assess import Assessment
+from cranfield.reuse.collection import MeasureVerdict
 from cranfield.reuse.tables import groups_table, trust_table, verdicts_table
 from cranfield.reuse.verdict import MARKS, WORST_FIRST, Level
 from cranfield.workflows.judge.agreement import AgreementReport, overall_table
@@ -133,10 +134,12 @@ def usable_scores(material: Material, missing: Sequence[str]) -> Section:
                 tone, heading = _DOUBTS[level]
                 blocks.append(Callout(f"{'; '.join(_about_runs(material, ones[0], runs))}.", tone, heading))
                 told |= {(run, level) for run in runs}
-    if (bias := material.bias) is not None:
-        tone, heading = _FAIRNESS[bias.fairness]
-        worst = next(one for one in bias.verdicts if one.fairness == bias.fairness)
-        blocks.append(Callout(f"{worst.measure}: {worst.reason}.", tone, heading))
+    # By a measure by which no score can be used, that of a new run cannot either.
+    usable_by = {one.measure for levels, ones in alike.items() if not all(map(MARKS.get, levels)) for one in ones}
+    if fair := [one for one in (material.bias.verdicts if material.bias else ()) if one.measure in usable_by]:
+        worst = max(fair, key=lambda one: [*_FAIRNESS].index(one.fairness))
+        tone, heading = _FAIRNESS[worst.fairness]
+        blocks.append(Callout(f"{_short(material, worst)}: {worst.reason}.", tone, heading))
     if material.evaluation is None:
         blocks.append(Prose("None yet: scores need runs and judgments."))
     blocks += [Callout(f"{sentence}.", "care", "Not included:") for sentence in missing]
@@ -147,7 +150,7 @@ def _names(material: Material, ones: Sequence[Assessment]) -> str:
     return ", ".join(_short(material, one) for one in ones)
 
 
-def _short(material: Material, one: Assessment) -> str:
+def _short(material: Material, one: Assessment | MeasureVerdict) -> str:
     """A measure without what the scale of the collection says anyway."""
     return str(one.measure).replace(f"(rel={material.status.scale.relevant_from})", "")
 
@@ -194,14 +197,12 @@ def _steps(material: Material) -> Iterator[tuple[str, str]]:
         what = f"judge {counted(unjudged, 'unjudged pooled document')}: {speed.cost(unjudged)}" if unjudged else what
         yield f"{what[:1].upper()}{what[1:]}.", f"cranfield {command}"
         return
-    doubtful, deeper = dict[int, Assessment](), list[str]()
+    doubtful, below = dict[int, Assessment](), list[str]()
     if (trust := material.trust) is not None:
         for one in trust.trusts:
             unjudged_in = [run for run in trust.marks(one) if one.evidence[run].unjudged]
             doubtful = dict.fromkeys((run for run in unjudged_in if not trust.field.contributed(run)), one) | doubtful
-            deeper += [f"{_short(material, one)} counts documents below it"] * any(
-                map(trust.field.contributed, unjudged_in)
-            )
+            below += [_short(material, one)] * any(map(trust.field.contributed, unjudged_in))
     if status.queues:
         name = next(iter(status.queues))
         yield f"Finish the queue {name}.", f"cranfield judge --queue {quote(name)}"
@@ -222,6 +223,7 @@ def _steps(material: Material) -> Iterator[tuple[str, str]]:
             f"Decide on {differ} that one assessor finds relevant and another does not.",
             "cranfield judge adjudicate --across",
         )
+    deeper = [f"{', '.join(below)} {'looks' if len(below) == 1 else 'look'} below its depth"] if below else []
     if going_on := sum(part.very_many or part.not_exhausted for part in material.topics):
         deeper.append(f"more relevant documents are likely in {counted(going_on, 'topic')}")
     if deeper:
