@@ -134,9 +134,10 @@ def usable_scores(material: Material, missing: Sequence[str]) -> Section:
                 tone, heading = _DOUBTS[level]
                 blocks.append(Callout(f"{'; '.join(_about_runs(material, ones[0], runs))}.", tone, heading))
                 told |= {(run, level) for run in runs}
-    # By a measure by which no score can be used, that of a new run cannot either.
-    usable_by = {one.measure for levels, ones in alike.items() if not all(map(MARKS.get, levels)) for one in ones}
-    if fair := [one for one in (material.bias.verdicts if material.bias else ()) if one.measure in usable_by]:
+    # A pool is not praised by a measure by which no score can be used.
+    bad = {one.measure for levels, ones in alike.items() if all(map(MARKS.get, levels)) for one in ones}
+    verdicts = () if material.bias is None else material.bias.verdicts
+    if fair := [one for one in verdicts if one.measure not in bad or one.fairness in ("unfair", "untestable")]:
         worst = max(fair, key=lambda one: [*_FAIRNESS].index(one.fairness))
         tone, heading = _FAIRNESS[worst.fairness]
         blocks.append(Callout(f"{_short(material, worst)}: {worst.reason}.", tone, heading))
