@@ -283,7 +283,7 @@ def demo(
     if not whole:
         console.say("Where a table ends with …, cranfield demo --whole shows the rest.")
     console.say(f"The report is {folder / 'report.html'}: open it in a browser.")
-    console.say(f"The collection is {database}. Try for example: {console.hint('runs list', database)}")
+    console.say(f"The collection is {database}. Try for example: cranfield -C {shlex.quote(str(database))} runs list")
 
 
 class _FirstLines:

@@ -204,8 +204,10 @@ def say(*lines: str) -> None:
     """
     context = _context()
     named = COLLECTION if context is None else collection_of(context)
+    is_usual = named == COLLECTION or os.environ.get(COLLECTION_VARIABLE) == str(named)
+    command = "cranfield " if is_usual else f"cranfield -C {shlex.quote(str(named))} "
     for line in lines:
-        text = _NAMELESS.sub(lambda _: hint("", named), line)
+        text = _NAMELESS.sub(lambda _: command, line)
         shown = files.without_queries(texts.visible(text))
         is_folded = sys.stderr.isatty() and not text.startswith("$ ")
         print(_folded(shown) if is_folded else shown, file=sys.stderr)  # noqa: T201
@@ -224,12 +226,6 @@ def _folded(text: str) -> str:
         lines.append(fill(sentence, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False))
         lines += [f"{indent}  cranfield {command}"] if mark else []
     return "\n".join(lines)
-
-
-def hint(command: str, collection: Path) -> str:
-    """A command that can be typed as it stands: with the collection, where it is not the usual one."""
-    is_usual = collection == COLLECTION or os.environ.get(COLLECTION_VARIABLE) == str(collection)
-    return f"cranfield {'' if is_usual else f'-C {shlex.quote(str(collection))} '}{command}"
 
 
 def put(text: str, *, prose: bool = False) -> None:

@@ -230,11 +230,6 @@ def _steps(material: Material) -> Iterator[tuple[str, str]]:
     if deeper:
         what = f"Consider a deeper pool: {'; '.join(deeper)}. What each depth would cost:"
         yield what, "cranfield pool show --by depth"
-    if not (status.counts.releases or doubtful or material.disputed):
-        yield (
-            "Release the qrels under a name, so that others can cite them.",
-            "cranfield qrels release NAME --bundle FOLDER",
-        )
 
 
 # The scores.
