@@ -48,8 +48,8 @@ ASSESSOR_VARIABLE = "CRANFIELD_ASSESSOR"
 
 
 _NAMELESS = re.compile(
-    r"\bcranfield (?=(?:status|corpus|runs|pool|judge|qrels|settle|evaluate|compare|reuse|simulate|report|check)\b)"
-    r"(?!.* -C )"
+    r"\bcranfield (?=(?:status|corpus|runs|pool|judge|qrels|settle|evaluate|compare|reuse|simulate|report|check|"
+    r"restore)\b)(?!.* -C )"
 )
 """Where a sentence has a command that names no collection."""
 
