@@ -353,7 +353,6 @@ EVIDENCE = {
     "fair": "about what contributing runs lost in TREC-3 (2.2%) and TREC-2 (1.9% of nDCG@10)",
     "unfair": "mean losses of 6 to 10% are those of collections known to be biased (Terabyte 2004: 9.6%)",
     "enough_groups": "with 9 groups an upper end is the maximum of 9, which one new group of 10 exceeds",
-    "fewest_unique": "fewer documents are no sample",
     "told_orphans": "judged documents that no run explains are never removed: hold-outs understate losses by them",
     "most_orphans": "then most of the pool has another origin than the runs at hand",
     "unlike": (

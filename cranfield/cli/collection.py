@@ -6,7 +6,6 @@ import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TextIO, cast
 
@@ -73,7 +72,7 @@ def init(
         called = name or collection.absolute().parent.name
         collections.init_collection(collection, name=called, scale=chosen, guidelines=guidelines, licence=licence)
         _say_created(collection, chosen)
-        console.say(f"next: add documents with {console.hint('corpus add FILE…', collection)}")
+        console.say("next: add documents with cranfield corpus add FILE…")
         return
     known = recipes.recipe_for(recipe, from_, copy=copy)
     chosen = collections.parse_scale(scale, relevant_from=relevant_from) if scale else known.scale
@@ -87,7 +86,7 @@ def init(
     console.put_problems(made.problems)
     console.say(*made.remarks)
     _say_created(collection, chosen)
-    console.say(f"next: {console.hint('status', collection)}")
+    console.say("next: cranfield status")
     if not made.is_complete:
         raise typer.Exit(1)
 
@@ -112,7 +111,7 @@ def status(
     if sql and format != "table":
         raise UsageError(f"--sql prints a script, and does not go with --format {format}")
     with console.collection(collection) as store:
-        standing = status_workflow.status(store, hint=partial(console.hint, collection=collection))
+        standing = status_workflow.status(store)
     if sql:
         console.put(standing.sql())
     else:
@@ -238,7 +237,7 @@ def restore(
     if aside is not None:
         console.say(f"what was there is now {aside}")
         if not aside.name.endswith(("-wal", "-shm", "-journal")):  # more than the log of a file that is lost
-            merge = console.hint(f"judge merge {shlex.quote(str(aside))} --trust", collection)
+            merge = f"cranfield judge merge {shlex.quote(str(aside))} --trust"
             console.say(f"judgments that only it has come back with: {merge}")
 
 
@@ -284,7 +283,7 @@ def demo(
     if not whole:
         console.say("Where a table ends with …, cranfield demo --whole shows the rest.")
     console.say(f"The report is {folder / 'report.html'}: open it in a browser.")
-    console.say(f"The collection is {database}. Try for example: {console.hint('runs list', database)}")
+    console.say(f"The collection is {database}. Try for example: cranfield -C {shlex.quote(str(database))} runs list")
 
 
 class _FirstLines:

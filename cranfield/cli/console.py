@@ -6,6 +6,7 @@ Data goes to standard output, narration to standard error.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -44,6 +45,13 @@ PROBLEMS_SHOWN = 200
 
 COLLECTION, COLLECTION_VARIABLE = Path("collection.db"), "CRANFIELD_COLLECTION"
 ASSESSOR_VARIABLE = "CRANFIELD_ASSESSOR"
+
+
+_NAMELESS = re.compile(
+    r"\bcranfield (?=(?:status|corpus|runs|pool|judge|qrels|settle|evaluate|compare|reuse|simulate|report|check|"
+    r"restore)\b)(?!.* -C )"
+)
+"""Where a sentence has a command that names no collection."""
 
 
 def table_formats() -> list[str]:
@@ -190,8 +198,16 @@ def name_of_assessor(name: str) -> str:
 
 
 def say(*lines: str) -> None:
-    """Narrate: lines on standard error, folded between words on a terminal. A command stays in one piece."""
-    for text in lines:
+    """Narrate: lines on standard error, folded between words on a terminal. A command stays in one piece.
+
+    Commands that name no collection get that of the line, so that they can be typed as they stand.
+    """
+    context = _context()
+    named = COLLECTION if context is None else collection_of(context)
+    is_usual = named == COLLECTION or os.environ.get(COLLECTION_VARIABLE) == str(named)
+    command = "cranfield " if is_usual else f"cranfield -C {shlex.quote(str(named))} "
+    for line in lines:
+        text = _NAMELESS.sub(lambda _: command, line)
         shown = files.without_queries(texts.visible(text))
         is_folded = sys.stderr.isatty() and not text.startswith("$ ")
         print(_folded(shown) if is_folded else shown, file=sys.stderr)  # noqa: T201
@@ -210,13 +226,6 @@ def _folded(text: str) -> str:
         lines.append(fill(sentence, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False))
         lines += [f"{indent}  cranfield {command}"] if mark else []
     return "\n".join(lines)
-
-
-def hint(command: str, collection: Path) -> str:
-    """A command that can be typed as it stands: with the collection, where it is not the usual one."""
-    if collection == COLLECTION or os.environ.get(COLLECTION_VARIABLE) == str(collection):
-        return f"cranfield {command}"
-    return f"cranfield {command} -C {shlex.quote(str(collection))}"
 
 
 def put(text: str, *, prose: bool = False) -> None:

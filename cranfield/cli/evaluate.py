@@ -113,7 +113,7 @@ def evaluate(
         step = files.next_step(found) if format == "table" else None
     console.show(found, format, draw=partial(_draw, found) if chart else None)
     if step:
-        console.say(f"next: {step[0]}: {console.hint(step[1], collection)}")
+        console.say(f"next: {step[0]}: cranfield {step[1]}")
     if plot:
         console.say(f"plotted {evaluate_figures.plot_evaluation(found, plot)} to {plot}")
 

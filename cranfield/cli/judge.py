@@ -55,7 +55,7 @@ _SIZES = "the limits are 3 and 100 expected relevant documents"
 def opened(path: Path, *, quiet: bool = False) -> "Iterator[workflow.Judge]":
     """Open a collection to judge in; while an interface is on the screen nothing may be written beside it."""
     with collections.open_collection(path) if quiet else console.collection(path) as store:
-        yield workflow.Judge(store, hint=console.hint, path=path)
+        yield workflow.Judge(store)
 
 
 @stage.bare(

@@ -117,6 +117,13 @@ class _Page:
             error.message = error.message.removeprefix("Value error, ")  # which newer versions of typer put before it
             raise
 
+    def invoke(self, ctx: Any) -> Any:
+        """Say what went wrong as long as it is known which collection was meant."""
+        try:
+            return super().invoke(ctx)  # type: ignore[misc]
+        except CranfieldError as error:
+            ctx.exit(console.fail(error))
+
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         if self.epilog:
             with formatter.section("Examples"):

@@ -118,7 +118,7 @@ def top_up(
     console.show(result)
     if result.facts["documents"]:
         queue = shlex.quote(str(result.facts["queue"]))
-        console.say(f"next: {console.hint(f'judge --queue {queue}', collection)}")
+        console.say(f"next: cranfield judge --queue {queue}")
 
 
 @stage.command(

@@ -1,7 +1,6 @@
 """`cranfield runs`: rankings enter."""
 
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -148,14 +147,13 @@ def submit(
     role = None if contributing is None else "contributing" if contributing else "new"
     about: dict[str, Any] = {"group": group, "family": family, "priority": priority, "description": description}
     reading: dict[str, Any] = {"format": from_, "order": order, "names": names, "max_depth": max_depth}
-    hint = partial(console.hint, collection=collection)
     with console.collection(collection) as store, console.progress() as progress:
-        result = workflow.Runs(store, hint=hint, progress=progress).submit(
+        result = workflow.Runs(store, progress=progress).submit(
             files, name=name, role=role, run_list=run_list, repair=repair, **reading, **about
         )
     console.put_problems(result.problems, by_kind=True)  # they are kept with the runs
     if len(result.problems) > len({problem.code for problem in result.problems}):
-        console.say(f"all warnings of a run: {hint('runs show RUN')}")
+        console.say("all warnings of a run: cranfield runs show RUN")
     console.show(result, format)
 
 
@@ -285,4 +283,4 @@ def make(
         made = runs.make(system, tag=tag, fields=tuple(field or ["title"]), depth=depth, options=options)  # type: ignore[arg-type]
         with console.binary_output(target, replace=replace) as stream:
             lines = made.write(stream)
-    console.say(*made.notes(target, lines, partial(console.hint, collection=collection)))
+    console.say(*made.notes(target, lines))

@@ -78,4 +78,4 @@ def settle(
         queued = (
             f"queued all {counted(found.kept, 'document')} that could matter, handed out until the pair is decided"
         )
-        console.say(f"{queued}; judge with {console.hint(f'judge --queue {queue}', collection)}")
+        console.say(f"{queued}; judge with cranfield judge --queue {queue}")

@@ -175,6 +175,8 @@ Kind = Literal["documents", "topics"]
 ONE_TEXT = "text"
 """The format of what is a document by its name alone: whatever else the content looks like goes before it."""
 
+_CALLED_TOPICS = {"topic", "topics", "query", "queries"}
+
 _LISTED = re.compile(rb"\s*(\S*\d\S*|\S+\s+Q?0)\s+\S.*")
 """A line of topics, qrels or a run: it begins with an id, known by its digit or by the column after it."""
 
@@ -191,6 +193,9 @@ def format_of(path: Path | Source, kind: Kind, format: str | None = None) -> str
         return "folder"
     if source.data_set:
         return "irds"
+    if is_documents and not _CALLED_TOPICS.isdisjoint(re.split(r"[\W\d_]+", source.bare_name.lower())):
+        meant = "by its name it has topics: add them with cranfield corpus topics"
+        raise InputError(f"{source.name}: {meant}; --from FORMAT adds it as documents")
     found = recognised(source, formats)
     if is_documents and found is not None:
         # Where only the name of the file speaks for a format of documents, topics are known by their content.

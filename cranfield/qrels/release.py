@@ -157,13 +157,15 @@ ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip")
 class Bundle:
     """What scoring needs of a bundle: its qrels, the file that has the card of its pool, and its scale.
 
-    `settled` is how many of its judgments were made in queues of `settle`.
+    `settled` is how many of its judgments were made in queues of `settle`. `plain_depth` is set where all documents
+    of contributing runs down to this rank are judged.
     """
 
     qrels: Path
     card: Path | None
     scale: GradeScale
-    settled: int = 0
+    settled: int
+    plain_depth: int
 
 
 def open_bundle(path: Path) -> Bundle:
@@ -205,10 +207,12 @@ def _bundle_in(folder: Path, path: Path) -> Bundle:
         scale = GradeScale(tuple(steps), card["scale"]["relevant_from"])
         has_pool = card["reusability"]["card"] is not None
         settled = int(card["counts"].get("judged_to_settle", 0))
+        whole = (one for one in card["pools"] if one["documents"] == one["judged"] and not one["one_per_cluster"])
+        plain = [int(one["plan"][6:]) for one in whole if re.fullmatch(r"depth \d{1,9}", one["plan"])]
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         raise SourceError(str(path), f"{CARD} is not the card of a collection") from None
     file = OLDER_CARD if OLDER_CARD in sums else CARD if has_pool else None
-    return Bundle(folder / QRELS, None if file is None else folder / file, scale, settled)
+    return Bundle(folder / QRELS, None if file is None else folder / file, scale, settled, max(plain, default=0))
 
 
 def _unpack(path: Path, folder: Path) -> None:

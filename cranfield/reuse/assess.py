@@ -197,7 +197,7 @@ def why_untaught(model: UnjudgedModel, thresholds: Thresholds = DEFAULTS) -> str
     fewest = thresholds.fewest_unjudged
     if model.unjudged < fewest:
         left = counted(model.unjudged, "unjudged document")
-        return f"hold-outs leave only {left}; estimating the loss of a run needs {fewest:g}"
+        return f"hold-outs leave only {left}, and at least {fewest:g} are needed"
     return "all judged documents have the same grade" if len(model.levels) < 2 else ""
 
 

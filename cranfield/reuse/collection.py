@@ -223,14 +223,8 @@ def _problems_of_documents(provenance: Provenance, uniques: Uniques, table: Thre
         yield Problem("orphans", f"{message}: hold-outs underestimate losses severely", remedy=remedy)
     elif share > table.told_orphans:
         yield Problem("orphans", f"{message}: hold-outs underestimate losses", severity="warning", remedy=remedy)
-    own, groups = int(uniques.judged.sum()), len(uniques.groups)
-    if own < table.fewest_unique and groups >= table.fewest_groups:
-        # Contributing runs retrieved the same: a hold-out takes nothing away then, whatever another run retrieves.
-        alone = f"only {counted(own, 'judged document')} contributed by one group alone"
-        needed = f"hold-outs need at least {table.fewest_unique:g}: pool runs of more groups, which retrieve others"
-        yield Problem("little-unique", f"{alone}; {needed}")
     total, most = int(uniques.relevant.sum()), int(np.argmax(uniques.relevant))
-    if groups > 1 and total and uniques.relevant[most] > table.largest_share * total:
+    if len(uniques.groups) > 1 and total and uniques.relevant[most] > table.largest_share * total:
         owned = f"{quoted(uniques.groups[most])} contributed {uniques.relevant[most] / total:.0%}"
         message = f"{owned} of the unique relevant documents"
         yield Problem("one-group-dominates", message, severity="warning")
@@ -392,11 +386,14 @@ def examine(
     rel: int = 1,
     alpha: float = ALPHA,
     thresholds: Thresholds = DEFAULTS,
+    untestable: Mapping[Measure, str] | None = None,
     held_out: Mapping[Level, AllHoldOut] | None = None,
 ) -> CollectionReport:
     """Judge the collection by what happens when runs, groups and families are held out.
 
-    `levels` must have the level `group`, by which the verdict is made. `held_out` were begun before.
+    `levels` must have the level `group`, by which the verdict is made. `untestable` says by which measures no loss
+    of a run can be estimated, and why: how fair the pool is to new runs is not known then either. `held_out` were
+    begun before.
     """
     chosen = own_measures(measures)
     common = alignment.scored.all(axis=0).any() and len(alignment.run_names) > 1
@@ -433,15 +430,19 @@ def examine(
         new_by_depth=new,
         not_exhausted=tuple(new.not_exhausted()),
         extrapolation=extrapolation,
-        verdicts=tuple(_verdict(one, reports.get("group"), problems, thresholds) for one in chosen if one.quality),
+        verdicts=tuple(
+            _verdict(one, reports.get("group"), problems, thresholds, (untestable or {}).get(one, ""))
+            for one in chosen
+            if one.quality
+        ),
         problems=tuple(problems),
     )
 
 
 def _verdict(
-    measure: Measure, report: LevelReport | None, found: Sequence[Problem], table: Thresholds
+    measure: Measure, report: LevelReport | None, found: Sequence[Problem], table: Thresholds, untestable: str = ""
 ) -> MeasureVerdict:
-    errors = [problem.message for problem in found if problem.severity == "error"]
+    errors = [problem.message for problem in found if problem.severity == "error"] or [*filter(None, [untestable])]
     if errors or report is None:
         return MeasureVerdict(measure, "untestable", "; ".join(errors), float("nan"))
     summary = report.summary(measure)

@@ -68,9 +68,6 @@ class Thresholds:
     )
     unfair: float = _number(0.06, "the pool is unfair if they lose this share or more; in between: with care")
     enough_groups: float = _number(10, "warning with fewer contributing groups", highest=1e6)
-    fewest_unique: float = _number(
-        5, "the pool is untestable with fewer judged documents that only one group contributed", highest=1e6
-    )
     told_orphans: float = _number(
         0.05, "warning if a larger share of the judged documents is not within the pool depth of any contributing run"
     )
@@ -119,7 +116,7 @@ class Thresholds:
 _NAMES = (
     *("tolerance", "finished_pool", "finished_topic", "unreliable_judged", "topic_judged", "unreliable_topics"),
     *("unreliable_loss", "caution_loss", "caution_upper", "caution_drift", "caution_judged", "fewest_groups"),
-    *("fewest_holes", "largest_share", "fitting_share", "fair", "unfair", "enough_groups", "fewest_unique"),
+    *("fewest_holes", "largest_share", "fitting_share", "fair", "unfair", "enough_groups"),
     *("told_orphans", "most_orphans", "unlike", "unlike_groups", "completed_error", "likely", "clear", "decisive"),
 )
 """What users write and collections keep, in the order of the fields."""

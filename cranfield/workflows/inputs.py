@@ -76,7 +76,7 @@ class PoolOptions:
 
     `groups` says which runs contributed, as a file or as it is; `depth` is the pool depth; `card` is what a published
     collection says of itself; `pool` names one of several pools of a collection; `settled` is how many judgments of a
-    published collection were made in queues of `settle`.
+    published collection were made in queues of `settle`; its contributing runs are judged down to `plain_depth`.
     """
 
     groups: Path | Sequence[runs_reading.Member] | None = None
@@ -84,6 +84,7 @@ class PoolOptions:
     card: Path | None = None
     pool: str = ""
     settled: int = 0
+    plain_depth: int = 0
 
 
 class Inputs:
@@ -114,7 +115,8 @@ class Inputs:
             self.bundle = release.open_bundle(Path(qrels))
             self.given_qrels = self.bundle.qrels
             card = self.bundle.card if pool.groups is None and pool.card is None else pool.card
-            self.pool_options = replace(pool, card=card, settled=self.bundle.settled)
+            settled, plain = self.bundle.settled, self.bundle.plain_depth
+            self.pool_options = replace(pool, card=card, settled=settled, plain_depth=plain)
         self.layers = tuple(layers) or (MAIN,)
         self.once, self.warn, self.is_closed = once, warn, False
         self.skip_bad, self.left_out, self.workers = skip_bad, tuple[str, ...](), workers

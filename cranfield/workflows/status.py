@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from shlex import quote
 
 from cranfield.base.records import MAIN, GradeScale
 from cranfield.base.text import Result, Table, counted, facts_table, shortened
 from cranfield.judge.queue import Overlap
 from cranfield.pool import plan
-from cranfield.store import Store, documents, events, judging, live_pools, pools, questions, releases
+from cranfield.store import Store, documents, events, judging, live_pools, pools, questions
 from cranfield.store import runs as stored_runs
 from cranfield.store.documents import OutsideSource
 from cranfield.store.files import known_troubles
@@ -22,6 +21,14 @@ from cranfield.workflows.judge.queue import choose_source, open_queues
 FEWEST_GROUPS = 3
 """With fewer groups nothing is learnt from holding one out, and verdicts on later runs are UNTESTABLE."""
 
+_WITH = {
+    **dict.fromkeys(("duplicate clusters", "documents outside"), "documents"),
+    **dict.fromkeys(("contributing runs", "groups", "withdrawn runs"), "runs"),
+    **dict.fromkeys(("pooled documents", "pooled, not judged"), "pools"),
+    "assessors": "judged documents",
+}
+"""The rows in which people find further facts: all fit a terminal of 24 lines then."""
+
 
 @dataclass(frozen=True)
 class Status(Result):
@@ -31,8 +38,7 @@ class Status(Result):
     more documents; `imported` judgments are from qrels, which name no assessor; `seconds` are judgments that are
     missing where two were planned; `unpooled` runs may contribute to a pool and are in none of those there are;
     `queues` are open, each with what is missing; a packet is for one assessor, and what is `pooled` is its queue.
-    `reported` says that a report lies beside the collection that is not older than the latest release. `outside` is
-    where documents stay that the file does not hold. `hint` makes of the words of a command what can be typed.
+    `outside` is where documents stay that the file does not hold.
     """
 
     path: str
@@ -49,14 +55,12 @@ class Status(Result):
     assigned: bool = False
     unfinished: int = 0
     seconds: int = 0
-    reported: bool = False
     packet_for: str = ""
     queues: Mapping[str, str] = field(default_factory=dict)
     disputed: int = 0
     imported: int = 0
     outside: tuple[OutsideSource, ...] = ()
     outside_notes: tuple[str, ...] = ()
-    hint: Callable[[str], str] = "cranfield {}".format
 
     @property
     def documents_outside(self) -> int:
@@ -102,10 +106,8 @@ class Status(Result):
             return f"judge the queue {name}", f"judge --queue {quote(name)}"
         if not self.counts.releases:
             return "everything is judged; release the qrels under a name", "qrels release NAME"
-        if not self.reported:
-            return "score the runs (cranfield evaluate), and put scores and verdicts on a page", "report"
-        done = "everything is judged, released and reported; score new runs"
-        return f"{done} (or publish it: cranfield qrels release NAME --bundle FOLDER)", "evaluate FILE…"
+        more = "cranfield report puts scores on a page, cranfield qrels release NAME --bundle FOLDER publishes them"
+        return f"everything is judged and released; score the runs, or a new one ({more})", "evaluate [FILE…]"
 
     def table(self) -> Table:
         """The facts."""
@@ -125,9 +127,15 @@ class Status(Result):
         return facts_table(facts, caption=self.path)
 
     def tables(self) -> list[Table]:
-        """The facts for people, who need not read what there is none of."""
-        table = self.table()
-        return [replace(table, rows=tuple(row for row in table.rows if row[1] != 0))]
+        """The facts for people: what there is some of, each with what is known more closely in the same row."""
+        facts: dict[str, str] = {}
+        for fact, value in self.table().rows:
+            name, told = str(fact), f"{value:,}" if isinstance(value, int) else str(value)
+            if (main := _WITH.get(name, "")) in facts:
+                facts[main] += f"; {name}: {told}" if value else ""
+            elif value:
+                facts[name] = told
+        return [facts_table(facts, caption=self.path)]
 
     def sql(self) -> str:
         """The query behind each count, as a script for SQLite."""
@@ -139,7 +147,7 @@ class Status(Result):
         """What to know, and the next thing to do."""
         notes = list(self.outside_notes)
         if self.counts.older:
-            grades, again = counted(self.counts.older, "grade"), self.hint("judge --rejudge")
+            grades, again = counted(self.counts.older, "grade"), "cranfield judge --rejudge"
             notes.append(
                 f"note: {grades} assigned under an older scale or older guidelines; judge again with: {again}"
             )
@@ -149,19 +157,19 @@ class Status(Result):
             notes.append(f"note: refused topics, not judged: {', '.join(self.refused_topics)}")
         if self.unpooled:
             runs, names = counted(len(self.unpooled), "contributing run"), shortened(", ".join(self.unpooled), 80)
-            notes.append(f"note: {runs} in no pool ({names}); extend the pool with: {self.hint('pool extend')}")
+            notes.append(f"note: {runs} in no pool ({names}); extend the pool with: cranfield pool extend")
         if self.disputed:
             differ = f"{counted(self.disputed, 'document')} that one assessor finds relevant and another does not"
-            notes.append(f"note: {differ}; decide on them with: {self.hint('judge adjudicate --across')}")
+            notes.append(f"note: {differ}; decide on them with: cranfield judge adjudicate --across")
         if self.counts.contributing and self.counts.groups < FEWEST_GROUPS and not self.counts.judged:
             few = f"note: runs of {counted(self.counts.groups, 'group')}; verdicts on later runs need {FEWEST_GROUPS}"
-            notes.append(f"{few}, each of which is held out in turn ({self.hint('runs make')} makes baselines)")
+            notes.append(f"{few}, each of which is held out in turn (cranfield runs make makes baselines)")
         notes += [f"note: open queue {name}: {missing}" for name, missing in self.queues.items()]
         what, command = self.next_step
-        return [*notes, *(f"note: {trouble}" for trouble in self.troubles), f"next: {what}: {self.hint(command)}"]
+        return [*notes, *(f"note: {trouble}" for trouble in self.troubles), f"next: {what}: cranfield {command}"]
 
 
-def status(store: Store, *, hint: Callable[[str], str] = "cranfield {}".format) -> Status:
+def status(store: Store) -> Status:
     """Read everything the status needs, as of one moment."""
     with store.snapshot():
         standing = tuple(stored_runs.facts(store))
@@ -189,7 +197,6 @@ def status(store: Store, *, hint: Callable[[str], str] = "cranfield {}".format) 
             outside_notes=tuple(outside.notes(store)),
             disputed=0 if packet else len(events.disputed_pairs(store, layer, across=True)),
             imported=events.standing_in(store, layer),
-            hint=hint,
         )
         if not now.counts.unjudged:
             # Reading plans takes long; it matters only where all that is pooled so far is judged.
@@ -202,11 +209,6 @@ def status(store: Store, *, hint: Callable[[str], str] = "cranfield {}".format) 
             if now.pools and packet is None and judging.planned(store, Overlap).share:
                 source = choose_source(store)
                 now = replace(now, seconds=sum(source.missing(topic) for topic in source.topics()))
-        if now.counts.releases:
-            *_, latest = known = [*releases.known(store).values()]
-            first = next(one for one in known if one.content_hash == latest.content_hash)
-            report, made = store.path.with_name("report.html"), datetime.fromisoformat(first.made).timestamp()
-            now = replace(now, reported=report.is_file() and report.stat().st_mtime >= made)
         return now
 
 

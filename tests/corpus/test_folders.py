@@ -124,7 +124,7 @@ def test_a_text_file_alone_is_the_document_it_is_in_its_folder(tmp_path):
 
 
 def test_a_text_file_that_is_something_else_is_not_one_document(tmp_path, kept: Kept):
-    path = tmp_path / "topics.txt"
+    path = tmp_path / "list.txt"
     path.write_text("<top>\n<num> Number: 1\n<title> wings\n</top>\n")
     with kept.raises(InputError):
         format_of(path, "documents")

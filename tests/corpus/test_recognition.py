@@ -68,7 +68,7 @@ def test_a_file_that_fits_nothing_is_told_what_each_format_expects(tmp_path, kep
 
 
 def test_topics_given_as_documents_and_the_reverse_are_told_apart(tmp_path, kept: Kept):
-    topics, documents = tmp_path / "topics", tmp_path / "documents"
+    topics, documents = tmp_path / "asked", tmp_path / "documents"
     topics.write_bytes(TOPICS["trec"])
     documents.write_text("1\turl\ttitle\tbody\n")
     with kept.raises(InputError):
@@ -141,6 +141,13 @@ def test_topics_are_known_by_their_content_where_only_the_name_speaks_for_docume
     for name, content in (("x.trec", "<top><num>1<title>text</top>\n"), ("x.csv", "qid,query\n1,wings\n")):
         with kept.raises(InputError):
             documents_in(content, name)
+
+
+@pytest.mark.parametrize("name", ["topics.txt", "my_topics.tsv", "queries.txt.gz"])
+def test_a_file_called_topics_is_not_taken_for_documents(name, tmp_path, kept: Kept):
+    with kept.raises(InputError):
+        format_of(tmp_path / name, "documents")
+    assert format_of(tmp_path / name, "documents", "tsv") == "tsv"
 
 
 @pytest.mark.parametrize("line", ["q{} 0 d1 1", "wings 0 d{} 1", "wings Q0 d{} 1 2.5 run", "{} what are wings for?"])

@@ -40,12 +40,13 @@ def judged(judged_once: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_bundle_of_a_pool_that_is_judged_completely_scores_a_new_run(judged: Path):
+def test_a_bundle_of_a_pool_that_is_judged_completely_scores_a_new_run(judged: Path, kept: Kept):
     call("qrels", "release", "first", folder=judged)
     made = call("qrels", "release", "first", "--bundle", "bundle", folder=judged)
     assert "was released on" in made.out + made.err
     told = call("evaluate", "bundle", str(KITCHEN / "runs/mortar-dense.run"), "-m", "P@5", folder=judged)
     assert "mortar-dense" in told.out
+    kept(told.err)
 
 
 def test_a_submitted_file_is_the_stored_run(judged: Path):

@@ -195,7 +195,8 @@ LATER += ("m0006_live_queues", "fusion", "m0007_history", "history", "packets", 
 LATER += ("m0008_outside", "outside_sources", "kept_documents", "held_documents", "held_documents.metadata")
 LATER += ("m0009_run_metadata", "run_metadata", "citation", "about")
 LATER += ("unlike", "unlike_groups", "completed_error", "likely", "clear", "decisive")
-"""Thresholds and columns that came after the kept files."""
+LATER += ("fewest_unique",)
+"""Thresholds and columns that came after the kept files, and the threshold that went."""
 
 
 def as_it_was(value: object) -> object:

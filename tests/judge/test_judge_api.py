@@ -30,14 +30,14 @@ def test_an_assessor_judges_and_the_organiser_sees_it(judging: Store):
     assert [note.partition(":")[0] for note in judge.closing_notes(session)] == ["ana"]
 
 
-def test_packets_go_out_and_come_back(judging: Store, collection: Path, tmp_path: Path):
+def test_packets_go_out_and_come_back(judging: Store, tmp_path: Path):
     made = Judge(judging).packet("eve", tmp_path / "packet.db", topics=["t3"])
     assert made.table().records() == [
         {"fact": "documents", "value": 3},
         {"fact": "topics", "value": 1},
         {"fact": "layer", "value": "main"},
     ]
-    assert made.notes[2] == f"merge it with: cranfield judge merge {tmp_path / 'packet.db'} -C {collection}"
+    assert made.notes[2] == f"merge it with: cranfield judge merge {tmp_path / 'packet.db'}"
     assert Judge(judging).merge(tmp_path / "packet.db").table().rows == ()
 
 

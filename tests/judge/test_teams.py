@@ -1,10 +1,12 @@
 """A team: who keeps a topic that is assigned again, whose part of a queue is whose, and why nothing is left to do."""
 
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from command import call
 from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
@@ -162,6 +164,15 @@ def test_an_assessor_with_nothing_to_do_is_told_why_and_who_can_change_that(queu
     kept("\n".join(judge.closing_notes(judge_all(sit("ana")))))
     judge_all(sit("ana", queue="decide it"))
     kept("\n".join(judge.closing_notes(sit("ana"))))
+
+
+def test_what_is_advised_gives_a_part_of_the_queue_also_where_the_pool_is_judged(queued: Store, sit: Sit):
+    judge = Judge(queued)
+    judge.assign(["ana"])
+    judge_all(sit("ana"))
+    (note,) = judge.closing_notes(sit("cleo", queue="decide it"))[1:]
+    call(*shlex.split(note.rpartition(": cranfield ")[2]), folder=queued.path.parent)
+    assert sit("cleo", queue="decide it").progress().left == 2
 
 
 def test_an_assessor_who_comes_when_all_is_judged_is_told_how_to_get_second_judgments(

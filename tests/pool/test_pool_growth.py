@@ -133,9 +133,9 @@ def test_a_top_up_is_what_is_unjudged_in_the_first_ranks(worked, kept: Kept):
 
 
 def test_a_group_that_supplies_most_is_named(kept: Kept):
-    found = dominant_group({"A": 9, "B": 3, "C": 3})
+    found = dominant_group({"A": (9, 1), "B": (3, 1), "C": (3, 1)})
     assert (found.code, found.severity) == ("one-group-dominates", "warning")
-    kept(str(found))
-    assert dominant_group({"A": 3, "B": 3, "C": 3}) is None
-    assert dominant_group({"A": 9, "B": 3}) is None
-    assert dominant_group({"A": 0, "B": 0, "C": 0}) is None
+    kept([str(found), found.remedy, dominant_group({"A": (9, 2), "B": (3, 1), "C": (3, 1)}).remedy])
+    assert dominant_group({"A": (3, 1), "B": (3, 1), "C": (3, 1)}) is None
+    assert dominant_group({"A": (9, 1), "B": (3, 1)}) is None
+    assert dominant_group({"A": (0, 1), "B": (0, 1), "C": (0, 1)}) is None

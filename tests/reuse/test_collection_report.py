@@ -9,6 +9,7 @@ import pytest
 from kept import Kept
 from mappings import qrels_from, ranking_from
 
+import cranfield as cf
 from cranfield.evaluate.align import align
 from cranfield.evaluate.measure import parse_measures
 from cranfield.reuse.collection import _verdict as collection_verdict
@@ -114,12 +115,17 @@ def test_qrels_of_positives_alone_are_untestable():
     assert report_of(qrels, runs, contributors).fairness == "fair"
 
 
-def test_contributors_that_found_the_same_show_nothing(kept: Kept):
-    qrels, runs, contributors = a_collection(depth=10)
-    report = report_of(qrels, runs, contributors, depth=10)
-    assert codes(report) == [("little-unique", "error")]
-    kept(report.problems[0].message)
-    assert report.fairness == "untestable"
+def test_where_no_loss_can_be_estimated_the_fairness_of_the_pool_is_not_known():
+    topics, groups = [str(number) for number in range(8)], {f"run{number}": f"group{number}" for number in range(7)}
+    ranked = {f"d{place}": 9.0 - place for place in range(8)}
+    judged = {f"d{place}": place % 2 for place in range(5)}
+    qrels = {topic: judged | ({f"own{name}": 0 for name in groups} if topic == "0" else {}) for topic in topics}
+    runs = {name: dict.fromkeys(topics, ranked) | {"0": {f"own{name}": 9.5} | ranked} for name in groups}
+    runs["other"] = dict.fromkeys(topics, ranked) | {"0": {"new": 9.5} | ranked}
+    found = cf.open_files(qrels=qrels, runs=runs, groups=groups, pool_depth=5, progress=False).reuse(measures="P@5")
+    other = found.runs.set_index("run").loc["other"]
+    assert (other.verdict, found.fairness) == ("UNTESTABLE", "untestable")
+    assert [other.reason] == [*found.collection.reason]
 
 
 def test_a_depth_deeper_than_the_pool_is_untestable(kept: Kept):

@@ -60,7 +60,9 @@ class Separated:
                 missing, roles = _missing(cells, self.schema), self.schema.roles(cells)
                 if missing and self._is_header(cells, source):
                     seen = ", ".join(quoted(cell.strip(), limit=40) for cell in cells)
-                    message = f"the header has no column for the {missing}; its columns are {seen}"
+                    word, *others = self.schema.columns[missing]
+                    column = "column" if others else f"column {quoted(word)}"  # by its only name, which a user gave
+                    message = f"the header has no {column} for the {missing}; its columns are {seen}"
                     unnamed = ",".join(f"{part}=NAME" for part in self.schema.columns if part not in roles)
                     remedy = f"say which columns are meant: --columns {unnamed}"
                     if not roles and (form := self.forms.get(len(cells))):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -22,17 +22,10 @@ with deferred:
 
 
 class Judge:
-    """Judging in one collection. `hint` makes of a command and a collection what a user can type."""
+    """Judging in one collection."""
 
-    def __init__(
-        self,
-        store: Store,
-        *,
-        hint: Callable[[str, Path], str] = lambda command, path: f"cranfield {command} -C {shlex.quote(str(path))}",
-        path: Path | None = None,
-    ) -> None:
-        self._store, self._type = store, hint
-        self._hint: Callable[[str], str] = lambda command: hint(command, path or store.path)
+    def __init__(self, store: Store) -> None:
+        self._store = store
 
     # Sessions
 
@@ -44,9 +37,7 @@ class Judge:
 
     def session(self, assessor: str, **options: Any) -> sessions.StoredSession:
         """Begin to judge; the options are those of `open_session`."""
-        session = sessions.open_session(self._store, assessor=assessor, **options)
-        session.hint = self._hint
-        return session
+        return sessions.open_session(self._store, assessor=assessor, **options)
 
     def opening_notes(self) -> list[str]:
         """What to know before judging."""
@@ -61,11 +52,11 @@ class Judge:
         left = f"{counted(progress.left, 'document')} left for you" if progress.left else "nothing left for you"
         told = [f"{name}: {counted(progress.today, 'answer')} today; {left}"]
         if not progress.left:
-            told += [*decided, *ended.beyond()] or [f"progress of all assessors: {self._hint('judge progress')}"]
+            told += [*decided, *ended.beyond()] or ["progress of all assessors: cranfield judge progress"]
         older = ended.older()
         if older:
             again = f"{counted(older, 'judgment')} of yours predate the current scale or guidelines"
-            told.append(f"{again}; judge again with: {self._hint('judge --rejudge')}")
+            told.append(f"{again}; judge again with: cranfield judge --rejudge")
         return told
 
     def begin_trial(self, topic: str, author: str) -> sessions.StoredSession:
@@ -94,9 +85,9 @@ class Judge:
         if accept and refuse is not None:
             raise UsageError("a topic is either accepted or refused, not both")
         if not accept and refuse is None:
-            return replace(organise.trial_of(self._store, topic), hint=self._hint)
+            return organise.trial_of(self._store, topic)
         state: Literal["accepted", "refused"] = "accepted" if accept else "refused"
-        return replace(organise.decide_topic(self._store, topic, state, reason=refuse or ""), hint=self._hint)
+        return organise.decide_topic(self._store, topic, state, reason=refuse or "")
 
     def assign(self, assessors: Sequence[str] = (), **options: Any) -> organise.Assignments:
         """Assign topics to assessors in equal shares; plan overlap and probes; list the assignments.
@@ -109,15 +100,14 @@ class Judge:
         self, *, by: str = "topic", pool: str = "", queue: str = "", layer: str = ""
     ) -> organise.JudgingProgress:
         """Progress by topic or assessor, or the documents that cannot be judged (cannot)."""
-        found = organise.judging_progress(self._store, by=by, pool=pool, queue=queue, layer=layer)
-        return replace(found, hint=self._hint)
+        return organise.judging_progress(self._store, by=by, pool=pool, queue=queue, layer=layer)
 
     def guidelines(self, file: Path) -> Changed:
         """Replace the guidelines."""
         changed = collection.change_guidelines(self._store, file)
         told = [f"guidelines version {changed.version} in force"]
         facts = {"version": changed.version, "older": changed.older}
-        return Changed(facts, (*told, *organise.rejudging(changed.older, self._hint)))
+        return Changed(facts, (*told, *organise.rejudging(changed.older)))
 
     def scale(self, scale: str, *, relevant_from: int | None = None) -> Changed:
         """Replace the scale."""
@@ -129,7 +119,7 @@ class Judge:
             *([f"grades not on this scale: {changed.off_scale:,}"] if changed.off_scale else []),
         ]
         facts = {"version": changed.version, "older": changed.older, "off_scale": changed.off_scale}
-        return Changed(facts, (*told, *organise.rejudging(changed.older, self._hint)))
+        return Changed(facts, (*told, *organise.rejudging(changed.older)))
 
     def agreement(
         self, *, by: str | None = None, layers: Sequence[str] = (MAIN,), draws: int = 1000
@@ -151,8 +141,8 @@ class Judge:
     def packet(self, assessor: str, output: Path, **options: Any) -> Changed:
         """Write a judging packet; the options are those of `make_packet`."""
         made = packets.make_packet(self._store, output, assessor=assessor, **options)
-        judge = f"judge it with: {self._type('judge', output)}"
-        merge = f"merge it with: {self._hint(f'judge merge {output}')}"
+        judge = f"judge it with: cranfield -C {shlex.quote(str(output))} judge"
+        merge = f"merge it with: cranfield judge merge {shlex.quote(str(output))}"
         return replace(made, notes=(*made.notes, judge, merge))
 
     def merge(self, file: Path, *, trust: bool = False) -> packets.MergedPacket:

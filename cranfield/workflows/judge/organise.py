@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
 from shlex import quote
@@ -23,18 +23,15 @@ from cranfield.store.judging import Draft, DraftState, Refusal
 from cranfield.workflows.judge.queue import TRY_LAYER, Source, choose_source, open_queues
 from cranfield.workflows.judge.session import Judging, StoredSession, answer_of, checked_name
 
-Hint = Callable[[str], str]
-"""Makes a command line of the words of a command."""
-
 _HOUR = 3600.0
 
 
-def rejudging(older: int, hint: Hint) -> list[str]:
+def rejudging(older: int) -> list[str]:
     """How many grades predate the current scale or guidelines, and how to judge again."""
     if not older:
         return []
     told = f"{counted(older, 'grade')} assigned under an older scale or older guidelines"
-    return [f"{told}; their assessors judge again with: {hint('judge --rejudge')}"]
+    return [f"{told}; their assessors judge again with: cranfield judge --rejudge"]
 
 
 # Topic development: its author judges a sample of the hits of a draft, and accepts or refuses it.
@@ -47,7 +44,6 @@ class Trial(Result):
     draft: Draft
     estimate: rules.Estimate
     sampled: int
-    hint: Hint = "cranfield {}".format
 
     def table(self) -> Table:
         made, draft = self.estimate, self.draft
@@ -79,7 +75,7 @@ class Trial(Result):
         if self.estimate.size == "unknown":
             more = counted(self.sampled, "sampled hit")
             return [f"too few judgments for an estimate; judge more of the {more}"]
-        return [f"decide with: {self.hint(f'judge try {draft.topic} --accept')} (or --refuse REASON)"]
+        return [f"decide with: cranfield judge try {draft.topic} --accept (or --refuse REASON)"]
 
 
 def begin_trial(store: Store, topic: str, *, author: str) -> StoredSession:
@@ -165,7 +161,8 @@ class Assignments(Result):
             told.append(f"adjudicators: {', '.join(self.adjudicators)}; nobody else may adjudicate")
         for name in sorted({*self.kept.values()}):
             topics = few([topic for topic, primary in self.kept.items() if primary == name], 5)
-            told.append(f"{name} judged {topics} and stays primary (--take-over: the named assessors become primary)")
+            others = "--together: the named assessors share; --take-over: they become primary"
+            told.append(f"{name} judged {topics} and stays primary ({others})")
         return told if self.made else [*told, "no topics assigned: everybody may judge everything"]
 
 
@@ -336,7 +333,6 @@ class JudgingProgress(Result):
     by: str = "topic"
     decided: str = ""
     queues: Mapping[str, str] = field(default_factory=dict)
-    hint: Hint = "cranfield {}".format
 
     @property
     def missing(self) -> int:
@@ -385,9 +381,8 @@ class JudgingProgress(Result):
         if self.refusals:
             remarks.append(f"{counted(len(self.refusals), 'answer')} “cannot judge”: see --by cannot")
         for name, missing in self.queues.items():
-            judge = self.hint(f"judge --queue {quote(name)}")
-            remarks.append(f"open queue {name}: {missing}; judge it with: {judge}")
-        return [*remarks, *rejudging(self.older, self.hint)]
+            remarks.append(f"open queue {name}: {missing}; judge it with: cranfield judge --queue {quote(name)}")
+        return [*remarks, *rejudging(self.older)]
 
 
 def judging_progress(

@@ -288,8 +288,8 @@ def open_queues(store: Store) -> dict[str, str]:
 def split_notes(store: Store, queue: str) -> list[str]:
     """What the organiser should know of a new queue: who judges it, where topics were assigned before."""
     parts = parts_of(choose_source(store, queue=queue))
-    split = f"the queue {queue} is split by the assignment of topics: {parts}"
-    return [f"{split}; assessors see only their own part; judge assign --topic changes it"] if parts else []
+    split = f"the queue {queue} is split by the assignment of topics: {parts}; assessors see only their own part"
+    return [f"{split}; judge assign NAME NAME --topic TOPIC --together lets them share"] if parts else []
 
 
 @dataclass(frozen=True)

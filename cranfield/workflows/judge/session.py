@@ -217,7 +217,6 @@ class StoredSession(Judging):
         self._open: dict[Pair, LeasedEntry] = {}
         self._answered: list[tuple[Event, LeasedEntry]] = []
         today = start_of_today()
-        self.hint: Callable[[str], str] = "cranfield {}".format
         self._today, seconds = judging.pace_of(self._store, assessor=self.assessor, since=today, limit=_RECENT)
         self._seconds = deque(seconds, maxlen=_RECENT)
 
@@ -561,20 +560,23 @@ class StoredSession(Judging):
         if parts := parts_of(source, but=self.assessor):
             theirs = (topic for topic in source.topics() if roles.get(topic, "second") == "second")
             if topic := next(filter(source.missing, theirs), ""):
-                parts += "; the organiser can give you a topic: "
-                parts += self.hint(f"judge assign {name} --topic {quote(topic)}")
+                whose = (one for one in judging.assigned(self._store) if one.topic == topic)
+                sharing = (quote(one.assessor) for one in sorted(whose, key=lambda one: one.role))
+                several = " ".join(dict.fromkeys([*sharing, name]))
+                parts += "; the organiser can let you share a topic: "
+                parts += f"cranfield judge assign {several} --topic {quote(topic)} --together"
             told.append(f"left to others: {parts}")
         for queue in judging.queue_names(self._store) if source.purpose == "pool" else ():
             listed = choose_source(self._store, queue=queue)
             mine = listed.roles(self.assessor).items()
             if left := sum(listed.count(topic, role, assessor=self.assessor).left for topic, role in mine):
-                judge = self.hint(f"judge --queue {quote(queue)}")
+                judge = f"cranfield judge --queue {quote(queue)}"
                 told.append(f"{counted(left, 'document')} left for you in the queue {queue}: {judge}")
         others = sorted({quote(one) for _, one, _ in judging.graded_by(self._store)} - {name})
         is_new = source.purpose == "pool" and not judging.own_topics(self._store, self._layer, self.assessor)
         if others and is_new and not told:
             overlap = f"--overlap {min(source.overlap.share + MORE_OVERLAP, 1):.0%} --again"
-            again = self.hint(f"judge assign {' '.join(others)} {name} {overlap}")
+            again = f"cranfield judge assign {' '.join(others)} {name} {overlap}"
             told.append(f"others have judged everything; the organiser can have more of it judged twice: {again}")
         return told
 

@@ -66,16 +66,19 @@ FEWEST_UNIQUE = 10
 """Of fewer unique documents no share is told."""
 
 
-def dominant_group(uniques: Mapping[str, int]) -> Problem | None:
+def dominant_group(uniques: Mapping[str, tuple[int, int]]) -> Problem | None:
     """Warn where one of at least three groups contributed most of the documents that only one group contributed.
+
+    `uniques` has the unique documents of each group and its runs.
 
     Such a pool judges that group's documents and few others, and may be unfair to other groups and to new runs.
     """
-    total, most = sum(uniques.values()), max(uniques, key=lambda group: uniques[group], default="")
-    if len(uniques) < 3 or total < FEWEST_UNIQUE or uniques[most] <= MOST * total:
+    total, most = sum(own for own, _ in uniques.values()), max(uniques, key=uniques.__getitem__, default="")
+    own, runs = uniques.get(most, (0, 0))
+    if len(uniques) < 3 or total < FEWEST_UNIQUE or own <= MOST * total:
         return None
-    message = f"{most} contributed {counted(uniques[most], 'unique document')}, {uniques[most] / total:.0%} of all"
-    remedy = "pool by group (by=group), or collect more diverse runs"
+    message = f"{most} contributed {counted(own, 'unique document')}, {own / total:.0%} of all"
+    remedy = f"{'pool by group (by=group), or ' if runs > 1 else ''}collect more diverse runs"
     return Problem("one-group-dominates", f"{message} unique documents", severity="warning", remedy=remedy)
 
 
@@ -135,7 +138,7 @@ class PoolView(Result):
     @property
     def dominance(self) -> Problem | None:
         """A warning where one group supplies most of what only one group has."""
-        return dominant_group({group: unique for group, _, _, unique in self.groups})
+        return dominant_group({group: (unique, runs) for group, runs, _, unique in self.groups})
 
     def table(self) -> Table:
         """The table of the view."""

@@ -30,6 +30,7 @@ from cranfield.report.page import (
     TableBlock,
 )
 from cranfield.reuse.assess import Assessment
+from cranfield.reuse.collection import MeasureVerdict
 from cranfield.reuse.tables import groups_table, trust_table, verdicts_table
 from cranfield.reuse.verdict import MARKS, WORST_FIRST, Level
 from cranfield.workflows.judge.agreement import AgreementReport, overall_table
@@ -45,10 +46,10 @@ _TOLD = 3
 
 _HARD = 0.1
 _FLAGS = (
-    "nothing relevant: all runs score 0, and the topic does not discriminate;"
+    "nothing relevant: no document is judged {} or higher;"
     " very many relevant: more than half of the judged documents, the pool was probably too shallow;"
     " still yielding: the deepest rank of the pool still added relevant documents;"
-    f" hard: no run reaches {_HARD}"
+    " hard: no run reaches {}"
 )
 _FAIRNESS = {
     "fair": ("good", "A new run, which was not pooled, can be scored fairly:"),
@@ -81,7 +82,6 @@ _SHOWN_OF_HASH = 16
 def collection_page(material: Material, drawings: Sequence[Drawing], *, missing: Sequence[str]) -> Page:
     """Arrange what is known; `missing` are sentences on what is not."""
     status, topics = material.status, material.topics
-    scores = None if material.evaluation is None else material.evaluation.scores
 
     def drawn(section: str) -> tuple[Drawing, ...]:
         return tuple(one for one in drawings if one.section == section)
@@ -100,7 +100,7 @@ def collection_page(material: Material, drawings: Sequence[Drawing], *, missing:
         answers=(usable_scores(material, missing), next_steps(material)),
         sections=(
             leaderboard(material, drawn("scores")),
-            topics_section(topics, scores, drawn("topics")),
+            topics_section(material, drawn("topics")),
             pool_section(material, drawn("pool")),
             judging_section(material),
             *agreement,
@@ -134,10 +134,13 @@ def usable_scores(material: Material, missing: Sequence[str]) -> Section:
                 tone, heading = _DOUBTS[level]
                 blocks.append(Callout(f"{'; '.join(_about_runs(material, ones[0], runs))}.", tone, heading))
                 told |= {(run, level) for run in runs}
-    if (bias := material.bias) is not None:
-        tone, heading = _FAIRNESS[bias.fairness]
-        worst = next(one for one in bias.verdicts if one.fairness == bias.fairness)
-        blocks.append(Callout(f"{worst.measure}: {worst.reason}.", tone, heading))
+    # A pool is not praised by a measure by which no score can be used.
+    bad = {one.measure for levels, ones in alike.items() if all(map(MARKS.get, levels)) for one in ones}
+    verdicts = () if material.bias is None else material.bias.verdicts
+    if fair := [one for one in verdicts if one.measure not in bad or one.fairness in ("unfair", "untestable")]:
+        worst = max(fair, key=lambda one: [*_FAIRNESS].index(one.fairness))
+        tone, heading = _FAIRNESS[worst.fairness]
+        blocks.append(Callout(f"{_short(material, worst)}: {worst.reason}.", tone, heading))
     if material.evaluation is None:
         blocks.append(Prose("None yet: scores need runs and judgments."))
     blocks += [Callout(f"{sentence}.", "care", "Not included:") for sentence in missing]
@@ -148,7 +151,7 @@ def _names(material: Material, ones: Sequence[Assessment]) -> str:
     return ", ".join(_short(material, one) for one in ones)
 
 
-def _short(material: Material, one: Assessment) -> str:
+def _short(material: Material, one: Assessment | MeasureVerdict) -> str:
     """A measure without what the scale of the collection says anyway."""
     return str(one.measure).replace(f"(rel={material.status.scale.relevant_from})", "")
 
@@ -195,14 +198,12 @@ def _steps(material: Material) -> Iterator[tuple[str, str]]:
         what = f"judge {counted(unjudged, 'unjudged pooled document')}: {speed.cost(unjudged)}" if unjudged else what
         yield f"{what[:1].upper()}{what[1:]}.", f"cranfield {command}"
         return
-    doubtful, deeper = dict[int, Assessment](), list[str]()
+    doubtful, below = dict[int, Assessment](), list[str]()
     if (trust := material.trust) is not None:
         for one in trust.trusts:
             unjudged_in = [run for run in trust.marks(one) if one.evidence[run].unjudged]
             doubtful = dict.fromkeys((run for run in unjudged_in if not trust.field.contributed(run)), one) | doubtful
-            deeper += [f"{_short(material, one)} counts documents below it"] * any(
-                map(trust.field.contributed, unjudged_in)
-            )
+            below += [_short(material, one)] * any(map(trust.field.contributed, unjudged_in))
     if status.queues:
         name = next(iter(status.queues))
         yield f"Finish the queue {name}.", f"cranfield judge --queue {quote(name)}"
@@ -223,16 +224,12 @@ def _steps(material: Material) -> Iterator[tuple[str, str]]:
             f"Decide on {differ} that one assessor finds relevant and another does not.",
             "cranfield judge adjudicate --across",
         )
+    deeper = [f"{', '.join(below)} {'looks' if len(below) == 1 else 'look'} below its depth"] if below else []
     if going_on := sum(part.very_many or part.not_exhausted for part in material.topics):
         deeper.append(f"more relevant documents are likely in {counted(going_on, 'topic')}")
     if deeper:
         what = f"Consider a deeper pool: {'; '.join(deeper)}. What each depth would cost:"
         yield what, "cranfield pool show --by depth"
-    if not (status.counts.releases or doubtful or material.disputed):
-        yield (
-            "Release the qrels under a name, so that others can cite them.",
-            "cranfield qrels release NAME --bundle FOLDER",
-        )
 
 
 # The scores.
@@ -275,18 +272,20 @@ def _range(one: Assessment, run: int) -> Range:
 # What averages hide, topic by topic.
 
 
-def topics_section(topics: Sequence[TopicPart], scores: Scores | None, drawings: Sequence[Drawing] = ()) -> Section:
+def topics_section(material: Material, drawings: Sequence[Drawing]) -> Section:
     """One table of all topics."""
+    topics, evaluation = material.topics, material.evaluation
     counts = [Number("judged"), Number("relevant")]
-    if scores is None:
+    if evaluation is None:
         rows = [(part.topic.id, part.topic.title, part.judged, part.relevant) for part in topics]
         table = table_of([Column("topic"), Column("title"), *counts], rows, caption="Topics")
         return Section("Topics", (TableBlock("topics", table),))
     lead = "What the means hide: which topics are hard, which discriminate between runs, and which do not."
-    return Section("Topics", (TableBlock("topics", _topics_table(topics, scores)), *drawings), lead)
+    flags = _FLAGS.format(material.status.scale.relevant_from, _HARD)
+    return Section("Topics", (TableBlock("topics", _topics_table(topics, evaluation.scores, flags)), *drawings), lead)
 
 
-def _topics_table(topics: Sequence[TopicPart], scores: Scores) -> Table:
+def _topics_table(topics: Sequence[TopicPart], scores: Scores, meanings: str) -> Table:
     places = {topic: place for place, topic in enumerate(scores.topic_ids)}
     headings = {"mean": "mean", "best": "best", "spread": "spread over runs"}
     numeric = [Number(name, heading, digits=3) for name, heading in headings.items()]
@@ -306,7 +305,7 @@ def _topics_table(topics: Sequence[TopicPart], scores: Scores) -> Table:
         ["topic", "title", *numeric, "relevant", "judged", "flags"],
         rows,
         caption=caption,
-        notes=["spread: standard deviation over runs", _FLAGS],
+        notes=["spread: standard deviation over runs", meanings],
     )
 
 

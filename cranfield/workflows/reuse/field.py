@@ -53,7 +53,7 @@ class Field:
     the contributing runs, None where these are not known; `levels` who alone contributed what, by run, group and
     family. `notes` is what should be known about all this. `settled` are the grades that were given to decide between
     runs, by topic and document: no sample of the unjudged documents. `history` is where the history of the
-    collection stands.
+    collection stands. The contributing runs of a bundle, which are not here, are judged down to `plain_depth`.
     """
 
     read: Read
@@ -65,6 +65,7 @@ class Field:
     notes: tuple[str, ...] = ()
     settled: Mapping[tuple[str, str], int] = field(default_factory=dict)
     history: tuple[int, str] | None = None
+    plain_depth: int = 0
 
     @property
     def asked(self) -> int:
@@ -77,8 +78,12 @@ class Field:
 
     def contributed(self, run: int) -> bool | None:
         """Whether a run contributed to the pool, at whatever depth; None where that is not known."""
-        known = self.knowledge.provenance
-        return None if known is None else bool(known.group_of_run[run] >= 0)
+        known, lists, topics = self.knowledge.provenance, self.read.aligned.lists, len(self.read.aligned.topic_ids)
+        if known is not None:
+            return bool(known.group_of_run[run] >= 0)
+        cells = slice(run * topics, (run + 1) * topics)
+        is_open = lists.first_unjudged[cells] <= np.minimum(lists.length[cells], self.plain_depth)
+        return False if is_open.any() else None
 
     def trusted(
         self,
@@ -163,9 +168,8 @@ def field_of(
             " chosen for, and other runs are at a disadvantage"
         )
     anchor = history.head(store) if store is not None else None
-    return Field(
-        read, tuple(request.runs), prefixes, levels, knowledge, scale.own_gains, tuple(notes), settled, anchor
-    )
+    words, plain = tuple(request.runs), options.plain_depth
+    return Field(read, words, prefixes, levels, knowledge, scale.own_gains, tuple(notes), settled, anchor, plain)
 
 
 class _Pool(NamedTuple):
@@ -513,6 +517,7 @@ def thresholds_in_force(
 ) -> verdict.Thresholds:
     """The thresholds: the requested ones, then those of the collection, then the defaults; `keep` sets the former."""
     kept = store.setting(SETTING, {}) if store is not None else {}
+    kept.pop("fewest_unique", None)  # a limit that older versions had
     try:
         table = verdict.Thresholds().with_values(kept)
     except InputError as error:

@@ -104,6 +104,7 @@ def examine_collection(
         [one.measure for one in trust.trusts],
         rel=field.knowledge.relevant_from,
         thresholds=trust.thresholds,
+        untestable={one.measure: one.untestable for one in trust.trusts},
         held_out=held_out,
     )
 

@@ -7,7 +7,7 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -105,15 +105,10 @@ class StoredCorpus:
 
 
 class Runs:
-    """The runs of a collection; without one, run files can still be checked.
+    """The runs of a collection; without one, run files can still be checked."""
 
-    `hint` makes of a command what a user can type.
-    """
-
-    def __init__(
-        self, store: Store | None, *, hint: Callable[[str], str] = "cranfield {}".format, progress: Progress = silent
-    ) -> None:
-        self._given, self._hint, self._progress = store, hint, progress
+    def __init__(self, store: Store | None, *, progress: Progress = silent) -> None:
+        self._given, self._progress = store, progress
 
     @property
     def _store(self) -> Store:
@@ -219,7 +214,7 @@ class Runs:
         if outside := unpooled_runs(self._store, submitted):
             notes.append(
                 f"note: the pool was built without {shortened(', '.join(outside), 80)}: extend it"
-                f" ({self._hint('pool extend')}); or, to score a run as non-contributing, withdraw it"
+                f" (cranfield pool extend); or, to score a run as non-contributing, withdraw it"
                 " and submit it with --new"
             )
         unchanged = f", {len(outcomes) - len(new):,} unchanged" if len(new) < len(outcomes) else ""
@@ -353,13 +348,13 @@ class MadeRun:
                 lines += 1
         return lines
 
-    def notes(self, target: Path, lines: int, hint: Callable[[str], str]) -> list[str]:
+    def notes(self, target: Path, lines: int) -> list[str]:
         """Say what was written, and how it is submitted."""
         if not lines:
             return [f"{target} is empty: no topic has a word that occurs in a document"]
         if str(target) == "-":
             return []
-        again = hint(f"runs submit {shlex.quote(str(target))}")
+        again = f"cranfield runs submit {shlex.quote(str(target))}"
         more = "; with the description too: --field title --field description" if self.has_more else ""
         return [
             f"searched with the {' and '.join(self.fields)} of each topic{more}",
