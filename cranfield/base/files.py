@@ -65,7 +65,6 @@ _XZ_MEMORY = 1 << 29
 _URL = re.compile(r"[a-z][a-z0-9+.:-]*://", re.IGNORECASE)
 _PASSWORD = re.compile(r"://[^/?#]*:[^/?#]*@|://[^/?#]*:(?![0-9]+/)[^?#]*@|https?://[^/?#]*@", re.IGNORECASE)
 """A password, one with a slash in it, which no URL may have, or the token that stands for one."""
-_QUERY = re.compile(r"([a-z][a-z0-9+.:-]*:/[^\s?'\"]*)\?[^\s'\")]+", re.IGNORECASE)
 _ONE_OF_A_SET = re.compile(r"(.*?(?:\.parquet|/))#(.+)", re.IGNORECASE | re.DOTALL)
 
 DATA_SET = "irds:"  # how the name of a data set of ir_datasets begins
@@ -540,11 +539,6 @@ class Place(PosixPath):
 
 def _without_query(word: str) -> str:
     return re.split("[?#]", word, maxsplit=1)[0] if _URL.match(word) else word
-
-
-def without_queries(text: str) -> str:
-    """A sentence in which no URL has a query: it may hold a key."""
-    return _QUERY.sub(r"\1?…", text) if ":/" in text else text
 
 
 def located(word: str | os.PathLike[str]) -> Path:

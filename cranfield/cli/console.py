@@ -192,7 +192,7 @@ def name_of_assessor(name: str) -> str:
 def say(*lines: str) -> None:
     """Narrate: lines on standard error, folded between words on a terminal. A command stays in one piece."""
     for text in lines:
-        shown = files.without_queries(texts.visible(text))
+        shown = texts.without_queries(texts.visible(text))
         is_folded = sys.stderr.isatty() and not text.startswith("$ ")
         print(_folded(shown) if is_folded else shown, file=sys.stderr)  # noqa: T201
 

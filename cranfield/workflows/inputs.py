@@ -267,7 +267,7 @@ class Inputs:
         if self.store is None or found.trust is None:
             return None
         store = self.store
-        return found.trust.next_step(lambda: status.status(store).next_step, partial(queues.open_queues, store))
+        return found.trust.next_step(lambda: status.status(store).next_step, lambda: queues.open_queues(store))
 
     def collection(self, word: str) -> Store:
         """The collection that a word of the command line needs."""
@@ -446,10 +446,10 @@ class Inputs:
             return self.judged()
         if store is None:
             return located(str(word))
-        is_ours = word in (None, NOW) or word in releases.known(store)
-        may_be_file = not self.once or located(str(word)).exists() or bool({"/", "."} & set(str(word))) or word == "-"
-        if not is_ours and may_be_file:
-            return located(str(word))
+        if word not in (None, NOW) and word not in releases.known(store):
+            path = located(str(word))
+            if not self.once or path.exists() or {"/", "."} & set(str(word)) or word == "-":
+                return path
         qrels = self.judged()
         if self.warn is None:
             return qrels

@@ -201,11 +201,10 @@ def scoring_warnings(store: Store, word: str | None, layers: Sequence[str], qrel
     """
     if word is None and meant_by(store, word, layers=layers) == NOW:
         judged = int((qrels.grades >= 0).sum())
-        for one in list_releases(store):
-            whole = sum(count for grade, count in one.grades.items() if int(grade) >= 0)
-            if whole > judged:
+        for name, facts in releases.known(store).items():
+            if facts.rows > judged and (whole := manifest_from(facts.manifest).judged) > judged:
                 own, others = counted(judged, "judgment"), counted(whole, "judgment")
-                yield f"scored with the {own} made here; release {quoted(one.name)} has {others}: --qrels {one.name}"
+                yield f"scored with the {own} made here; release {quoted(name)} has {others}: --qrels {name}"
     if older := older_grades(store, word, Selection(layers=tuple(layers))):
         on_scale = f"its gains, relevant from grade {store.scale().relevant_from}"
         yield f"{older}; all are interpreted on the current scale: {on_scale}"
