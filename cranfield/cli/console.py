@@ -31,6 +31,7 @@ with deferred:
     from cranfield.base import files, spread, writing
     from cranfield.base import text as texts
     from cranfield.report.renderers import csv
+    from cranfield.store import store as stores
     from cranfield.workflows import display
     from cranfield.workflows import inputs as workflow
 
@@ -308,9 +309,9 @@ def fail(error: CranfieldError) -> int:
     return error.exit_status
 
 
-def collection(path: Path) -> AbstractContextManager[Store]:
+def collection(path: Path) -> Store:
     """Open the collection for one command."""
-    return workflow.open_store(path, say)
+    return stores.open_store(path, say=say)
 
 
 @contextmanager

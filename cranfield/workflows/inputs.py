@@ -7,8 +7,8 @@ between calls. Every command imports this module, so heavy modules are deferred 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -32,7 +32,6 @@ with deferred:
     from cranfield.runs import sets
     from cranfield.store import releases
     from cranfield.store import runs as stored_runs
-    from cranfield.store import store as stores
     from cranfield.workflows import compare as comparing
     from cranfield.workflows import qrels as qrels_workflow
     from cranfield.workflows import settle as settling
@@ -501,23 +500,6 @@ class Inputs:
 def may_be_bundle(path: Path) -> bool:
     """Whether a path is a folder or an archive, which no file of qrels or runs is."""
     return path.is_dir() or (path.name.lower().endswith(release.ARCHIVES) and path.is_file())
-
-
-@contextmanager
-def open_store(path: Path, say: Callable[[str], None]) -> Iterator[Store]:
-    """Open the collection for one command, and tell the user when another process makes us wait."""
-    has_said = False
-
-    def waiting(seconds: float) -> None:
-        nonlocal has_said
-        if not has_said and seconds > 1:
-            say("another process is writing to this collection; waiting for it to finish …")
-            has_said = True
-
-    with stores.open_store(path, waiting=waiting) as store:
-        if store.kept_as:
-            say(f"{path} was written by an older version and has been upgraded; the original is {store.kept_as}")
-        yield store
 
 
 def run_store(store: Store) -> reading.RunStore:
