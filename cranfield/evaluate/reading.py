@@ -102,11 +102,6 @@ class Request:
     collection: RunStore | None = None
     scale: GradeScale = BINARY
 
-    def __post_init__(self) -> None:
-        """Refuse to take two things from one stream: the second would find nothing there."""
-        if [str(one) for one in (self.qrels, self.topics, *self.runs) if isinstance(one, str | Path)].count("-") > 1:
-            raise UsageError("standard input can be read only once: use - for the qrels, the topics or a single run")
-
     def topic_set(self) -> str | tuple[str, ...]:
         """The topics by the name of their set, or the ids that were given or that a file names."""
         if isinstance(self.topics, tuple) or self.topics in TOPIC_SETS:
@@ -242,13 +237,12 @@ def read_in_full(request: Request, progress: Progress = silent) -> tuple[Qrels, 
 def without_pipes(request: Request) -> Request:
     """The same request with everything read that comes through pipes, which can be read only once."""
     piped = tuple(word for word in request.runs if _is_piped(word))
-    topics = request.topic_set() if _is_piped(request.topics) else request.topics
-    if not piped and not _is_piped(request.qrels):
-        return replace(request, topics=topics)
-    qrels, read = read_in_full(replace(request, runs=piped, topics=topics))
-    named = dict(zip(piped, read, strict=True))
-    runs = tuple(named.get(word, word) if isinstance(word, str) else word for word in request.runs)
-    return replace(request, qrels=qrels, runs=runs, topics=topics)
+    if piped or _is_piped(request.qrels):
+        qrels, read = read_in_full(replace(request, runs=piped))
+        named = dict(zip(piped, read, strict=True))
+        runs = tuple(named.get(word, word) if isinstance(word, str) else word for word in request.runs)
+        request = replace(request, qrels=qrels, runs=runs)
+    return replace(request, topics=request.topic_set()) if _is_piped(request.topics) else request
 
 
 def without_bad(request: Request, progress: Progress = silent) -> Request:
@@ -257,6 +251,7 @@ def without_bad(request: Request, progress: Progress = silent) -> Request:
     Every file is read for that, and again for the evaluation. What comes through a pipe can be read only
     once, and so stays as it was read. A file that is not there is left to be refused: its name is a wrong one.
     """
+    _refuse_one_stream_for_two(request)
     problems: list[Problem] = []
     qrels = collected(partial(read_qrels, request.qrels), problems)
     in_full = qrels is None or any(map(_is_piped, request.runs))
@@ -274,6 +269,14 @@ def without_bad(request: Request, progress: Progress = silent) -> Request:
         raise refused(problems, request)
     notes = (*request.notes, *dict.fromkeys(left_out))
     return replace(request, qrels=qrels if _is_piped(request.qrels) else request.qrels, runs=tuple(kept), notes=notes)
+
+
+def _refuse_one_stream_for_two(request: Request) -> None:
+    """Refuse to take two things from standard input: the second would find nothing there."""
+    if [str(one) for one in (request.qrels, request.topics, *request.runs) if isinstance(one, str | Path)].count(
+        "-"
+    ) > 1:
+        raise UsageError("standard input can be read only once: use - for the qrels, the topics or a single run")
 
 
 def _is_file(word: object) -> bool:
@@ -301,6 +304,7 @@ def _read(
     A file of qrels is read in another thread, while runs are fetched; then its hash is made there, which every score
     needs. What comes through a pipe is read here: nobody could interrupt another thread that waits for it.
     """
+    _refuse_one_stream_for_two(request)
     problems: list[Problem] = []
     qrels_problems: list[Problem] = []
     read = partial(collected, partial(read_qrels, request.qrels), qrels_problems)

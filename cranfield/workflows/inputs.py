@@ -349,11 +349,6 @@ class Inputs:
             )
             return reading.without_bad(request, progress) if self.skip_bad else request
 
-    def own_measures(self, measures: str | Sequence[str]) -> list[measuring.Measure]:
-        """Measures that take a verdict or might; the collection's scale says what is relevant."""
-        scale = BINARY if self.store is None else self.store.scale()
-        return measuring.own_measures(measuring.parse_by_scale(self.spelled(measures), scale))
-
     def spelled(self, measures: str | Sequence[str]) -> tuple[str, ...]:
         """The measures as they were written; with a bundle, in full: its scale has the threshold and the gains."""
         words = words_of(measures)

@@ -52,7 +52,8 @@ class Field:
     `words` are the requested runs as they were named: names, paths, or runs. `prefixes` are the pooled prefixes of
     the contributing runs, None where these are not known; `levels` who alone contributed what, by run, group and
     family. `notes` is what should be known about all this. `settled` are the grades that were given to decide between
-    runs, by topic and document: no sample of the unjudged documents.
+    runs, by topic and document: no sample of the unjudged documents. `highest` is the highest grade of the
+    collection's scale.
     """
 
     read: Read
@@ -63,6 +64,7 @@ class Field:
     gains: GradeGains = ()
     notes: tuple[str, ...] = ()
     settled: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    highest: int | None = None
 
     @property
     def asked(self) -> int:
@@ -160,7 +162,10 @@ def field_of(
             f"{counted(to_settle, 'judgment')} made in queues of settle: such judgments favour the runs they were"
             " chosen for, and other runs are at a disadvantage"
         )
-    return Field(read, tuple(request.runs), prefixes, levels, knowledge, scale.own_gains, tuple(notes), settled)
+    return Field(
+        *(read, tuple(request.runs), prefixes, levels, knowledge, scale.own_gains, tuple(notes), settled),
+        highest=None if store is None else scale.highest,
+    )
 
 
 class _Pool(NamedTuple):
@@ -467,16 +472,13 @@ def with_documents(asked: Request, *, topics: align.TopicSet = "qrels") -> Docum
     return aligned, intervals.identities(aligned, runs)
 
 
-def open_score(
-    field: Field, read: Documents, measure: Measure, *runs: int, store: Store | None, **options: Any
-) -> pairs.OpenScore:
+def open_score(field: Field, read: Documents, measure: Measure, *runs: int, **options: Any) -> pairs.OpenScore:
     """The score of one run, or the difference between two, while documents within the depth of a field are unjudged.
 
     An unjudged document may have the highest grade of the collection's scale even where no other has.
     """
     depth = intervals.interval_depth(measure, pool_depth=field.knowledge.pool_depth)
-    highest = None if store is None else store.scale().highest
-    return pairs.open_score(*read, measure, *runs, depth=depth, highest=highest, **options)
+    return pairs.open_score(*read, measure, *runs, depth=depth, highest=field.highest, **options)
 
 
 def claim_of(

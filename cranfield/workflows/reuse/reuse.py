@@ -67,7 +67,8 @@ def reuse(
     thresholds: Mapping[str, float] | None,
 ) -> ReuseResult:
     """Say how far scores can be trusted, and whether the pool is fair to non-contributing runs."""
-    request, wanted = inputs.request(measures, runs or None), inputs.own_measures(measures)
+    request = inputs.request(measures, runs or None)
+    wanted = measuring.own_measures(measuring.parse_by_scale(request.measures, request.scale))
     values = {name.replace("-", "_"): value for name, value in (thresholds or {}).items()}
     with inputs.progress() as progress:
         field = inputs.field(request, progress)
