@@ -148,7 +148,6 @@ class Source:
 
     def open(self) -> BinaryIO:
         """Open a fresh stream of decompressed bytes from the start."""
-        is_utf8 = codec_name(self.encoding) == "utf-8"
         raw = self._raw()
         with _translated(self.name):
             begin = _decompressor_for(raw.read(6))
@@ -156,13 +155,13 @@ class Source:
         blocks = iter(partial(raw.read, _FEED if begin else _BLOCK), b"")
         blocks = blocks if self.watch is None else _watched(blocks, self.watch)
         blocks = _members(blocks, begin) if begin else blocks
-        blocks = blocks if is_utf8 else _transcoded(blocks, self)
+        blocks = blocks if self.encoding == "utf-8" else _transcoded(blocks, self)
         blocks = self._bounded(blocks, most_grown(os.fstat(raw.fileno()).st_size) if begin else None)
         return cast(BinaryIO, io.BufferedReader(_Stream(raw, self.name, blocks), buffer_size=_BLOCK))
 
     def open_as_it_lies(self) -> BinaryIO | None:
         """Open the file without anything between, if nothing is to be decompressed, decoded or watched; else None."""
-        if self.watch is not None or codec_name(self.encoding) != "utf-8":
+        if self.watch is not None or self.encoding != "utf-8":
             return None
         raw = self._raw(buffering=0)
         with _translated(self.name):
@@ -281,9 +280,9 @@ class Source:
         try:
             if self.is_remote:
                 return self.spooled.open("rb", buffering=buffering)
-            if self.is_folder:
-                raise SourceError(self.name, "this is a folder; a file is expected")
             mode = 0 if str(self.path) in ("-", "/dev/stdin") else self.path.stat().st_mode
+            if stat.S_ISDIR(mode):
+                raise SourceError(self.name, "this is a folder; a file is expected")
             if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
                 raise SourceError(self.name, "this is a device; a file or a pipe is expected")
             return (self.spooled if self.is_piped else self.path).open("rb", buffering=buffering)

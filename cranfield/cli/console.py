@@ -354,10 +354,10 @@ def opened(
     options = workflow.PoolOptions(groups=groups, depth=pool_depth, card=card, pool="" if card else pool)
     # A collection that happens to lie in the folder must not change what files say by its pool and its scale.
     is_bundle = qrels is not None and workflow.may_be_bundle(Path(qrels))
-    are_files = is_bundle or (
-        qrels is not None and runs and all(files.located(word).is_file() for word in (qrels, *runs))
-    )
-    is_ignored = path == COLLECTION and path.exists() and are_files and _is_default()
+    is_ignored = False
+    if path == COLLECTION and path.exists() and _is_default():
+        words = (qrels, *runs) if qrels and runs else ()
+        is_ignored = is_bundle or (len(words) > 0 and all(files.located(word).is_file() for word in words))
     if is_ignored:
         with_it = "" if is_bundle else f"; -C {path} adds its pool and scale"
         say(f"note: qrels and runs are files, so {path} is not used{with_it}")

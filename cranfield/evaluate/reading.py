@@ -339,7 +339,7 @@ def _read_runs(
     """
     stored = StoredRuns(request.collection, qrels_come, keep_keys=keep_keys)
     named = dict.fromkeys(word for word in request.runs if isinstance(word, str))
-    unknown = _unknown(named, stored, request.collection)
+    unknown = {} if request.collection is None else _unknown(named, stored, request.collection)
     problems += unknown.values()
     qrels = None if qrels_come is None or all(word in stored for word in named) else qrels_come()
     pairs = None if qrels is None else direct.judged_pairs(qrels)
@@ -366,16 +366,16 @@ def _read_runs(
     return runs
 
 
-def _unknown(words: Iterable[str], stored: StoredRuns, collection: RunStore | None) -> dict[str, Problem]:
+def _unknown(words: Iterable[str], stored: StoredRuns, collection: RunStore) -> dict[str, Problem]:
     """What is wrong with words that are neither files nor stored runs; one that is both is refused at once."""
     found: dict[str, Problem] = {}
-    for word in words if collection is not None else ():
+    for word in words:
         is_file = word == "-" or located(word).exists()
         if word in stored and not isinstance(word, StoredName) and is_file and word != "-":
             raise UsageError(f"{quoted(word)} is both a stored run and a file; write ./{word} for the file")
         if word not in stored and not is_file:
             try:
-                collection.find(word)  # type: ignore[union-attr]
+                collection.find(word)
             except CranfieldError as why:
                 found[word] = Problem("no-such-run", f"no such file, and {why}", file=word)
     return found
@@ -519,6 +519,8 @@ class _Scored:
 
 def pieces_of(request: Request, measures: Sequence[AnyMeasure]) -> list[list[str]]:
     """The files of a request in pieces of some size; none where it is small, or its scores need all runs at once."""
+    if len(request.runs) < WORTH:
+        return []
     words = [word for word in request.runs if isinstance(word, str) and located(word).is_file()]
     is_alone = len(words) == len(request.runs) and request.collection is None
     is_plain = request.duplicates == "plain" and request.topics != "common" and request.ties != "expected"

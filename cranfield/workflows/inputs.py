@@ -107,9 +107,10 @@ class Inputs:
         skip_bad: bool = False,
         workers: Workers = HERE,
     ) -> None:
+        qrels = located(qrels) if store is None and isinstance(qrels, str) else qrels
         self.store, self.given_qrels, self.pool_options, self.progress = store, qrels, pool, progress
         self.bundle = None
-        if store is None and isinstance(qrels, str | Path) and may_be_bundle(Path(qrels)):
+        if store is None and isinstance(qrels, Path) and may_be_bundle(Path(qrels)):
             self.bundle = release.open_bundle(Path(qrels))
             self.given_qrels = self.bundle.qrels
             card = self.bundle.card if pool.groups is None and pool.card is None else pool.card
@@ -398,13 +399,13 @@ class Inputs:
         self, names: Sequence[str] | None, words: Sequence[str], *, with_ids: bool, as_files: bool, progress: Progress
     ) -> Found:
         """The qrels, and the runs with these names, or all."""
-        known = self.names()
         if self.once:
             plain = all(Path(word).is_file() and not word.lower().endswith(".parquet") for word in names or ())
-            runs = self._stored(known if not names else names if plain else sets.expanded(names))
+            runs = tuple(names if plain else sets.expanded(names)) if names else self.names()
             if not runs:
                 raise UsageError("no runs: name run files and --qrels, or a collection with -C")
-            return self._qrels(), runs
+            return self._qrels(), self._stored(runs) if names and self.store is not None else runs
+        known = self.names()
         found = None if names is None else sets.expanded([*map(str, names)], known)
         for name in found or ():
             if name not in known and not located(name).exists():
@@ -438,14 +439,12 @@ class Inputs:
             return word
         if self.once and self.warn is None:
             return self.judged()
-        if store is None:
-            return located(str(word))
-        if word not in (None, NOW) and word not in releases.known(store):
+        if store is not None and word not in (None, NOW) and word not in releases.known(store):
             path = located(str(word))
             if not self.once or path.exists() or {"/", "."} & set(str(word)) or word == "-":
                 return path
         qrels = self.judged()
-        if self.warn is None:
+        if store is None or self.warn is None:
             return qrels
         if word == NOW and not (qrels.grades >= 0).any():
             raise InputError(qrels_workflow.NOTHING_JUDGED)

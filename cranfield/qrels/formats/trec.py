@@ -49,6 +49,7 @@ class Trec:
         if "stratum" in types:
             stratum_ids, strata = used_only(*encoded(table["stratum"]))
             names = tuple(stratum_ids.to_pylist())
+        plain = all(part.plain for part in parts)
         return QrelsRows(
             *used_only(*encoded(table["topic"])),
             *encoded(table["document"]),
@@ -56,8 +57,8 @@ class Trec:
             strata=strata,
             stratum_names=names,
             lines=LineNumbers(np.concatenate([np.empty(0, np.int64), *(part.lines.skipped for part in parts)])),
-            problems=findings.problems(),
-            plain=all(part.plain for part in parts),
+            problems=() if plain else findings.problems(),
+            plain=plain,
         )
 
     @staticmethod
