@@ -148,6 +148,7 @@ class Source:
 
     def open(self) -> BinaryIO:
         """Open a fresh stream of decompressed bytes from the start."""
+        is_utf8 = self.encoding == "utf-8" or codec_name(self.encoding) == "utf-8"
         raw = self._raw()
         with _translated(self.name):
             begin = _decompressor_for(raw.read(6))
@@ -155,13 +156,13 @@ class Source:
         blocks = iter(partial(raw.read, _FEED if begin else _BLOCK), b"")
         blocks = blocks if self.watch is None else _watched(blocks, self.watch)
         blocks = _members(blocks, begin) if begin else blocks
-        blocks = blocks if self.encoding == "utf-8" else _transcoded(blocks, self)
+        blocks = blocks if is_utf8 else _transcoded(blocks, self)
         blocks = self._bounded(blocks, most_grown(os.fstat(raw.fileno()).st_size) if begin else None)
         return cast(BinaryIO, io.BufferedReader(_Stream(raw, self.name, blocks), buffer_size=_BLOCK))
 
     def open_as_it_lies(self) -> BinaryIO | None:
         """Open the file without anything between, if nothing is to be decompressed, decoded or watched; else None."""
-        if self.watch is not None or self.encoding != "utf-8":
+        if self.watch is not None or (self.encoding != "utf-8" and codec_name(self.encoding) != "utf-8"):
             return None
         raw = self._raw(buffering=0)
         with _translated(self.name):

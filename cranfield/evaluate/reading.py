@@ -83,11 +83,10 @@ class RunStore:
 class Request:
     """What is to be evaluated: runs by stored names or files, against a file of qrels; either may be in memory.
 
-    `topics` is qrels, common, run, or a file of ids, or
-    the ids themselves. With novelty, near-duplicates of a document above count as not relevant; `clusters` says
-    which those are, in a file or as document -> cluster. `notes` are what every result should say about its runs:
-    those that were left out. `workers` do what is worth spreading. `collection` has the stored runs, and
-    `scale` its grades; without one, grades from 1 on are relevant and are their own gains.
+    `topics` is qrels, common, run, or a file of ids, or the ids themselves. With novelty, near-duplicates of a document
+    above count as not relevant; `clusters` says which those are, in a file or as document -> cluster. `notes` are what
+    every result should say about its runs: those that were left out. `workers` do what is worth spreading. `collection`
+    has the stored runs, and `scale` its grades; without one, grades from 1 on are relevant and are their own gains.
     """
 
     qrels: Path | Qrels
@@ -221,16 +220,9 @@ def read_aligned(request: Request, progress: Progress = silent, *, keep_rows: bo
     return Read(qrels, runs, align_runs(request, qrels, runs, keep_rows=keep_rows))
 
 
-def read_short(
-    request: Request, progress: Progress = silent, *, keep_keys: bool = False
-) -> tuple[Qrels, list[AnyRun]]:
-    """Read qrels and runs; of an ordinary run only what the qrels say of its rows is kept, and keys if wanted."""
-    return _read(request, progress, in_full=False, keep_keys=keep_keys)
-
-
 def read_in_full(request: Request, progress: Progress = silent) -> tuple[Qrels, list[Run]]:
     """Read qrels, and runs with all their ids."""
-    qrels, runs = _read(request, progress, in_full=True)
+    qrels, runs = read_short(request, progress, in_full=True)
     return qrels, cast("list[Run]", runs)
 
 
@@ -296,11 +288,12 @@ def refused(problems: list[Problem], request: Request) -> ProblemsFound:
     return ProblemsFound(f"these files cannot be evaluated{hint}", problems)
 
 
-def _read(
-    request: Request, progress: Progress, *, in_full: bool, keep_keys: bool = False
+def read_short(
+    request: Request, progress: Progress = silent, *, in_full: bool = False, keep_keys: bool = False
 ) -> tuple[Qrels, list[AnyRun]]:
     """Read qrels and runs, or raise everything that is wrong with any of them.
 
+    Unless runs are wanted in full, of an ordinary one only what the qrels say of its rows is kept, perhaps with keys.
     A file of qrels is read in another thread, while runs are fetched; then its hash is made there, which every score
     needs. What comes through a pipe is read here: nobody could interrupt another thread that waits for it.
     """
@@ -339,7 +332,8 @@ def _read_runs(
     """
     stored = StoredRuns(request.collection, qrels_come, keep_keys=keep_keys)
     named = dict.fromkeys(word for word in request.runs if isinstance(word, str))
-    unknown = {} if request.collection is None else _unknown(named, stored, request.collection)
+    typed = [word for word in named if word not in stored or not isinstance(word, StoredName)]
+    unknown = _unknown(typed, stored, request.collection) if typed and request.collection is not None else {}
     problems += unknown.values()
     qrels = None if qrels_come is None or all(word in stored for word in named) else qrels_come()
     pairs = None if qrels is None else direct.judged_pairs(qrels)
@@ -371,7 +365,7 @@ def _unknown(words: Iterable[str], stored: StoredRuns, collection: RunStore) -> 
     found: dict[str, Problem] = {}
     for word in words:
         is_file = word == "-" or located(word).exists()
-        if word in stored and not isinstance(word, StoredName) and is_file and word != "-":
+        if word in stored and is_file and word != "-":
             raise UsageError(f"{quoted(word)} is both a stored run and a file; write ./{word} for the file")
         if word not in stored and not is_file:
             try:

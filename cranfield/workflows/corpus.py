@@ -20,7 +20,7 @@ from cranfield.base.errors import (
     UsageError,
     quoted,
 )
-from cranfield.base.files import Progress, Source, codec_name, located, matching, silent
+from cranfield.base.files import Progress, Source, located, matching, silent
 from cranfield.base.records import Document
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Fault, Schema, read_list
@@ -232,7 +232,7 @@ class Corpus:
         outcomes: list[Loaded | CranfieldError] = []
         for place in [located(word) for file in files for word in matching(file)]:
             try:
-                outcomes.append(self._load(noun, Source(place, codec_name(encoding)), format, **options))
+                outcomes.append(self._load(noun, Source(place, encoding), format, **options))
             except InputError as error:
                 outcomes.append(error)
             if report is not None:

@@ -333,7 +333,9 @@ class Inputs:
         if isinstance(runs, str):
             raise UsageError(f"runs is a list of names: [{runs!r}]")
         refuse_unknown(options)
-        words, are_ids = self.spelled(measures), isinstance(topics, Sequence) and not isinstance(topics, str)
+        words, are_ids = words_of(measures), isinstance(topics, Sequence) and not isinstance(topics, str)
+        if self.bundle is not None:  # in full: its scale has the threshold and the gains
+            words = tuple(map(str, measuring.parse_by_scale(words, self.bundle.scale)))
         with self.progress() as progress:
             qrels, chosen = self.find(runs, words, with_ids=with_ids, as_files=as_files, progress=progress)
             request = reading.Request(
@@ -350,19 +352,13 @@ class Inputs:
             )
             return reading.without_bad(request, progress) if self.skip_bad else request
 
-    def spelled(self, measures: str | Sequence[str]) -> tuple[str, ...]:
-        """The measures as they were written; with a bundle, in full: its scale has the threshold and the gains."""
-        words = words_of(measures)
-        if self.bundle is None:
-            return words
-        return tuple(map(str, measuring.parse_by_scale(words, self.bundle.scale)))
-
     def evaluated(
         self, request: reading.Request, *, verdicts: bool, progress: Progress = silent
     ) -> evaluation.Evaluation:
         """Score, with verdicts or without."""
-        read, field = partial(self.read, request, progress), partial(self.field, request, progress)
+        read = None if self.once else partial(self.read, request, progress)
         if verdicts:
+            field = partial(self.field, request, progress)
             return evaluation.evaluate_with_verdicts(request, field, store=self.store, progress=progress, read=read)
         return evaluation.evaluate(request, store=self.store, progress=progress, read=read)
 
@@ -404,13 +400,15 @@ class Inputs:
             runs = tuple(names if plain else sets.expanded(names)) if names else self.names()
             if not runs:
                 raise UsageError("no runs: name run files and --qrels, or a collection with -C")
-            return self._qrels(), self._stored(runs) if names and self.store is not None else runs
-        known = self.names()
-        found = None if names is None else sets.expanded([*map(str, names)], known)
-        for name in found or ():
-            if name not in known and not located(name).exists():
-                raise UnknownName("run", str(name), known)
-        return self._qrels(), known if found is None else self._stored(found)
+            runs = self._stored(runs) if names and self.store is not None else runs
+        else:
+            known = self.names()
+            found = None if names is None else sets.expanded([*map(str, names)], known)
+            for name in found or ():
+                if name not in known and not located(name).exists():
+                    raise UnknownName("run", str(name), known)
+            runs = known if found is None else self._stored(found)
+        return self.given_qrels if isinstance(self.given_qrels, Path) else self._qrels(), runs
 
     def _stored(self, words: Sequence[str]) -> tuple[str, ...]:
         """The words, with the name of a stored run for the file it was submitted as: its verdict is that run's."""
