@@ -11,15 +11,13 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import Literal, TypeVar, cast
 
 import numpy as np
 
 from cranfield.base.errors import (
-    RESTORE,
-    CollectionError,
     CranfieldError,
     Problem,
     ProblemsFound,
@@ -30,22 +28,18 @@ from cranfield.base.errors import (
 from cranfield.base.files import Progress, Source, located, reading_threads, silent
 from cranfield.base.records import BINARY, GradeScale
 from cranfield.base.spread import HERE, WORTH, Workers
-from cranfield.base.text import few
+from cranfield.base.text import counted, few
 from cranfield.evaluate import align, direct, ties
-from cranfield.evaluate.align import Alignment, AnyRun
+from cranfield.evaluate.align import Alignment, AnyRun, RunStore, StoredRuns
 from cranfield.evaluate.measure import AnyMeasure, Measure
 from cranfield.evaluate.scores import ALL, Scores
 from cranfield.evaluate.ties import TiedScores
 from cranfield.qrels import reading as qrels_reading
 from cranfield.qrels.qrels import Qrels
-from cranfield.runs import check, columns
+from cranfield.runs import check
 from cranfield.runs import reading as runs_reading
 from cranfield.runs import run as runs_run
 from cranfield.runs.run import Run
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 Ties = Literal["trec", "best", "worst", "expected"]
 Duplicates = Literal["plain", "novelty"]
@@ -65,28 +59,15 @@ Tagged = TypeVar("Tagged", bound="AnyRun | Tag")
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class RunStore:
-    """How an evaluation reaches the runs of a collection.
-
-    `facts` gives what is known of each run, `find` that of one, or an error that says why there is none; `ids` all
-    ids of topics and of documents, in the order of their codes; `fetch` a ranking as it is stored.
-    """
-
-    facts: Callable[[], Iterable[Any]]
-    find: Callable[[str], Any]
-    ids: Callable[[], tuple[pa.Array, pa.Array]]
-    fetch: Callable[[str], Any]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """What is to be evaluated: runs by stored names or files, against a file of qrels; either may be in memory.
 
-    `topics` is qrels, common, run, or a file of ids, or the ids themselves. With novelty, near-duplicates of a document
-    above count as not relevant; `clusters` says which those are, in a file or as document -> cluster. `notes` are what
-    every result should say about its runs: those that were left out. `workers` do what is worth spreading. `collection`
-    has the stored runs, and `scale` its grades; without one, grades from 1 on are relevant and are their own gains.
+    `topics` is qrels, common, run, or a file of ids, or the ids themselves. With novelty, near-duplicates of a
+    document above count as not relevant; `clusters` says which those are, in a file or as document -> cluster.
+    `notes` are what every result should say about its runs: those that were left out. `workers` do what is worth
+    spreading. `collection` has the stored runs, and `scale` its grades; without one, grades from 1 on are relevant
+    and are their own gains.
     """
 
     qrels: Path | Qrels
@@ -118,60 +99,6 @@ class StoredName(str):
     """The name of a stored run that nobody typed: it means that run, whatever files lie about."""
 
     __slots__ = ()
-
-
-class StoredRuns:
-    """The runs of a collection; their ids are read once, so that all runs share them.
-
-    Where `judged` gives qrels, a run is only matched against these, and its ids and scores are not decoded. It is
-    called when the first run is decoded: until then the qrels may still be being read in another thread.
-    """
-
-    def __init__(
-        self, stored: RunStore | None, judged: Callable[[], Qrels | None] | None = None, *, keep_keys: bool = False
-    ) -> None:
-        self._stored, self._judged, self._keep_keys = stored, judged, keep_keys
-        self._facts = {} if stored is None else {facts.name: facts for facts in stored.facts()}
-        self._topic_ids: dict[bytes, pa.Array] = {}
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._facts
-
-    @cached_property
-    def _ids(self) -> tuple[pa.Array, pa.Array]:
-        return cast("RunStore", self._stored).ids()
-
-    @cached_property
-    def _pairs(self) -> align.CodedPairs | None:
-        qrels = None if self._judged is None else self._judged()
-        return None if qrels is None else align.coded_pairs(qrels, *self._ids, keep_keys=self._keep_keys)
-
-    def fetched(self, name: str) -> Callable[[], AnyRun]:
-        """Fetch the stored bytes of a run; the function that is returned decodes them, in any thread."""
-        log.info("fetching the stored run %s", name)
-        _ = self._ids  # read here: SQLite stays in this thread
-        return partial(self._decoded, name, cast("RunStore", self._stored).fetch(name))
-
-    def _decoded(self, name: str, stored: Any) -> AnyRun:
-        ordered_by = self._facts[name].ordered_by
-        try:
-            if self._pairs is not None:
-                known = stored.order()
-                return self._pairs.known(known, self._named(known.topics), name=name, has_ties=ordered_by == "score")
-            coded = stored.run()
-            topics, documents = self._named(coded.topics), self._ids[1]
-            return runs_run.Run(name, topics, coded.offsets, documents, coded.documents, coded.scores, ordered_by)
-        except CollectionError as error:
-            remedy = f"cranfield check lists all damage; {RESTORE}, or withdraw the run and submit it again"
-            problem = Problem("damaged-run", f"{error} ({quoted(name)})", remedy=remedy)
-            raise ProblemsFound(f"run {quoted(name)} cannot be read", [problem]) from None
-
-    def _named(self, topics: columns.Codes) -> pa.Array:
-        """The ids of topics; runs with the same topics share one array."""
-        key = topics.tobytes()
-        if key not in self._topic_ids:
-            self._topic_ids[key] = columns.taken(self._ids[0], topics)
-        return self._topic_ids[key]
 
 
 # Reading and aligning.
@@ -495,6 +422,9 @@ def align_runs(request: Request, qrels: Qrels, runs: Sequence[AnyRun], *, keep_r
 # Many or large runs are read, aligned and scored some at a time, by all workers. Of each only its scores are kept,
 # so that memory does not grow with the runs. Verdicts need the lists of all runs at once.
 
+SEED = 1
+"""Where random orders of ties begin: so that they come out the same every time."""
+
 VERDICTS = 1.5
 """How many bytes of memory verdicts take for each byte of text."""
 
@@ -522,6 +452,33 @@ def pieces_of(request: Request, measures: Sequence[AnyMeasure]) -> list[list[str
     if is_piped or not (is_alone and is_plain and all(isinstance(one, Measure) for one in measures)):
         return []
     return in_pieces(words)
+
+
+def score_runs(
+    request: Request,
+    measures: Sequence[AnyMeasure],
+    progress: Progress,
+    *,
+    read: Callable[[], Read] | None = None,
+    at_once: bool = False,
+) -> tuple[TiedScores, Sequence[AnyRun | Tag], list[str]]:
+    """Score by our own measures, with ties as requested: the scores, the runs, and what should be known of both.
+
+    A caller that has read and aligned the runs passes `read`. Many or large files are scored in pieces, unless their
+    lists are there `at_once`.
+    """
+    if not at_once and (pieces := pieces_of(request, measures)) and (plain := plain_qrels(request)):
+        found, tags = score_in_pieces(request, measures, pieces, plain, progress)
+        return found, tags, []
+    known, notes = read_aligned(request, progress) if read is None else read(), list[str]()
+    if known.qrels.strata is not None:
+        drawn, many = int((known.qrels.grades >= 0).sum()), len(known.qrels)
+        said = "use xinfAP, infNDCG, statAP and statP; other measures count the rest as not relevant"
+        notes.append(f"the qrels are a sample, {drawn:,} of {many:,} documents judged: {said}")
+        if empty := known.aligned.lists.sample.strata_without_draws():
+            notes.append(f"{counted(empty, 'stratum', 'strata')} without a sampled document")
+    found = ties.score_with_ties(known.aligned, measures, request.ties, seed=SEED)
+    return found, known.runs, [*notes, found.note] if found.note else notes
 
 
 def plain_qrels(request: Request) -> Qrels | None:

@@ -25,8 +25,8 @@ from cranfield.qrels.release import NOW
 
 with deferred:
     from cranfield.compare import by_measure
+    from cranfield.evaluate import align, reading
     from cranfield.evaluate import measure as measuring
-    from cranfield.evaluate import reading
     from cranfield.runs import reading as runs_reading
     from cranfield.runs import run as runs_run
     from cranfield.runs import sets
@@ -494,9 +494,9 @@ def may_be_bundle(path: Path) -> bool:
     return path.is_dir() or (path.name.lower().endswith(release.ARCHIVES) and path.is_file())
 
 
-def run_store(store: Store) -> reading.RunStore:
+def run_store(store: Store) -> align.RunStore:
     """The runs of a collection, as an evaluation reaches them."""
-    return reading.RunStore(
+    return align.RunStore(
         facts=partial(stored_runs.facts, store),
         find=partial(stored_runs.find, store),
         ids=partial(stored_runs.ids, store),
