@@ -314,14 +314,9 @@ def collection(path: Path) -> Store:
     return stores.open_store(path, say=say)
 
 
-@contextmanager
-def collection_if_any(path: Path) -> Iterator[Store | None]:
+def collection_if_any(path: Path) -> AbstractContextManager[Store | None]:
     """Open the collection where there is one; a default path that leads nowhere means none."""
-    if path == COLLECTION and not path.exists():
-        yield None
-        return
-    with collection(path) as store:
-        yield store
+    return nullcontext() if path == COLLECTION and not path.exists() else collection(path)
 
 
 def bundle_first(qrels: str | None, runs: list[str] | None) -> tuple[str | None, list[str] | None]:

@@ -205,7 +205,7 @@ class Store:
 
     def column(self, sql: str, *values: Any) -> list[Any]:
         """The first column of all rows of a query."""
-        return column(self.rows(sql, *values))
+        return [row[0] for row in self.rows(sql, *values)]
 
     def among(self, sql: str, values: Sequence[str]) -> Iterator[Any]:
         """The rows of a query with `IN ({})`, some hundred values at a time: SQLite has a limit."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -82,12 +81,12 @@ def compare_runs(inputs: Inputs, request: Request, options: Options, *, verdicts
         why = ["no claims: they apply to plain scores, without novelty; so do the verdicts"]
 
     with inputs.progress() as progress:
-        read: Callable[[], reading.Read] = partial(inputs.read, request, progress)
         if verdicts and ours:
             request = reading.without_pipes(request)  # claims look at the runs again
             field = inputs.field(request, progress)
-            read = field.requested
-        found = evaluate(request, store=store, progress=progress, read=read)
+            found = evaluate(request, store=store, progress=progress, read=field.requested)
+        else:
+            found = inputs.evaluated(request, verdicts=False, progress=progress)
         named = options.with_names(request.runs, found.scores.run_names)
         compared = compare_scores(found.scores, named, request.workers)
         if not verdicts or not ours:

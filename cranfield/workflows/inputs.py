@@ -364,8 +364,6 @@ class Inputs:
 
     def read(self, request: reading.Request, progress: Progress = silent) -> reading.Read:
         """Read and align runs; what was last read of them, for scores or for verdicts, is kept."""
-        if self.once:
-            return reading.read_aligned(request, progress)
         request, key = self._keyed(request)
         if key is not None and self._kept.get("field", (None,))[0] == key:
             field: fields.Field = self._kept["field"][1]
