@@ -65,7 +65,6 @@ _XZ_MEMORY = 1 << 29
 _URL = re.compile(r"[a-z][a-z0-9+.:-]*://", re.IGNORECASE)
 _PASSWORD = re.compile(r"://[^/?#]*:[^/?#]*@|://[^/?#]*:(?![0-9]+/)[^?#]*@|https?://[^/?#]*@", re.IGNORECASE)
 """A password, one with a slash in it, which no URL may have, or the token that stands for one."""
-_QUERY = re.compile(r"([a-z][a-z0-9+.:-]*:/[^\s?'\"]*)\?[^\s'\")]+", re.IGNORECASE)
 _ONE_OF_A_SET = re.compile(r"(.*?(?:\.parquet|/))#(.+)", re.IGNORECASE | re.DOTALL)
 
 DATA_SET = "irds:"  # how the name of a data set of ir_datasets begins
@@ -149,7 +148,7 @@ class Source:
 
     def open(self) -> BinaryIO:
         """Open a fresh stream of decompressed bytes from the start."""
-        is_utf8 = codec_name(self.encoding) == "utf-8"
+        is_utf8 = self.encoding == "utf-8" or codec_name(self.encoding) == "utf-8"
         raw = self._raw()
         with _translated(self.name):
             begin = _decompressor_for(raw.read(6))
@@ -163,7 +162,7 @@ class Source:
 
     def open_as_it_lies(self) -> BinaryIO | None:
         """Open the file without anything between, if nothing is to be decompressed, decoded or watched; else None."""
-        if self.watch is not None or codec_name(self.encoding) != "utf-8":
+        if self.watch is not None or (self.encoding != "utf-8" and codec_name(self.encoding) != "utf-8"):
             return None
         raw = self._raw(buffering=0)
         with _translated(self.name):
@@ -282,9 +281,9 @@ class Source:
         try:
             if self.is_remote:
                 return self.spooled.open("rb", buffering=buffering)
-            if self.is_folder:
-                raise SourceError(self.name, "this is a folder; a file is expected")
             mode = 0 if str(self.path) in ("-", "/dev/stdin") else self.path.stat().st_mode
+            if stat.S_ISDIR(mode):
+                raise SourceError(self.name, "this is a folder; a file is expected")
             if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
                 raise SourceError(self.name, "this is a device; a file or a pipe is expected")
             return (self.spooled if self.is_piped else self.path).open("rb", buffering=buffering)
@@ -540,11 +539,6 @@ class Place(PosixPath):
 
 def _without_query(word: str) -> str:
     return re.split("[?#]", word, maxsplit=1)[0] if _URL.match(word) else word
-
-
-def without_queries(text: str) -> str:
-    """A sentence in which no URL has a query: it may hold a key."""
-    return _QUERY.sub(r"\1?…", text) if ":/" in text else text
 
 
 def located(word: str | os.PathLike[str]) -> Path:

@@ -32,6 +32,7 @@ with deferred:
     from cranfield.base import files, spread, writing
     from cranfield.base import text as texts
     from cranfield.report.renderers import csv
+    from cranfield.store import store as stores
     from cranfield.workflows import display
     from cranfield.workflows import inputs as workflow
 
@@ -208,7 +209,7 @@ def say(*lines: str) -> None:
     command = "cranfield " if is_usual else f"cranfield -C {shlex.quote(str(named))} "
     for line in lines:
         text = _NAMELESS.sub(lambda _: command, line)
-        shown = files.without_queries(texts.visible(text))
+        shown = texts.without_queries(texts.visible(text))
         is_folded = sys.stderr.isatty() and not text.startswith("$ ")
         print(_folded(shown) if is_folded else shown, file=sys.stderr)  # noqa: T201
 
@@ -317,19 +318,14 @@ def fail(error: CranfieldError) -> int:
     return error.exit_status
 
 
-def collection(path: Path) -> AbstractContextManager[Store]:
+def collection(path: Path) -> Store:
     """Open the collection for one command."""
-    return workflow.open_store(path, say)
+    return stores.open_store(path, say=say)
 
 
-@contextmanager
-def collection_if_any(path: Path) -> Iterator[Store | None]:
+def collection_if_any(path: Path) -> AbstractContextManager[Store | None]:
     """Open the collection where there is one; a default path that leads nowhere means none."""
-    if path == COLLECTION and not path.exists():
-        yield None
-        return
-    with collection(path) as store:
-        yield store
+    return nullcontext() if path == COLLECTION and not path.exists() else collection(path)
 
 
 def bundle_first(qrels: str | None, runs: list[str] | None) -> tuple[str | None, list[str] | None]:
@@ -362,10 +358,10 @@ def opened(
     options = workflow.PoolOptions(groups=groups, depth=pool_depth, card=card, pool="" if card else pool)
     # A collection that happens to lie in the folder must not change what files say by its pool and its scale.
     is_bundle = qrels is not None and workflow.may_be_bundle(Path(qrels))
-    are_files = is_bundle or (
-        qrels is not None and runs and all(files.located(word).is_file() for word in (qrels, *runs))
-    )
-    is_ignored = path == COLLECTION and path.exists() and are_files and _is_default()
+    is_ignored = False
+    if path == COLLECTION and path.exists() and _is_default():
+        words = (qrels, *runs) if qrels and runs else ()
+        is_ignored = is_bundle or (len(words) > 0 and all(files.located(word).is_file() for word in words))
     if is_ignored:
         with_it = "" if is_bundle else f"; -C {path} adds its pool and scale"
         say(f"note: qrels and runs are files, so {path} is not used{with_it}")

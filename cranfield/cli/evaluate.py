@@ -110,7 +110,7 @@ def evaluate(
             return
         chosen |= {"by_topic": by_topic, "topics": topics, "ties": ties, **console.novelty(duplicates)}
         found = files.evaluate(runs=named, verdicts=not no_verdict, **chosen)
-        step = files.next_step(found) if format == "table" else None
+        step = files.next_step(found) if found.trust and format == "table" else None
     console.show(found, format, draw=partial(_draw, found) if chart else None)
     if step:
         console.say(f"next: {step[0]}: cranfield {step[1]}")

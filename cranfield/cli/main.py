@@ -56,10 +56,6 @@ class Declared(NamedTuple):
         """The first paragraph of its help."""
         return " ".join(str(getdoc(self.function)).partition("\n\n")[0].split())
 
-    def itself(self) -> "Declared":
-        """What is found of a command that is known already."""
-        return self
-
 
 class Stage:
     """The commands of one file. Where it has a name they are subcommands of that, and `bare` is it without any."""
@@ -181,7 +177,9 @@ def _built(name: str, declared: Stage | Declared) -> Any:
     app.info.invoke_without_command, app.info.no_args_is_help = alone is not None, alone is None
     if alone is not None:
         app.callback(help=declared.summary)(alone.function)
-    built = group(app, {"Commands": {word: one.itself for word, one in declared.commands.items()}})
+    built = group(
+        app, {"Commands": {word: partial(declared.commands.__getitem__, word) for word in declared.commands}}
+    )
     built.removed = alone.removed if alone else {}
     return built
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from functools import cached_property, partial
+from typing import Any, Literal, cast
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.base.errors import CollectionError, InputError, Problem, ProblemsFound, UsageError, quoted
+from cranfield.base.errors import RESTORE, CollectionError, InputError, Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.text import counted
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Sample, strata_of
 from cranfield.qrels.qrels import Grades, Qrels, pair_keys
@@ -429,6 +431,79 @@ def coded_pairs(
     rows[qrels.topic_of_row[there].astype(np.int64) * width + document[there]] = there
     keys = keys_of(as_text(document_ids)) if keep_keys else None
     return CodedPairs(rows, np.where(lines < 0, np.int32(topics), lines), width, keys)
+
+
+# The runs of a collection, as an evaluation needs them.
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class RunStore:
+    """How an evaluation reaches the runs of a collection.
+
+    `facts` gives what is known of each run, `find` that of one, or an error that says why there is none; `ids` all
+    ids of topics and of documents, in the order of their codes; `fetch` a ranking as it is stored.
+    """
+
+    facts: Callable[[], Iterable[Any]]
+    find: Callable[[str], Any]
+    ids: Callable[[], tuple[pa.Array, pa.Array]]
+    fetch: Callable[[str], Any]
+
+
+class StoredRuns:
+    """The runs of a collection; their ids are read once, so that all runs share them.
+
+    Where `judged` gives qrels, a run is only matched against these, and its ids and scores are not decoded. It is
+    called when the first run is decoded: until then the qrels may still be being read in another thread.
+    """
+
+    def __init__(
+        self, stored: RunStore | None, judged: Callable[[], Qrels | None] | None = None, *, keep_keys: bool = False
+    ) -> None:
+        self._stored, self._judged, self._keep_keys = stored, judged, keep_keys
+        self._facts = {} if stored is None else {facts.name: facts for facts in stored.facts()}
+        self._topic_ids: dict[bytes, pa.Array] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._facts
+
+    @cached_property
+    def _ids(self) -> tuple[pa.Array, pa.Array]:
+        return cast("RunStore", self._stored).ids()
+
+    @cached_property
+    def _pairs(self) -> CodedPairs | None:
+        qrels = None if self._judged is None else self._judged()
+        return None if qrels is None else coded_pairs(qrels, *self._ids, keep_keys=self._keep_keys)
+
+    def fetched(self, name: str) -> Callable[[], AnyRun]:
+        """Fetch the stored bytes of a run; the function that is returned decodes them, in any thread."""
+        log.info("fetching the stored run %s", name)
+        _ = self._ids  # read here: SQLite stays in this thread
+        return partial(self._decoded, name, cast("RunStore", self._stored).fetch(name))
+
+    def _decoded(self, name: str, stored: Any) -> AnyRun:
+        ordered_by = self._facts[name].ordered_by
+        try:
+            if self._pairs is not None:
+                known = stored.order()
+                return self._pairs.known(known, self._named(known.topics), name=name, has_ties=ordered_by == "score")
+            coded = stored.run()
+            topics, documents = self._named(coded.topics), self._ids[1]
+            return Run(name, topics, coded.offsets, documents, coded.documents, coded.scores, ordered_by)
+        except CollectionError as error:
+            remedy = f"cranfield check lists all damage; {RESTORE}, or withdraw the run and submit it again"
+            problem = Problem("damaged-run", f"{error} ({quoted(name)})", remedy=remedy)
+            raise ProblemsFound(f"run {quoted(name)} cannot be read", [problem]) from None
+
+    def _named(self, topics: Codes) -> pa.Array:
+        """The ids of topics; runs with the same topics share one array."""
+        key = topics.tobytes()
+        if key not in self._topic_ids:
+            self._topic_ids[key] = taken(self._ids[0], topics)
+        return self._topic_ids[key]
 
 
 # The documents of one ranked list, by their ids.

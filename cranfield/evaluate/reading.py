@@ -11,15 +11,13 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import Literal, TypeVar, cast
 
 import numpy as np
 
 from cranfield.base.errors import (
-    RESTORE,
-    CollectionError,
     CranfieldError,
     Problem,
     ProblemsFound,
@@ -30,22 +28,18 @@ from cranfield.base.errors import (
 from cranfield.base.files import Progress, Source, located, reading_threads, silent
 from cranfield.base.records import BINARY, GradeScale
 from cranfield.base.spread import HERE, WORTH, Workers
-from cranfield.base.text import few
+from cranfield.base.text import counted, few
 from cranfield.evaluate import align, direct, ties
-from cranfield.evaluate.align import Alignment, AnyRun
+from cranfield.evaluate.align import Alignment, AnyRun, RunStore, StoredRuns
 from cranfield.evaluate.measure import AnyMeasure, Measure
 from cranfield.evaluate.scores import ALL, Scores
 from cranfield.evaluate.ties import TiedScores
 from cranfield.qrels import reading as qrels_reading
 from cranfield.qrels.qrels import Qrels
-from cranfield.runs import check, columns
+from cranfield.runs import check
 from cranfield.runs import reading as runs_reading
 from cranfield.runs import run as runs_run
 from cranfield.runs.run import Run
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 Ties = Literal["trec", "best", "worst", "expected"]
 Duplicates = Literal["plain", "novelty"]
@@ -65,29 +59,15 @@ Tagged = TypeVar("Tagged", bound="AnyRun | Tag")
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class RunStore:
-    """How an evaluation reaches the runs of a collection.
-
-    `facts` gives what is known of each run, `find` that of one, or an error that says why there is none; `ids` all
-    ids of topics and of documents, in the order of their codes; `fetch` a ranking as it is stored.
-    """
-
-    facts: Callable[[], Iterable[Any]]
-    find: Callable[[str], Any]
-    ids: Callable[[], tuple[pa.Array, pa.Array]]
-    fetch: Callable[[str], Any]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """What is to be evaluated: runs by stored names or files, against a file of qrels; either may be in memory.
 
-    `topics` is qrels, common, run, or a file of ids, or
-    the ids themselves. With novelty, near-duplicates of a document above count as not relevant; `clusters` says
-    which those are, in a file or as document -> cluster. `notes` are what every result should say about its runs:
-    those that were left out. `workers` do what is worth spreading. `collection` has the stored runs, and
-    `scale` its grades; without one, grades from 1 on are relevant and are their own gains.
+    `topics` is qrels, common, run, or a file of ids, or the ids themselves. With novelty, near-duplicates of a
+    document above count as not relevant; `clusters` says which those are, in a file or as document -> cluster.
+    `notes` are what every result should say about its runs: those that were left out. `workers` do what is worth
+    spreading. `collection` has the stored runs, and `scale` its grades; without one, grades from 1 on are relevant
+    and are their own gains.
     """
 
     qrels: Path | Qrels
@@ -101,11 +81,6 @@ class Request:
     workers: Workers = HERE
     collection: RunStore | None = None
     scale: GradeScale = BINARY
-
-    def __post_init__(self) -> None:
-        """Refuse to take two things from one stream: the second would find nothing there."""
-        if [str(one) for one in (self.qrels, self.topics, *self.runs) if isinstance(one, str | Path)].count("-") > 1:
-            raise UsageError("standard input can be read only once: use - for the qrels, the topics or a single run")
 
     def topic_set(self) -> str | tuple[str, ...]:
         """The topics by the name of their set, or the ids that were given or that a file names."""
@@ -124,60 +99,6 @@ class StoredName(str):
     """The name of a stored run that nobody typed: it means that run, whatever files lie about."""
 
     __slots__ = ()
-
-
-class StoredRuns:
-    """The runs of a collection; their ids are read once, so that all runs share them.
-
-    Where `judged` gives qrels, a run is only matched against these, and its ids and scores are not decoded. It is
-    called when the first run is decoded: until then the qrels may still be being read in another thread.
-    """
-
-    def __init__(
-        self, stored: RunStore | None, judged: Callable[[], Qrels | None] | None = None, *, keep_keys: bool = False
-    ) -> None:
-        self._stored, self._judged, self._keep_keys = stored, judged, keep_keys
-        self._facts = {} if stored is None else {facts.name: facts for facts in stored.facts()}
-        self._topic_ids: dict[bytes, pa.Array] = {}
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._facts
-
-    @cached_property
-    def _ids(self) -> tuple[pa.Array, pa.Array]:
-        return cast("RunStore", self._stored).ids()
-
-    @cached_property
-    def _pairs(self) -> align.CodedPairs | None:
-        qrels = None if self._judged is None else self._judged()
-        return None if qrels is None else align.coded_pairs(qrels, *self._ids, keep_keys=self._keep_keys)
-
-    def fetched(self, name: str) -> Callable[[], AnyRun]:
-        """Fetch the stored bytes of a run; the function that is returned decodes them, in any thread."""
-        log.info("fetching the stored run %s", name)
-        _ = self._ids  # read here: SQLite stays in this thread
-        return partial(self._decoded, name, cast("RunStore", self._stored).fetch(name))
-
-    def _decoded(self, name: str, stored: Any) -> AnyRun:
-        ordered_by = self._facts[name].ordered_by
-        try:
-            if self._pairs is not None:
-                known = stored.order()
-                return self._pairs.known(known, self._named(known.topics), name=name, has_ties=ordered_by == "score")
-            coded = stored.run()
-            topics, documents = self._named(coded.topics), self._ids[1]
-            return runs_run.Run(name, topics, coded.offsets, documents, coded.documents, coded.scores, ordered_by)
-        except CollectionError as error:
-            remedy = f"cranfield check lists all damage; {RESTORE}, or withdraw the run and submit it again"
-            problem = Problem("damaged-run", f"{error} ({quoted(name)})", remedy=remedy)
-            raise ProblemsFound(f"run {quoted(name)} cannot be read", [problem]) from None
-
-    def _named(self, topics: columns.Codes) -> pa.Array:
-        """The ids of topics; runs with the same topics share one array."""
-        key = topics.tobytes()
-        if key not in self._topic_ids:
-            self._topic_ids[key] = columns.taken(self._ids[0], topics)
-        return self._topic_ids[key]
 
 
 # Reading and aligning.
@@ -226,29 +147,21 @@ def read_aligned(request: Request, progress: Progress = silent, *, keep_rows: bo
     return Read(qrels, runs, align_runs(request, qrels, runs, keep_rows=keep_rows))
 
 
-def read_short(
-    request: Request, progress: Progress = silent, *, keep_keys: bool = False
-) -> tuple[Qrels, list[AnyRun]]:
-    """Read qrels and runs; of an ordinary run only what the qrels say of its rows is kept, and keys if wanted."""
-    return _read(request, progress, in_full=False, keep_keys=keep_keys)
-
-
 def read_in_full(request: Request, progress: Progress = silent) -> tuple[Qrels, list[Run]]:
     """Read qrels, and runs with all their ids."""
-    qrels, runs = _read(request, progress, in_full=True)
+    qrels, runs = read_short(request, progress, in_full=True)
     return qrels, cast("list[Run]", runs)
 
 
 def without_pipes(request: Request) -> Request:
     """The same request with everything read that comes through pipes, which can be read only once."""
     piped = tuple(word for word in request.runs if _is_piped(word))
-    topics = request.topic_set() if _is_piped(request.topics) else request.topics
-    if not piped and not _is_piped(request.qrels):
-        return replace(request, topics=topics)
-    qrels, read = read_in_full(replace(request, runs=piped, topics=topics))
-    named = dict(zip(piped, read, strict=True))
-    runs = tuple(named.get(word, word) if isinstance(word, str) else word for word in request.runs)
-    return replace(request, qrels=qrels, runs=runs, topics=topics)
+    if piped or _is_piped(request.qrels):
+        qrels, read = read_in_full(replace(request, runs=piped))
+        named = dict(zip(piped, read, strict=True))
+        runs = tuple(named.get(word, word) if isinstance(word, str) else word for word in request.runs)
+        request = replace(request, qrels=qrels, runs=runs)
+    return replace(request, topics=request.topic_set()) if _is_piped(request.topics) else request
 
 
 def without_bad(request: Request, progress: Progress = silent) -> Request:
@@ -257,6 +170,7 @@ def without_bad(request: Request, progress: Progress = silent) -> Request:
     Every file is read for that, and again for the evaluation. What comes through a pipe can be read only
     once, and so stays as it was read. A file that is not there is left to be refused: its name is a wrong one.
     """
+    _refuse_one_stream_for_two(request)
     problems: list[Problem] = []
     qrels = collected(partial(read_qrels, request.qrels), problems)
     in_full = qrels is None or any(map(_is_piped, request.runs))
@@ -276,6 +190,14 @@ def without_bad(request: Request, progress: Progress = silent) -> Request:
     return replace(request, qrels=qrels if _is_piped(request.qrels) else request.qrels, runs=tuple(kept), notes=notes)
 
 
+def _refuse_one_stream_for_two(request: Request) -> None:
+    """Refuse to take two things from standard input: the second would find nothing there."""
+    if [str(one) for one in (request.qrels, request.topics, *request.runs) if isinstance(one, str | Path)].count(
+        "-"
+    ) > 1:
+        raise UsageError("standard input can be read only once: use - for the qrels, the topics or a single run")
+
+
 def _is_file(word: object) -> bool:
     return isinstance(word, str) and not isinstance(word, StoredName) and (word == "-" or located(word).exists())
 
@@ -293,14 +215,16 @@ def refused(problems: list[Problem], request: Request) -> ProblemsFound:
     return ProblemsFound(f"these files cannot be evaluated{hint}", problems)
 
 
-def _read(
-    request: Request, progress: Progress, *, in_full: bool, keep_keys: bool = False
+def read_short(
+    request: Request, progress: Progress = silent, *, in_full: bool = False, keep_keys: bool = False
 ) -> tuple[Qrels, list[AnyRun]]:
     """Read qrels and runs, or raise everything that is wrong with any of them.
 
+    Unless runs are wanted in full, of an ordinary one only what the qrels say of its rows is kept, perhaps with keys.
     A file of qrels is read in another thread, while runs are fetched; then its hash is made there, which every score
     needs. What comes through a pipe is read here: nobody could interrupt another thread that waits for it.
     """
+    _refuse_one_stream_for_two(request)
     problems: list[Problem] = []
     qrels_problems: list[Problem] = []
     read = partial(collected, partial(read_qrels, request.qrels), qrels_problems)
@@ -335,7 +259,8 @@ def _read_runs(
     """
     stored = StoredRuns(request.collection, qrels_come, keep_keys=keep_keys)
     named = dict.fromkeys(word for word in request.runs if isinstance(word, str))
-    unknown = _unknown(named, stored, request.collection)
+    typed = [word for word in named if word not in stored or not isinstance(word, StoredName)]
+    unknown = _unknown(typed, stored, request.collection) if typed and request.collection is not None else {}
     problems += unknown.values()
     qrels = None if qrels_come is None or all(word in stored for word in named) else qrels_come()
     pairs = None if qrels is None else direct.judged_pairs(qrels)
@@ -362,16 +287,16 @@ def _read_runs(
     return runs
 
 
-def _unknown(words: Iterable[str], stored: StoredRuns, collection: RunStore | None) -> dict[str, Problem]:
+def _unknown(words: Iterable[str], stored: StoredRuns, collection: RunStore) -> dict[str, Problem]:
     """What is wrong with words that are neither files nor stored runs; one that is both is refused at once."""
     found: dict[str, Problem] = {}
-    for word in words if collection is not None else ():
+    for word in words:
         is_file = word == "-" or located(word).exists()
-        if word in stored and not isinstance(word, StoredName) and is_file and word != "-":
+        if word in stored and is_file and word != "-":
             raise UsageError(f"{quoted(word)} is both a stored run and a file; write ./{word} for the file")
         if word not in stored and not is_file:
             try:
-                collection.find(word)  # type: ignore[union-attr]
+                collection.find(word)
             except CranfieldError as why:
                 found[word] = Problem("no-such-run", f"no such file, and {why}", file=word)
     return found
@@ -497,6 +422,9 @@ def align_runs(request: Request, qrels: Qrels, runs: Sequence[AnyRun], *, keep_r
 # Many or large runs are read, aligned and scored some at a time, by all workers. Of each only its scores are kept,
 # so that memory does not grow with the runs. Verdicts need the lists of all runs at once.
 
+SEED = 1
+"""Where random orders of ties begin: so that they come out the same every time."""
+
 VERDICTS = 1.5
 """How many bytes of memory verdicts take for each byte of text."""
 
@@ -515,6 +443,8 @@ class _Scored:
 
 def pieces_of(request: Request, measures: Sequence[AnyMeasure]) -> list[list[str]]:
     """The files of a request in pieces of some size; none where it is small, or its scores need all runs at once."""
+    if len(request.runs) < WORTH:
+        return []
     words = [word for word in request.runs if isinstance(word, str) and located(word).is_file()]
     is_alone = len(words) == len(request.runs) and request.collection is None
     is_plain = request.duplicates == "plain" and request.topics != "common" and request.ties != "expected"
@@ -522,6 +452,33 @@ def pieces_of(request: Request, measures: Sequence[AnyMeasure]) -> list[list[str
     if is_piped or not (is_alone and is_plain and all(isinstance(one, Measure) for one in measures)):
         return []
     return in_pieces(words)
+
+
+def score_runs(
+    request: Request,
+    measures: Sequence[AnyMeasure],
+    progress: Progress,
+    *,
+    read: Callable[[], Read] | None = None,
+    at_once: bool = False,
+) -> tuple[TiedScores, Sequence[AnyRun | Tag], list[str]]:
+    """Score by our own measures, with ties as requested: the scores, the runs, and what should be known of both.
+
+    A caller that has read and aligned the runs passes `read`. Many or large files are scored in pieces, unless their
+    lists are there `at_once`.
+    """
+    if not at_once and (pieces := pieces_of(request, measures)) and (plain := plain_qrels(request)):
+        found, tags = score_in_pieces(request, measures, pieces, plain, progress)
+        return found, tags, []
+    known, notes = read_aligned(request, progress) if read is None else read(), list[str]()
+    if known.qrels.strata is not None:
+        drawn, many = int((known.qrels.grades >= 0).sum()), len(known.qrels)
+        said = "use xinfAP, infNDCG, statAP and statP; other measures count the rest as not relevant"
+        notes.append(f"the qrels are a sample, {drawn:,} of {many:,} documents judged: {said}")
+        if empty := known.aligned.lists.sample.strata_without_draws():
+            notes.append(f"{counted(empty, 'stratum', 'strata')} without a sampled document")
+    found = ties.score_with_ties(known.aligned, measures, request.ties, seed=SEED)
+    return found, known.runs, [*notes, found.note] if found.note else notes
 
 
 def plain_qrels(request: Request) -> Qrels | None:

@@ -209,6 +209,8 @@ class NamedColumns:
         if not self.delimiter:
             return head.lstrip().startswith(b"{")
         line = next(iter(head.splitlines()), b"").decode("utf-8", "replace")
+        if not {self.delimiter, ";"} & {*line}:
+            return False
         _, words = next(csv_rows([line], self.delimiter), (1, ""))
         return len(words) >= len(QRELS.columns) and QRELS.roles(map(str.strip, words)).keys() == QRELS.columns.keys()
 

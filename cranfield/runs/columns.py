@@ -90,7 +90,7 @@ def places_in(known: pa.Array, ids: pa.Array) -> Codes:
     """The place of each id among the known ones, -1 where it is not there."""
     found = call_function("index_in", [as_text(ids)], SetLookupOptions(value_set=as_text(known)))
     if found.null_count:
-        found = call_function("coalesce", [found, pa.scalar(-1, pa.int32())])
+        found = call_function("coalesce", [found, column_of(np.array([-1], dtype=np.int32))[0]])
     return np.array(values_of(found), dtype=np.int32)
 
 

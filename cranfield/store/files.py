@@ -99,6 +99,8 @@ def bring_up_to_date(store: Store) -> None:
         raise CollectionError(f"{misfit}; {RESTORE}") from error
     store.forget_tables()
     store.kept_as = keep
+    if store.say is not None:
+        store.say(f"{store.path} was written by an older version and has been upgraded; the original is {keep}")
 
 
 def back_up(store: Store, target: Path, *, called: Path | None = None) -> None:

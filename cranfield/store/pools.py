@@ -40,6 +40,12 @@ class PoolFacts:
     made: str
     made_by: str
 
+    @property
+    def depth(self) -> int | None:
+        """The depth of a pool of the first so many documents of each run; None of every other."""
+        word, _, depth = self.plan.partition(" ")
+        return int(depth) if word == "depth" and depth.isdecimal() and not self.one_per_cluster else None
+
 
 @dataclass(frozen=True)
 class PooledRun:

@@ -47,7 +47,7 @@ PATIENCE_SECONDS = 600.0
 """How long a writer waits for another one before it gives up. Bulk loading is the one long write."""
 
 SQLITE_VERSION = sqlite3.sqlite_version
-Waiting = Callable[[float], None]
+Say = Callable[[str], None]
 Shape = TypeVar("Shape")
 
 _AT_ONCE = 500
@@ -64,9 +64,9 @@ class Store:
     """A collection file, open. All reading goes through `rows`, `row` and `each`, all writing through `write`."""
 
     def __init__(
-        self, path: Path, connection: sqlite3.Connection, *, waiting: Waiting | None = None, writable: bool = True
+        self, path: Path, connection: sqlite3.Connection, *, say: Say | None = None, writable: bool = True
     ) -> None:
-        self.path, self.connection, self.waiting, self.writable = path, connection, waiting, writable
+        self.path, self.connection, self.say, self.writable = path, connection, say, writable
         self._history: history.Recorder | None = None
         self.identity: tuple[int, int] | None = None
         """Device and inode of the file, where writing must find it in its place."""
@@ -92,7 +92,7 @@ class Store:
         """One transaction that takes the write lock at its start and leaves all or nothing behind.
 
         A deferred transaction that reads and then writes fails at once when another writer was in between;
-        `BEGIN IMMEDIATE` waits instead. The wait is repeated until `patience` ends, and told to `waiting`.
+        `BEGIN IMMEDIATE` waits instead, again and again until `patience` ends, and the first time the user is told.
         """
         if not self.writable:
             # SQLite opens a file all the same where it finds no room for its log.
@@ -114,11 +114,11 @@ class Store:
                     self.connection.execute("BEGIN IMMEDIATE")
                 break
             except CollectionBusy:
-                waited = time.monotonic() - started
-                if waited >= patience:
+                if time.monotonic() - started >= patience:
                     raise
-                if self.waiting is not None:
-                    self.waiting(waited)
+                if self.say is not None:
+                    self.say("another process is writing to this collection; waiting for it to finish …")
+                    self.say = None
         with translated(self.path):
             if self._history is not None:
                 self._history.begin()
@@ -205,7 +205,7 @@ class Store:
 
     def column(self, sql: str, *values: Any) -> list[Any]:
         """The first column of all rows of a query."""
-        return column(self.rows(sql, *values))
+        return [row[0] for row in self.rows(sql, *values)]
 
     def among(self, sql: str, values: Sequence[str]) -> Iterator[Any]:
         """The rows of a query with `IN ({})`, some hundred values at a time: SQLite has a limit."""
@@ -347,11 +347,11 @@ def grouped(rows: list[Any]) -> dict[Any, list[Any]]:
 # How a file is opened: it must be ours, run nothing of a stranger's, and have the tables of this version.
 
 
-def open_store(path: Path, *, waiting: Waiting | None = None, migrated: bool = True) -> Store:
+def open_store(path: Path, *, say: Say | None = None, migrated: bool = True) -> Store:
     """Open an existing collection, bringing an older file up to date (a backup of it is made first).
 
     A file that cannot be written, as published collections are, is opened for reading alone. Without `migrated` an
-    older file stays as it is.
+    older file stays as it is. `say` tells the user that the file was upgraded, or that writing has to wait.
     """
     if not path.exists():
         refuse_lost(path)
@@ -362,7 +362,7 @@ def open_store(path: Path, *, waiting: Waiting | None = None, migrated: bool = T
     identity = identity_of(path)
     # Nobody may read the file beside SQLite: closing it would give up the locks of this process.
     connection, writable = connect_for_use(path)
-    store = Store(path, connection, waiting=waiting, writable=writable)
+    store = Store(path, connection, say=say, writable=writable)
     store.identity = identity
     try:
         store._refuse_moved()

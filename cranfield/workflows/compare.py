@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,7 +30,6 @@ from cranfield.evaluate.measure import Measure, own_measures, parse_by_scale, pa
 from cranfield.evaluate.reading import Request
 from cranfield.reuse.pairs import BY_TIES, Claim
 from cranfield.reuse.verdict import Verdict
-from cranfield.store import Store
 from cranfield.workflows.evaluate.evaluate import Evaluation, evaluate, made_with, short_hash
 from cranfield.workflows.inputs import Inputs
 from cranfield.workflows.reuse.field import Trusted, claim_of, open_score, with_documents
@@ -83,12 +81,12 @@ def compare_runs(inputs: Inputs, request: Request, options: Options, *, verdicts
         why = ["no claims: they apply to plain scores, without novelty; so do the verdicts"]
 
     with inputs.progress() as progress:
-        read: Callable[[], reading.Read] = partial(inputs.read, request, progress)
         if verdicts and ours:
             request = reading.without_pipes(request)  # claims look at the runs again
             field = inputs.field(request, progress)
-            read = field.requested
-        found = evaluate(request, store=store, progress=progress, read=read)
+            found = evaluate(request, store=store, progress=progress, read=field.requested)
+        else:
+            found = inputs.evaluated(request, verdicts=False, progress=progress)
         named = options.with_names(request.runs, found.scores.run_names)
         compared = compare_scores(found.scores, named, request.workers)
         if not verdicts or not ours:
@@ -103,7 +101,7 @@ def compare_runs(inputs: Inputs, request: Request, options: Options, *, verdicts
         if why:
             return Comparison(found, compared, verdicts=by_run, notes=[*trust.notes, *why])
         in_full = replace(request, qrels=field.read.qrels, runs=tuple(inputs.in_full(request.runs)))
-        claims = _claims(compared, in_full, trust, store, progress)
+        claims = _claims(compared, in_full, trust, progress)
     judged = {measure for measure, _ in by_run}
     notes = [*trust.notes]
     if others := [one.measure for one in compared if one.measure not in judged]:
@@ -113,9 +111,7 @@ def compare_runs(inputs: Inputs, request: Request, options: Options, *, verdicts
     return Comparison(found, compared, claims=claims, verdicts=by_run, notes=[*notes, *_about(claims.values())])
 
 
-def _claims(
-    compared: Sequence[MeasureComparison], request: Request, trust: Trusted, store: Store | None, progress: Progress
-) -> Claims:
+def _claims(compared: Sequence[MeasureComparison], request: Request, trust: Trusted, progress: Progress) -> Claims:
     """Work out what may be said of the pairs that are shown, and of the clearest."""
     by_name = {str(one.measure): one.measure for one in trust.trusts}
     read = with_documents(request, topics=trust.field.read.aligned.topic_ids)
@@ -124,7 +120,7 @@ def _claims(
     for done, one in enumerate(compared, start=1):
         for result in claimed_pairs(one) if one.measure in by_name else ():
             measure, first, second = by_name[one.measure], place[result.a], place[result.b]
-            pair = open_score(trust.field, read, measure, first, second, store=store)
+            pair = open_score(trust.field, read, measure, first, second)
             tested: Any = {"p": float(result.adjusted_p), "corrected": result.adjusted_p != result.p}
             claim = claim_of(pair, trust.of(measure), first, second, **tested)
             if trust.field.knowledge.inferred:

@@ -7,8 +7,8 @@ between calls. Every command imports this module, so heavy modules are deferred 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -25,14 +25,13 @@ from cranfield.qrels.release import NOW
 
 with deferred:
     from cranfield.compare import by_measure
+    from cranfield.evaluate import align, reading
     from cranfield.evaluate import measure as measuring
-    from cranfield.evaluate import reading
     from cranfield.runs import reading as runs_reading
     from cranfield.runs import run as runs_run
     from cranfield.runs import sets
     from cranfield.store import releases
     from cranfield.store import runs as stored_runs
-    from cranfield.store import store as stores
     from cranfield.workflows import compare as comparing
     from cranfield.workflows import qrels as qrels_workflow
     from cranfield.workflows import settle as settling
@@ -109,9 +108,10 @@ class Inputs:
         skip_bad: bool = False,
         workers: Workers = HERE,
     ) -> None:
+        qrels = located(qrels) if store is None and isinstance(qrels, str) else qrels
         self.store, self.given_qrels, self.pool_options, self.progress = store, qrels, pool, progress
         self.bundle = None
-        if store is None and isinstance(qrels, str | Path) and may_be_bundle(Path(qrels)):
+        if store is None and isinstance(qrels, Path) and may_be_bundle(Path(qrels)):
             self.bundle = release.open_bundle(Path(qrels))
             self.given_qrels = self.bundle.qrels
             card = self.bundle.card if pool.groups is None and pool.card is None else pool.card
@@ -269,7 +269,7 @@ class Inputs:
         if self.store is None or found.trust is None:
             return None
         store = self.store
-        return found.trust.next_step(lambda: status.status(store).next_step, partial(queues.open_queues, store))
+        return found.trust.next_step(lambda: status.status(store).next_step, lambda: queues.open_queues(store))
 
     def collection(self, word: str) -> Store:
         """The collection that a word of the command line needs."""
@@ -335,7 +335,9 @@ class Inputs:
         if isinstance(runs, str):
             raise UsageError(f"runs is a list of names: [{runs!r}]")
         refuse_unknown(options)
-        words, are_ids = self.spelled(measures), isinstance(topics, Sequence) and not isinstance(topics, str)
+        words, are_ids = words_of(measures), isinstance(topics, Sequence) and not isinstance(topics, str)
+        if self.bundle is not None:  # in full: its scale has the threshold and the gains
+            words = tuple(map(str, measuring.parse_by_scale(words, self.bundle.scale)))
         with self.progress() as progress:
             qrels, chosen = self.find(runs, words, with_ids=with_ids, as_files=as_files, progress=progress)
             request = reading.Request(
@@ -352,31 +354,18 @@ class Inputs:
             )
             return reading.without_bad(request, progress) if self.skip_bad else request
 
-    def own_measures(self, measures: str | Sequence[str]) -> list[measuring.Measure]:
-        """Measures that take a verdict or might; the collection's scale says what is relevant."""
-        scale = BINARY if self.store is None else self.store.scale()
-        return measuring.own_measures(measuring.parse_by_scale(self.spelled(measures), scale))
-
-    def spelled(self, measures: str | Sequence[str]) -> tuple[str, ...]:
-        """The measures as they were written; with a bundle, in full: its scale has the threshold and the gains."""
-        words = words_of(measures)
-        if self.bundle is None:
-            return words
-        return tuple(map(str, measuring.parse_by_scale(words, self.bundle.scale)))
-
     def evaluated(
         self, request: reading.Request, *, verdicts: bool, progress: Progress = silent
     ) -> evaluation.Evaluation:
         """Score, with verdicts or without."""
-        read, field = partial(self.read, request, progress), partial(self.field, request, progress)
+        read = None if self.once else partial(self.read, request, progress)
         if verdicts:
+            field = partial(self.field, request, progress)
             return evaluation.evaluate_with_verdicts(request, field, store=self.store, progress=progress, read=read)
         return evaluation.evaluate(request, store=self.store, progress=progress, read=read)
 
     def read(self, request: reading.Request, progress: Progress = silent) -> reading.Read:
         """Read and align runs; what was last read of them, for scores or for verdicts, is kept."""
-        if self.once:
-            return reading.read_aligned(request, progress)
         request, key = self._keyed(request)
         if key is not None and self._kept.get("field", (None,))[0] == key:
             field: fields.Field = self._kept["field"][1]
@@ -406,18 +395,20 @@ class Inputs:
         self, names: Sequence[str] | None, words: Sequence[str], *, with_ids: bool, as_files: bool, progress: Progress
     ) -> Found:
         """The qrels, and the runs with these names, or all."""
-        known = self.names()
         if self.once:
             plain = all(Path(word).is_file() and not word.lower().endswith(".parquet") for word in names or ())
-            runs = self._stored(known if not names else names if plain else sets.expanded(names))
+            runs = tuple(names if plain else sets.expanded(names)) if names else self.names()
             if not runs:
                 raise UsageError("no runs: name run files and --qrels, or a collection with -C")
-            return self._qrels(), runs
-        found = None if names is None else sets.expanded([*map(str, names)], known)
-        for name in found or ():
-            if name not in known and not located(name).exists():
-                raise UnknownName("run", str(name), known)
-        return self._qrels(), known if found is None else self._stored(found)
+            runs = self._stored(runs) if names and self.store is not None else runs
+        else:
+            known = self.names()
+            found = None if names is None else sets.expanded([*map(str, names)], known)
+            for name in found or ():
+                if name not in known and not located(name).exists():
+                    raise UnknownName("run", str(name), known)
+            runs = known if found is None else self._stored(found)
+        return self.given_qrels if isinstance(self.given_qrels, Path) else self._qrels(), runs
 
     def _stored(self, words: Sequence[str]) -> tuple[str, ...]:
         """The words, with the name of a stored run for the file it was submitted as: its verdict is that run's."""
@@ -446,14 +437,12 @@ class Inputs:
             return word
         if self.once and self.warn is None:
             return self.judged()
-        if store is None:
-            return located(str(word))
-        is_ours = word in (None, NOW) or word in releases.known(store)
-        may_be_file = not self.once or located(str(word)).exists() or bool({"/", "."} & set(str(word))) or word == "-"
-        if not is_ours and may_be_file:
-            return located(str(word))
+        if store is not None and word not in (None, NOW) and word not in releases.known(store):
+            path = located(str(word))
+            if not self.once or path.exists() or {"/", "."} & set(str(word)) or word == "-":
+                return path
         qrels = self.judged()
-        if self.warn is None:
+        if store is None or self.warn is None:
             return qrels
         if word == NOW and not (qrels.grades >= 0).any():
             raise InputError(qrels_workflow.NOTHING_JUDGED)
@@ -505,26 +494,9 @@ def may_be_bundle(path: Path) -> bool:
     return path.is_dir() or (path.name.lower().endswith(release.ARCHIVES) and path.is_file())
 
 
-@contextmanager
-def open_store(path: Path, say: Callable[[str], None]) -> Iterator[Store]:
-    """Open the collection for one command, and tell the user when another process makes us wait."""
-    has_said = False
-
-    def waiting(seconds: float) -> None:
-        nonlocal has_said
-        if not has_said and seconds > 1:
-            say("another process is writing to this collection; waiting for it to finish …")
-            has_said = True
-
-    with stores.open_store(path, waiting=waiting) as store:
-        if store.kept_as:
-            say(f"{path} was written by an older version and has been upgraded; the original is {store.kept_as}")
-        yield store
-
-
-def run_store(store: Store) -> reading.RunStore:
+def run_store(store: Store) -> align.RunStore:
     """The runs of a collection, as an evaluation reaches them."""
-    return reading.RunStore(
+    return align.RunStore(
         facts=partial(stored_runs.facts, store),
         find=partial(stored_runs.find, store),
         ids=partial(stored_runs.ids, store),

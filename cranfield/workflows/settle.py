@@ -9,6 +9,7 @@ import numpy as np
 
 from cranfield.base.errors import InputError, quoted
 from cranfield.base.text import Column, Result, Table, counted, now, table_of
+from cranfield.evaluate import measure as measuring
 from cranfield.evaluate.reading import Request, without_pipes
 from cranfield.qrels.qrels import qrels_of
 from cranfield.reuse import assess, labels, pairs
@@ -92,7 +93,8 @@ def settle(
     refuse_unknown({"until": until})
     store = inputs.collection("a queue") if queue else inputs.store
     asked = without_pipes(inputs.request(measures, [first, second]))  # the runs are looked at twice
-    wanted, runs = inputs.own_measures(measures), tuple(inputs.in_full(asked.runs))
+    wanted = measuring.own_measures(measuring.parse_by_scale(asked.measures, asked.scale))
+    runs = tuple(inputs.in_full(asked.runs))
     with inputs.progress() as progress:
         field = inputs.field(asked, progress)
         trust = field.trusted(wanted, store=store)
@@ -102,7 +104,7 @@ def settle(
         notes, contests, every = list[str](), list[settling.Contest](), list[QueuedDocument]()
         found: list[tuple[str, settling.Settlement, Sequence[QueuedDocument]]] = []
         for measure in wanted:
-            pair = open_score(field, read, measure, 0, 1, store=store)
+            pair = open_score(field, read, measure, 0, 1)
             contest = _contest(field, request, read, trust.of(measure), pair, until, trust.thresholds)
             judging = contest.after({})[1]
             if queue and contest.needed({}):

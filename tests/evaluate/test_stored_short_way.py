@@ -11,8 +11,7 @@ from mappings import qrels_from
 
 from cranfield.base.errors import CollectionError
 from cranfield.evaluate import align as pairs_module
-from cranfield.evaluate.align import KnownRun, align, coded_pairs
-from cranfield.evaluate.reading import StoredRuns
+from cranfield.evaluate.align import KnownRun, StoredRuns, align, coded_pairs
 from cranfield.runs.encoding import CodedOrder, decode, decode_order, encode
 from cranfield.runs.run import Run
 from cranfield.workflows.collection import open_collection

@@ -81,7 +81,7 @@ def test_a_file_from_a_newer_version_is_refused_with_a_sentence(store: Store, ke
 
 
 def test_an_older_file_is_backed_up_and_brought_up_to_date(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: Kept
 ):
     with store.write():
         store.set("name", "old")
@@ -89,7 +89,9 @@ def test_an_older_file_is_backed_up_and_brought_up_to_date(
     later.mkdir()
     (later / "m9998_more.py").write_text("def up(database):\n    database.execute('CREATE TABLE more (a TEXT)')\n")
     monkeypatch.setattr(migrations, "__path__", [*migrations.__path__, str(later)])
-    with open_store(store.path) as updated:
+    said: list[str] = []
+    with open_store(store.path, say=said.append) as updated:
+        kept(said)
         assert updated.rows("SELECT * FROM more") == []
         assert updated.setting("name") == "old"
         assert applied_migrations(updated)[-1] == "m9998_more"
@@ -135,10 +137,9 @@ def test_a_write_that_fails_leaves_nothing_behind(store: Store):
     assert "a" not in store.settings()
 
 
-def test_a_writer_waits_for_another_and_is_told_so(store: Store):
-    other = open_store(store.path)
-    waits: list[float] = []
-    other.waiting = waits.append
+def test_a_writer_waits_for_another_and_is_told_so_once(store: Store, kept: Kept):
+    said: list[str] = []
+    other = open_store(store.path, say=said.append)
     entered, leave = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -150,13 +151,13 @@ def test_a_writer_waits_for_another_and_is_told_so(store: Store):
     holder = threading.Thread(target=hold)
     holder.start()
     entered.wait(10)
-    threading.Timer(1.5, leave.set).start()
+    threading.Timer(2.5, leave.set).start()
     with other.write():
         other.set("second", 2)
     holder.join()
     assert store.setting("first") == 1
     assert store.setting("second") == 2
-    assert waits
+    kept(said)
     other.close()
 
 

@@ -1,7 +1,8 @@
-"""The four TREC columns: topic, iteration, document, grade; or five with a stratum before the grade."""
+"""Columns between blanks: TREC's four, or five with a stratum before the grade; those of the SMART collections."""
 
 from __future__ import annotations
 
+import re
 from typing import BinaryIO
 
 import numpy as np
@@ -9,9 +10,9 @@ import pyarrow as pa
 
 from cranfield.base.errors import InputError, quoted
 from cranfield.base.files import Source
-from cranfield.base.tables import Findings
+from cranfield.base.tables import Columns, Findings
 from cranfield.qrels.qrels import Qrels, qrels_formats
-from cranfield.qrels.reading import GRADE_LIMIT, QRELS, QrelsRows, grades_of
+from cranfield.qrels.reading import GRADE_LIMIT, QRELS, QrelsRows, grades_of, rows_in
 from cranfield.runs.columns import LineNumbers, encoded, used_only, values_of
 from cranfield.runs.words import CODED, WORD, first_words, read_words
 
@@ -49,6 +50,7 @@ class Trec:
         if "stratum" in types:
             stratum_ids, strata = used_only(*encoded(table["stratum"]))
             names = tuple(stratum_ids.to_pylist())
+        plain = all(part.plain for part in parts)
         return QrelsRows(
             *used_only(*encoded(table["topic"])),
             *encoded(table["document"]),
@@ -56,8 +58,8 @@ class Trec:
             strata=strata,
             stratum_names=names,
             lines=LineNumbers(np.concatenate([np.empty(0, np.int64), *(part.lines.skipped for part in parts)])),
-            problems=findings.problems(),
-            plain=all(part.plain for part in parts),
+            problems=() if plain else findings.problems(),
+            plain=plain,
         )
 
     @staticmethod
@@ -68,4 +70,39 @@ class Trec:
                 f"topic {quoted(topic)} cannot be written to a TREC file, where # begins a comment; use --to jsonl"
             )
         for lines in qrels.lines("", " 0 ", " ", "\n", strata=True):
+            stream.write(lines)
+
+
+# Qrels of the SMART collections.
+
+_ROW = re.compile(r"\s*(\S+)\s+(?:(\S+)\s+([+-]?\d+)|(?!Q?0\s)(\S+)\s+0\s+0(?:\.0*)?)\s*", re.ASCII)
+
+
+@qrels_formats.register("smart")
+class Smart:
+    """Three columns (Cranfield, MED), or four with 0 and 0.000000 behind each relevant document (CACM, CISI)."""
+
+    summary = "columns separated by blanks: topic document grade, or topic document 0 0 (Cranfield, CACM, CISI, MED)"
+
+    @staticmethod
+    def sniff(head: bytes, name: str) -> bool:
+        """Recognise rows of either kind."""
+        lines = [line for line in head.decode("utf-8", "replace").splitlines()[:50] if line.strip()]
+        return bool(lines) and all(map(_ROW.fullmatch, lines))
+
+    @staticmethod
+    def read(source: Source) -> QrelsRows:
+        """Read the rows; where they have no grade each document is relevant."""
+        table = Columns.of(source, QRELS.columns, Findings(QRELS))
+        for number, line in source.lines():
+            if match := _ROW.fullmatch(line):
+                table.add(number, [match[1], match[2] or match[4], match[3] or "1"])
+            elif line.strip():
+                table.findings.add("bad-row", [number], example=line)
+        return rows_in(table)
+
+    @staticmethod
+    def write(qrels: Qrels, stream: BinaryIO) -> None:
+        """Write topic, document and grade."""
+        for lines in qrels.lines("", " ", " ", "\n"):
             stream.write(lines)

@@ -49,9 +49,6 @@ if TYPE_CHECKING:
     from cranfield.reuse.assess import Learn
     from cranfield.workflows.reuse.field import Field, Trusted
 
-SEED = 1
-"""Where random orders of ties begin: so that they come out the same every time."""
-
 HASH_SHOWN = 16
 UNJUDGED = "°"
 """The mark behind the score of a topic with unjudged documents within the cutoff."""
@@ -279,13 +276,11 @@ def evaluate(
         raise UsageError("no measure requested; cranfield measures lists them")
     if any(isinstance(measure, measuring.ForeignMeasure) for measure in measures):
         found = _score_with_foreign(request, measures, progress)
-    elif not at_once and (parts := reading.pieces_of(request, measures)) and (qrels := reading.plain_qrels(request)):
-        scored, runs = reading.score_in_pieces(request, measures, parts, qrels, progress)
-        found = Evaluation(scores=scored.scores, moved=scored.moved, facts=tuple(_tag_notes(runs)))
+    elif request.duplicates == "novelty":
+        found = _score_by_novelty(request, measures, read or partial(reading.read_aligned, request, progress), store)
     else:
-        read = read or partial(reading.read_aligned, request, progress)
-        by_novelty = request.duplicates == "novelty"
-        found = _score_by_novelty(request, measures, read, store) if by_novelty else _score(request, measures, read())
+        scored, runs, notes = reading.score_runs(request, measures, progress, read=read, at_once=at_once)
+        found = Evaluation(scores=scored.scores, moved=scored.moved, facts=(*_tag_notes(runs), *notes))
     facts = [*request.notes, *found.facts, *_grade_notes(measures, request)]
     return replace(found, facts=tuple(facts))
 
@@ -336,20 +331,6 @@ def _score_by_novelty(
     fact = f"novelty: {lost} with a grade above 0 counted as not relevant (near-duplicates)"
     changes = tuple(scoring.rank_changes(found, plain))
     return Evaluation(scores=found, plain=plain, changes=changes, facts=(*_tag_notes(known.runs), fact))
-
-
-def _score(request: Request, measures: list[measuring.AnyMeasure], read: Read) -> Evaluation:
-    """Score by our own measures, with ties as requested."""
-    aligned, facts = read.aligned, [*_tag_notes(read.runs)]
-    if read.qrels.strata is not None:
-        drawn, many = int((read.qrels.grades >= 0).sum()), len(read.qrels)
-        said = "use xinfAP, infNDCG, statAP and statP; other measures count the rest as not relevant"
-        facts.append(f"the qrels are a sample, {drawn:,} of {many:,} documents judged: {said}")
-        if empty := aligned.lists.sample.strata_without_draws():
-            facts.append(f"{counted(empty, 'stratum', 'strata')} without a sampled document")
-    found = tie_orders.score_with_ties(aligned, measures, request.ties, seed=SEED)
-    facts += [found.note] if found.note else []
-    return Evaluation(scores=found.scores, moved=found.moved, facts=tuple(facts))
 
 
 def _score_with_foreign(request: Request, measures: list[measuring.AnyMeasure], progress: Progress) -> Evaluation:

@@ -159,7 +159,7 @@ def collection_card(material: Material) -> dict[str, Any]:
         (trust := material.trust) is not None and trust.field.prefixes is not None and trust.trusts
     ):  # the contributing runs are known
         with suppress(CranfieldError):
-            reuse = card_for(trust, material.bias)
+            reuse = card_for(trust, material.bias, material.history)
     pools = []
     if material.pool is not None:
         of_plan = "name", "plan", "plan_in_full", "seed", "judging_order", "one_per_cluster"

@@ -33,7 +33,7 @@ from cranfield.workflows.inputs import PoolOptions
 with deferred:  # what verdicts on files do without
     from cranfield.pool import plan as plans
     from cranfield.pool import replay
-    from cranfield.store import history, judging, live_pools, pools
+    from cranfield.store import judging, live_pools, pools
     from cranfield.workflows.pool import inputs as pool_inputs
 
 SETTING = "thresholds"
@@ -52,8 +52,8 @@ class Field:
     `words` are the requested runs as they were named: names, paths, or runs. `prefixes` are the pooled prefixes of
     the contributing runs, None where these are not known; `levels` who alone contributed what, by run, group and
     family. `notes` is what should be known about all this. `settled` are the grades that were given to decide between
-    runs, by topic and document: no sample of the unjudged documents. `history` is where the history of the
-    collection stands. The contributing runs of a bundle, which are not here, are judged down to `plain_depth`.
+    runs, by topic and document: no sample of the unjudged documents. `highest` is the highest grade of the
+    collection's scale. The contributing runs of a bundle, which are not here, are judged down to `plain_depth`.
     """
 
     read: Read
@@ -64,7 +64,7 @@ class Field:
     gains: GradeGains = ()
     notes: tuple[str, ...] = ()
     settled: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    history: tuple[int, str] | None = None
+    highest: int | None = None
     plain_depth: int = 0
 
     @property
@@ -130,7 +130,7 @@ def field_of(
             for name in aligned.run_names
             if name in facts and name not in names
         ]
-        pool = _Pool([*stored.contributors, *others], stored.depth, list(stored.notes))
+        pool = _Pool([*stored.contributors, *others], stored.facts.depth, list(stored.notes))
     else:
         known = [(run, facts[run]) for run in aligned.run_names if run in names and run in facts]
         pool = _pool_without_store(
@@ -167,9 +167,11 @@ def field_of(
             f"{counted(to_settle, 'judgment')} made in queues of settle: such judgments favour the runs they were"
             " chosen for, and other runs are at a disadvantage"
         )
-    anchor = history.head(store) if store is not None else None
-    words, plain = tuple(request.runs), options.plain_depth
-    return Field(read, words, prefixes, levels, knowledge, scale.own_gains, tuple(notes), settled, anchor, plain)
+    return Field(
+        *(read, tuple(request.runs), prefixes, levels, knowledge, scale.own_gains, tuple(notes), settled),
+        highest=None if store is None else scale.highest,
+        plain_depth=options.plain_depth,
+    )
 
 
 class _Pool(NamedTuple):
@@ -227,14 +229,16 @@ def _prefixes(
     read: Read, pool: _Pool, stored: KnownPool | None, store: Store | None
 ) -> tuple[provenance.Prefixes | None, dict[provenance.Level, provenance.Provenance]]:
     """The pooled prefixes, and who alone contributed what by run, group and family; nothing where it is not known."""
-    entries = () if stored is None or stored.depth is not None else stored.entries
+    entries = () if stored is None else stored.entries
     if not any(one.contributing for one in pool.contributors) or (stored is None and pool.depth is None):
         return None, {}
     prefixes = provenance.prefixes_of(
         read.aligned, read.qrels, read.runs, pool.contributors, depth=pool.depth, entries=entries
     )
     levels = prefixes.levels()
-    if store is not None and stored is not None and stored.depth is None:  # such a plan depends on who takes part
+    if (
+        store is not None and stored is not None and stored.facts.depth is None
+    ):  # such a plan depends on who takes part
         levels = replayed_without_groups(store, stored, levels, read.qrels)
     return prefixes, levels
 
@@ -244,19 +248,15 @@ def _prefixes(
 
 @dataclass(frozen=True, eq=False)
 class KnownPool:
-    """A stored pool: its plan, and the contributing runs that are still here.
+    """A stored pool: what is known of it, and the contributing runs that are still here.
 
-    `depth` is set where the pool is the first so many documents of each run and nothing else: then holding a group
-    out is deleting what it alone contributed. Any other plan is replayed without the group. `finished` is the share
-    of the topics for which a live plan has chosen everything.
+    Where it has a depth, holding a group out is deleting what it alone contributed. Any other plan is replayed
+    without the group. `finished` is the share of the topics for which a live plan has chosen everything.
     """
 
-    name: str
-    plan: plans.Plan
-    seed: int
+    facts: pools.PoolFacts
     contributors: tuple[provenance.Contributor, ...]
-    depth: int | None
-    entries: tuple[tuple[str, str, str], ...]
+    entries: Sequence[tuple[str, str, str]]
     finished: float = 1.0
     notes: tuple[str, ...] = ()
 
@@ -268,20 +268,18 @@ def known_pool(store: Store, here: Mapping[str, stored_runs.RunFacts], name: str
     facts = pools.facts_of_pool(store, name)
     pooled = pools.pooled_runs(store, facts.name)
     gone = [one.run for one in pooled if one.run not in here]
-    plan = plans.parse_stored(facts.plan_in_full)
-    depth = None if facts.one_per_cluster else plan.plain_depth
     finished = 1.0
-    if plan.adaptive and (topics := pools.pool_topics(store, facts.name)):
-        finished = len(live_pools.ends(store, pools.pool_number(store, facts.name))) / len(topics)
+    entries: Sequence[tuple[str, str, str]] = ()
+    if facts.depth is None:
+        entries = pools.entries_by_run(store, facts.name)
+        if plans.parse_stored(facts.plan_in_full).adaptive and (topics := pools.pool_topics(store, facts.name)):
+            finished = len(live_pools.ends(store, pools.pool_number(store, facts.name))) / len(topics)
     return KnownPool(
-        name=facts.name,
-        plan=plan,
-        seed=facts.seed,
+        facts,
         contributors=tuple(
             provenance.Contributor(one.run, one.group_name, here[one.run].family) for one in pooled if one.run in here
         ),
-        depth=depth,
-        entries=() if depth is not None else tuple(pools.entries_by_run(store, facts.name)),
+        entries=entries,
         finished=finished,
         notes=(f"withdrawn since the pool was built, and not held out: {', '.join(gone)}",) if gone else (),
     )
@@ -295,7 +293,8 @@ def replayed_without_groups(
     Single runs are not held out so: their siblings stay, and it would take a replay for each of them.
     """
     labels = replay.labels_of(qrels, store.scale().relevant_from)
-    everything = pool_inputs.pooled_runs(store, pool=pool.name)
+    name, plan = pool.facts.name, plans.parse_stored(pool.facts.plan_in_full)
+    everything = pool_inputs.pooled_runs(store, pool=name)
     replayed: dict[provenance.Level, provenance.Provenance] = {}
     for level in [level for level in levels if level != "run"]:
         members: dict[str, set[str]] = {}
@@ -306,11 +305,11 @@ def replayed_without_groups(
             runs = everything.chosen(set(everything.names) - names)
             if runs.runs:
                 play = replay.replay(
-                    pool.plan.within(runs.depth),
+                    plan.within(runs.depth),
                     runs,
                     labels,
-                    topics=[topic for topic in pools.pool_topics(store, pool.name) if topic in runs.codes_by_topic],
-                    seed=pool.seed,
+                    topics=[topic for topic in pools.pool_topics(store, name) if topic in runs.codes_by_topic],
+                    seed=pool.facts.seed,
                     texts=partial(pool_inputs.read_texts, store),
                     queries=pool_inputs.queries(store),
                 )
@@ -479,16 +478,13 @@ def with_documents(asked: Request, *, topics: align.TopicSet = "qrels") -> Docum
     return aligned, intervals.identities(aligned, runs)
 
 
-def open_score(
-    field: Field, read: Documents, measure: Measure, *runs: int, store: Store | None, **options: Any
-) -> pairs.OpenScore:
+def open_score(field: Field, read: Documents, measure: Measure, *runs: int, **options: Any) -> pairs.OpenScore:
     """The score of one run, or the difference between two, while documents within the depth of a field are unjudged.
 
     An unjudged document may have the highest grade of the collection's scale even where no other has.
     """
     depth = intervals.interval_depth(measure, pool_depth=field.knowledge.pool_depth)
-    highest = None if store is None else store.scale().highest
-    return pairs.open_score(*read, measure, *runs, depth=depth, highest=highest, **options)
+    return pairs.open_score(*read, measure, *runs, depth=depth, highest=field.highest, **options)
 
 
 def claim_of(

@@ -19,6 +19,7 @@ from cranfield.evaluate import measure as measuring
 from cranfield.reuse import assess, card, expected_loss, provenance, tables
 from cranfield.reuse import collection as pool_bias
 from cranfield.reuse.hold_out import AllHoldOut
+from cranfield.store import history
 from cranfield.workflows import inputs as input_kinds
 from cranfield.workflows.reuse import field as fields
 
@@ -66,7 +67,8 @@ def reuse(
     thresholds: Mapping[str, float] | None,
 ) -> ReuseResult:
     """Say how far scores can be trusted, and whether the pool is fair to non-contributing runs."""
-    request, wanted = inputs.request(measures, runs or None), inputs.own_measures(measures)
+    request = inputs.request(measures, runs or None)
+    wanted = measuring.own_measures(measuring.parse_by_scale(request.measures, request.scale))
     values = {name.replace("-", "_"): value for name, value in (thresholds or {}).items()}
     with inputs.progress() as progress:
         field = inputs.field(request, progress)
@@ -82,7 +84,8 @@ def reuse(
             sampled = measure.kind.unjudged == "sampled"
             why = "it is an estimate from a sample, which accounts for unjudged documents"
             notes.append(f"no verdict for {measure}: {why if sampled else 'unjudged documents cannot change it'}")
-    return ReuseResult(trust, report, tuple(notes))
+    anchor = None if inputs.store is None else history.head(inputs.store)
+    return ReuseResult(trust, report, anchor, tuple(notes))
 
 
 def examine_collection(
@@ -109,8 +112,13 @@ def examine_collection(
     )
 
 
-def card_for(trust: fields.Trusted, report: pool_bias.CollectionReport | None) -> card.Card:
-    """Make the card that lets others judge their runs with these qrels and without these runs."""
+def card_for(
+    trust: fields.Trusted, report: pool_bias.CollectionReport | None, anchor: tuple[int, str] | None
+) -> card.Card:
+    """Make the card that lets others judge their runs with these qrels and without these runs.
+
+    The anchor is where the history of the collection stands.
+    """
     field = trust.field
     if field.prefixes is None:
         raise UsageError("a card needs the contributing runs, which are not known")
@@ -145,7 +153,7 @@ def card_for(trust: fields.Trusted, report: pool_bias.CollectionReport | None) -
         entries=entries,
         models=models,
         fusion=card.Fusion.of(field.read.aligned, groups),
-        history=field.history,
+        history=anchor,
     )
 
 
@@ -188,6 +196,7 @@ class ReuseResult(Result):
 
     _found: fields.Trusted
     _report: pool_bias.CollectionReport | None
+    _anchor: history.Anchor | None
     notes: tuple[str, ...]
 
     @cached_property
@@ -281,7 +290,7 @@ class ReuseResult(Result):
     def write_card(self, path: str | os.PathLike[str]) -> Path:
         """Write the card of the pool, which others use to assess their runs; returns its path."""
         with whole_file(Path(path), replace=True) as unfinished:
-            unfinished.write_text(card.card_text(card_for(self._found, self._report)), encoding="utf-8")
+            unfinished.write_text(card.card_text(card_for(self._found, self._report, self._anchor)), encoding="utf-8")
         return Path(path)
 
     def __getattr__(self, name: str) -> object:
