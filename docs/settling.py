@@ -1,11 +1,10 @@
 """Writes the tables of docs/reuse.md that show how many judgments settle takes, on pairs whose labels are known.
 
-    python docs/settling.py FOLDER [PAIRS] > tables.md
+    python docs/settling.py FOLDER > tables.md
 
-FOLDER has TREC-2, PAIRS is how many pairs are drawn, 100 without it: six minutes of one core. Each group has one
-run. Both runs of a pair are held out: the pool is made of the others, the model of unjudged documents learned from
-them. Then documents are judged one at a time, each chosen after the label of the one before, until the pair is
-decided.
+FOLDER has TREC-2: MINUTES minutes of one core. Each group has one run. Both runs of a pair are held out: the pool is
+made of the others, the model of unjudged documents learned from them. Then documents are judged one at a time, each
+chosen after the label of the one before, until the pair is decided.
 
 - The oracle knows the labels, and judges only what raises the lowest lead of the run that wins, the heaviest first.
 - The order that knows the winner has the chances of settle, but need not find out which run will win.
@@ -43,7 +42,7 @@ from cranfield.runs.run import Run
 
 DEPTHS = (10, 20)
 MEASURES = ("P@10", "DCG@10", "nDCG@10")
-PAIRS, RANDOM_ORDERS, RESAMPLES, SEED, LABELS = 100, 3, 1000, 1, 20
+RANDOM_ORDERS, RESAMPLES, SEED, LABELS = 10, 1000, 1, 20
 CERTAIN = (
     *("measure", "pool depth", "pairs", "unjudged", "oracle", "settle", "ratio", "of medians"),
     *("by topic", "winner known", "chances right", "random", "within range"),
@@ -59,7 +58,10 @@ PROBABLE = (
     "at most half",
     "least",
     "right",
+    "of all pairs",
 )
+
+Line = tuple[str, ...]
 
 Next = Callable[[Judging], int]
 """Chooses the place of the document that is judged next."""
@@ -86,8 +88,7 @@ class Course:
 
 def main() -> None:
     """Read, judge, write."""
-    pairs = int(sys.argv[2]) if len(sys.argv) > 2 else PAIRS
-    sys.stdout.write(tables(binary(trec_2(Path(sys.argv[1]))), pairs))
+    sys.stdout.write(tables(binary(trec_2(Path(sys.argv[1])))))
 
 
 def binary(collection: Collection) -> Collection:
@@ -95,22 +96,22 @@ def binary(collection: Collection) -> Collection:
     return replace(collection, grades={pair: min(grade, 1) for pair, grade in collection.grades.items()})
 
 
-def tables(collection: Collection, pairs: int) -> str:
-    """The tables of certain and of likely as Markdown."""
+def tables(collection: Collection) -> str:
+    """The tables of certain and of likely as Markdown, of all pairs of groups."""
     rng = np.random.default_rng(SEED)
     groups = {one.run: one.group for one in collection.contributors}
     of_group = {groups[run.tag]: run for run in sorted(collection.runs, key=lambda _: rng.random())}
-    chosen, certain, likely = list(of_group.values()), [], []
-    both = [(one, two) for one in range(len(chosen)) for two in range(one)]
-    drawn = [both[place] for place in rng.permutation(len(both))[:pairs].tolist()]
+    chosen, certain, likely, every = list(of_group.values()), list[Line](), list[Line](), list[Course]()
+    pairs = [(one, two) for one in range(len(chosen)) for two in range(one)]
+    resampled = _resampled(pairs, len(chosen), rng)
     for depth in DEPTHS:
-        found = [courses(collection, chosen, pair, depth) for pair in drawn]
-        of_measure = zip(MEASURES, zip(*found, strict=True), strict=True)
-        resampled = _resampled(drawn, len(chosen), rng)
-        for measure, some in of_measure:
-            lines = of_certain(some, resampled), of_likely(some, resampled)
-            for rows, line in zip((certain, likely), lines, strict=True):
-                rows.append((measure, str(depth), *line))
+        found = [courses(collection, chosen, pair, depth) for pair in pairs]
+        for measure, some in zip(MEASURES, zip(*found, strict=True), strict=True):
+            certain.append((measure, str(depth), *of_certain(some, resampled)))
+            likely.append((measure, str(depth), *of_likely(some, resampled)))
+            every += some
+    cells = len(DEPTHS) * len(MEASURES)
+    likely.append(("all", "all", *of_likely(every, np.tile(resampled, cells))))
     write = renderers.get("markdown")
     return write(table_of(list(CERTAIN), certain)) + "\n" + write(table_of(list(PROBABLE), likely))
 
@@ -168,7 +169,7 @@ def of_likely(found: Sequence[Course], resampled: Values) -> Iterator[str]:
     yield of_medians(likely, random, kept)
     yield f"{100 * (2 * likely <= random)[kept].mean():.0f}%"
     yield f"{of['least_likely'][kept].sum() / random[kept].sum():.2f}"
-    yield f"{100 * of['is_right'].mean():.1f}%"
+    yield from (f"{100 * right.mean():.1f}%" for right in (of["is_right"][kept], of["is_right"]))
 
 
 def courses(collection: Collection, runs: Sequence[Run], pair: tuple[int, int], depth: int) -> list[Course]:
@@ -204,8 +205,8 @@ def course(contest: OpenScore, judging: Judging, labels: Values, rng: np.random.
         return judged(walk(contest, judging, goal, labels, following))
 
     def in_any_order() -> Next:
-        turn = rng.permutation(np.flatnonzero(matters))
-        return lambda rest: next(place for place in turn if rest.is_open[place])
+        turn = iter(rng.permutation(np.flatnonzero(matters)).tolist())
+        return lambda _: int(next(turn))
 
     def randomly(goal: Goal) -> list[Judging]:
         return [walk(contest, judging, goal, labels, in_any_order()) for _ in range(RANDOM_ORDERS)]
