@@ -199,7 +199,7 @@ def courses(collection: Collection, runs: Sequence[Run], pair: tuple[int, int], 
 def course(contest: OpenScore, judging: Judging, labels: Values, rng: np.random.Generator) -> Course:
     """Judge one pair by all orders."""
     truth = contest.after(np.arange(len(labels)), labels.astype(np.int32)).difference.value
-    matters = judging.moves.max(axis=0) > TOLERANCE
+    matters = judging.is_open
 
     def count(goal: Goal, following: Next) -> int:
         return judged(walk(contest, judging, goal, labels, following))
@@ -261,17 +261,14 @@ class TopicByTopic:
 def walk(contest: OpenScore, judging: Judging, goal: Goal, labels: Values, following: Next) -> Judging:
     """Judge until the pair is decided; for certain, by its true interval."""
     rest = deepcopy(judging)
-    matters = judging.moves.max(axis=0) > TOLERANCE
-    rest.is_open &= matters
     while rest.is_open.any():
         if rest.is_decided(goal):
-            places = np.flatnonzero(matters & ~rest.is_open)
+            places = np.flatnonzero(rest.is_judged)
             known = contest.after(places, labels[places].astype(np.int32)).difference
             if goal == "likely" or known.is_decided:
                 break
         place = np.array([following(rest)])
         rest.judge(place, labels[place].astype(np.int64))
-    rest.is_open |= ~matters
     return rest
 
 
@@ -282,7 +279,7 @@ def least(judging: Judging, stopped: Judging) -> int:
     """
     part = np.diff(judging.moves, axis=0)[0] ** 2 * judging.expected * (1 - judging.expected)
     gone = np.cumsum(np.sort(part)[::-1])
-    done = ~stopped.is_open
+    done = stopped.is_judged
     return int(np.searchsorted(gone, part[done].sum() - TOLERANCE)) + 1 if done.any() else 0
 
 
@@ -294,13 +291,13 @@ def if_chances_are_right(judging: Judging, rng: np.random.Generator) -> tuple[in
     low, (mine, other) = (judging.low, moves) if truth >= 0 else (-judging.high, moves[::-1])
     order = np.argsort(-judging.raises(expected)[0 if truth >= 0 else 1], kind="stable")
     enough = low + np.cumsum((labels * mine + (1 - labels) * other)[order]) > TOLERANCE
-    every = int((moves.max(axis=0) > TOLERANCE).sum())
+    every = int(judging.is_open.sum())
     return oracle(judging, labels, truth), int(np.argmax(enough)) + 1 if enough.any() else every
 
 
 def judged(judging: Judging) -> int:
     """Count the documents that were judged."""
-    return int((~judging.is_open).sum())
+    return int(judging.is_judged.sum())
 
 
 def oracle(judging: Judging, labels: Values, truth: float) -> int:
@@ -310,7 +307,7 @@ def oracle(judging: Judging, labels: Values, truth: float) -> int:
         (other, mine), low = judging.moves, -judging.high
     raised = np.sort(labels * mine + (1 - labels) * other)[::-1]
     enough = low + np.concatenate([[0.0], np.cumsum(raised)]) > TOLERANCE
-    return int(np.argmax(enough)) if enough.any() else int((judging.moves.max(axis=0) > TOLERANCE).sum())
+    return int(np.argmax(enough)) if enough.any() else int(judging.is_open.sum())
 
 
 if __name__ == "__main__":
