@@ -12,8 +12,9 @@ chosen after the label of the one before, until the pair is decided.
 - The least for *likely*: what the best order needs to take away as much variance as the random order had when it
   stopped, if grades are independent.
 - By topic: as a live queue hands documents out, a topic after the other.
-- If the chances are right: labels are drawn by the chances of settle, and the order knows the winner too. With equal
-  weights no order that does not know the labels needs fewer judgments on average.
+- If the chances are right: labels are drawn by the chances of settle. For *certain* the order knows the winner too:
+  with equal weights no order that does not know the labels needs fewer judgments on average. For *likely* it is the
+  order of settle against a random one.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ PROBABLE = (
     "of medians",
     "at most half",
     "least",
+    "chances right",
     "right",
     "of all pairs",
 )
@@ -82,6 +84,8 @@ class Course:
     likely: int
     random_likely: float
     least_likely: float
+    drawn_likely: float
+    drawn_random: float
     is_right: bool
     is_within: bool
 
@@ -168,7 +172,8 @@ def of_likely(found: Sequence[Course], resampled: Values) -> Iterator[str]:
     yield ratio(likely, random, kept, resampled)
     yield of_medians(likely, random, kept)
     yield f"{100 * (2 * likely <= random)[kept].mean():.0f}%"
-    yield f"{of['least_likely'][kept].sum() / random[kept].sum():.2f}"
+    for name, under in (("least_likely", "random_likely"), ("drawn_likely", "drawn_random")):
+        yield f"{of[name][kept].sum() / of[under][kept].sum():.2f}"
     yield from (f"{100 * right.mean():.1f}%" for right in (of["is_right"][kept], of["is_right"]))
 
 
@@ -204,17 +209,26 @@ def course(contest: OpenScore, judging: Judging, labels: Values, rng: np.random.
     def count(goal: Goal, following: Next) -> int:
         return judged(walk(contest, judging, goal, labels, following))
 
-    def in_any_order() -> Next:
+    def in_any_order(rng: np.random.Generator = rng) -> Next:
         turn = iter(rng.permutation(np.flatnonzero(matters)).tolist())
         return lambda _: int(next(turn))
 
     def randomly(goal: Goal) -> list[Judging]:
         return [walk(contest, judging, goal, labels, in_any_order()) for _ in range(RANDOM_ORDERS)]
 
+    def of_drawn_labels(rng: np.random.Generator) -> list[int]:
+        drawn = judging.drawn(rng)
+        return [judged(walk(contest, judging, "likely", drawn, one)) for one in (best("likely"), in_any_order(rng))]
+
     likely = walk(contest, judging, "likely", labels, best("likely"))
     number, ahead, certain = judging.expected_number("certain", rng), likely.ahead(likely.expected), best("certain")
     found, by_chance = count("certain", certain), randomly("likely") if judged(likely) else [judging]
     known = np.mean([if_chances_are_right(judging, rng) for _ in range(LABELS)], axis=0).tolist()
+    by_drawn = [[0, 0]]
+    if judged(likely):
+        apart = rng.spawn(1)[0]
+        by_drawn = [of_drawn_labels(apart) for _ in range(LABELS)]
+    drawn_likely, drawn_random = np.mean(by_drawn, axis=0).tolist()
     return Course(
         unjudged=int(matters.sum()),
         oracle=oracle(judging, labels, truth),
@@ -227,6 +241,8 @@ def course(contest: OpenScore, judging: Judging, labels: Values, rng: np.random.
         likely=judged(likely),
         random_likely=float(np.mean([judged(one) for one in by_chance])),
         least_likely=float(np.mean([least(judging, one) for one in by_chance])),
+        drawn_likely=drawn_likely,
+        drawn_random=drawn_random,
         is_right=abs(truth) <= TOLERANCE or (ahead > 0.5) == (truth > 0),
         is_within=number.low <= found <= number.high,
     )

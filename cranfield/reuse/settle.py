@@ -266,15 +266,17 @@ class Judging:
             rest._take(places, labels[places])
         return rest
 
+    def drawn(self, rng: np.random.Generator) -> Values:
+        """Labels that fall as expected: effects are drawn first, then labels."""
+        total = logit(self.expected)
+        for group, information in zip(self._groups, self._information, strict=True):
+            total += (rng.standard_normal(len(information)) / np.sqrt(information))[group]
+        return (rng.random(len(total)) < chances(total)).astype(np.float64)
+
     def expected_number(self, goal: Goal, rng: np.random.Generator) -> Number:
-        """How many judgments will decide, if labels fall as expected: effects are drawn first, then labels."""
-        counts = []
-        for _ in range(DRAWS):
-            total = logit(self.expected)
-            for group, information in zip(self._groups, self._information, strict=True):
-                total += (rng.standard_normal(len(information)) / np.sqrt(information))[group]
-            labels = (rng.random(len(total)) < chances(total)).astype(float)
-            counts.append(int((self.until_decided(goal, labels).is_judged & ~self.is_judged).sum()))
+        """How many judgments will decide, if labels fall as expected."""
+        ends = [self.until_decided(goal, self.drawn(rng)) for _ in range(DRAWS)]
+        counts = [int((one.is_judged & ~self.is_judged).sum()) for one in ends]
         return Number(float(np.mean(counts)), min(counts), max(counts))
 
 
