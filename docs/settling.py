@@ -2,9 +2,9 @@
 
     python docs/settling.py FOLDER > tables.md
 
-FOLDER has TREC-2: MINUTES minutes of one core. Each group has one run. Both runs of a pair are held out: the pool is
-made of the others, the model of unjudged documents learned from them. Then documents are judged one at a time, each
-chosen after the label of the one before, until the pair is decided.
+FOLDER has TREC-2: a quarter of an hour of one core. Each group has one run. Both runs of a pair are held out: the
+pool is made of the others, the model of unjudged documents learned from them. Then documents are judged one at a
+time, each chosen after the label of the one before, until the pair is decided.
 
 - The oracle knows the labels, and judges only what raises the lowest lead of the run that wins, the heaviest first.
 - The order that knows the winner has the chances of settle, but need not find out which run will win.
@@ -227,7 +227,7 @@ def course(contest: OpenScore, judging: Judging, labels: Values, rng: np.random.
     by_drawn = [[0, 0]]
     if judged(likely):
         apart = rng.spawn(1)[0]
-        by_drawn = [of_drawn_labels(apart) for _ in range(LABELS)]
+        by_drawn = [of_drawn_labels(apart) for _ in range(RANDOM_ORDERS)]
     drawn_likely, drawn_random = np.mean(by_drawn, axis=0).tolist()
     return Course(
         unjudged=int(matters.sum()),

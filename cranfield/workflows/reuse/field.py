@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from shlex import quote
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -476,15 +476,15 @@ def with_documents(asked: Request, *, topics: align.TopicSet = "qrels") -> Docum
 
 
 def open_score(
-    field: Field, read: Documents, measure: Measure, *runs: int, store: Store | None, **options: Any
+    field: Field, read: Documents, measure: Measure, first: int, second: int, *, store: Store | None
 ) -> pairs.OpenScore:
-    """The score of one run, or the difference between two, while documents within the depth of a field are unjudged.
+    """The difference between two runs while documents within the depth of a field are unjudged.
 
     An unjudged document may have the highest grade of the collection's scale even where no other has.
     """
     depth = intervals.interval_depth(measure, pool_depth=field.knowledge.pool_depth)
     highest = None if store is None else store.scale().highest
-    return pairs.open_score(*read, measure, *runs, depth=depth, highest=highest, **options)
+    return pairs.open_score(*read, measure, first, second, depth=depth, highest=highest)
 
 
 def claim_of(
