@@ -1,11 +1,10 @@
 """Writes the tables of docs/reuse.md that show how many judgments settle takes, on pairs whose labels are known.
 
-    python docs/settling.py FOLDER [PAIRS] > tables.md
+    python docs/settling.py FOLDER > tables.md
 
-FOLDER has TREC-2, PAIRS is how many pairs are drawn, 100 without it: six minutes of one core. Each group has one
-run. Both runs of a pair are held out: the pool is made of the others, the model of unjudged documents learned from
-them. Then documents are judged one at a time, each chosen after the label of the one before, until the pair is
-decided.
+FOLDER has TREC-2: a quarter of an hour of one core. Each group has one run. Both runs of a pair are held out: the
+pool is made of the others, the model of unjudged documents learned from them. Then documents are judged one at a
+time, each chosen after the label of the one before, until the pair is decided.
 
 - The oracle knows the labels, and judges only what raises the lowest lead of the run that wins, the heaviest first.
 - The order that knows the winner has the chances of settle, but need not find out which run will win.
@@ -13,8 +12,9 @@ decided.
 - The least for *likely*: what the best order needs to take away as much variance as the random order had when it
   stopped, if grades are independent.
 - By topic: as a live queue hands documents out, a topic after the other.
-- If the chances are right: labels are drawn by the chances of settle, and the order knows the winner too. With equal
-  weights no order that does not know the labels needs fewer judgments on average.
+- If the chances are right: labels are drawn by the chances of settle. For *certain* the order knows the winner too:
+  with equal weights no order that does not know the labels needs fewer judgments on average. For *likely* it is the
+  order of settle against a random one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from cranfield.runs.run import Run
 
 DEPTHS = (10, 20)
 MEASURES = ("P@10", "DCG@10", "nDCG@10")
-PAIRS, RANDOM_ORDERS, RESAMPLES, SEED, LABELS = 100, 3, 1000, 1, 20
+RANDOM_ORDERS, RESAMPLES, SEED, LABELS = 10, 1000, 1, 20
 CERTAIN = (
     *("measure", "pool depth", "pairs", "unjudged", "oracle", "settle", "ratio", "of medians"),
     *("by topic", "winner known", "chances right", "random", "within range"),
@@ -58,8 +58,12 @@ PROBABLE = (
     "of medians",
     "at most half",
     "least",
+    "chances right",
     "right",
+    "of all pairs",
 )
+
+Line = tuple[str, ...]
 
 Next = Callable[[Judging], int]
 """Chooses the place of the document that is judged next."""
@@ -80,14 +84,15 @@ class Course:
     likely: int
     random_likely: float
     least_likely: float
+    drawn_likely: float
+    drawn_random: float
     is_right: bool
     is_within: bool
 
 
 def main() -> None:
     """Read, judge, write."""
-    pairs = int(sys.argv[2]) if len(sys.argv) > 2 else PAIRS
-    sys.stdout.write(tables(binary(trec_2(Path(sys.argv[1]))), pairs))
+    sys.stdout.write(tables(binary(trec_2(Path(sys.argv[1])))))
 
 
 def binary(collection: Collection) -> Collection:
@@ -95,22 +100,22 @@ def binary(collection: Collection) -> Collection:
     return replace(collection, grades={pair: min(grade, 1) for pair, grade in collection.grades.items()})
 
 
-def tables(collection: Collection, pairs: int) -> str:
-    """The tables of certain and of likely as Markdown."""
+def tables(collection: Collection) -> str:
+    """The tables of certain and of likely as Markdown, of all pairs of groups."""
     rng = np.random.default_rng(SEED)
     groups = {one.run: one.group for one in collection.contributors}
     of_group = {groups[run.tag]: run for run in sorted(collection.runs, key=lambda _: rng.random())}
-    chosen, certain, likely = list(of_group.values()), [], []
-    both = [(one, two) for one in range(len(chosen)) for two in range(one)]
-    drawn = [both[place] for place in rng.permutation(len(both))[:pairs].tolist()]
+    chosen, certain, likely, every = list(of_group.values()), list[Line](), list[Line](), list[Course]()
+    pairs = [(one, two) for one in range(len(chosen)) for two in range(one)]
+    resampled = _resampled(pairs, len(chosen), rng)
     for depth in DEPTHS:
-        found = [courses(collection, chosen, pair, depth) for pair in drawn]
-        of_measure = zip(MEASURES, zip(*found, strict=True), strict=True)
-        resampled = _resampled(drawn, len(chosen), rng)
-        for measure, some in of_measure:
-            lines = of_certain(some, resampled), of_likely(some, resampled)
-            for rows, line in zip((certain, likely), lines, strict=True):
-                rows.append((measure, str(depth), *line))
+        found = [courses(collection, chosen, pair, depth) for pair in pairs]
+        for measure, some in zip(MEASURES, zip(*found, strict=True), strict=True):
+            certain.append((measure, str(depth), *of_certain(some, resampled)))
+            likely.append((measure, str(depth), *of_likely(some, resampled)))
+            every += some
+    cells = len(DEPTHS) * len(MEASURES)
+    likely.append(("all", "all", *of_likely(every, np.tile(resampled, cells))))
     write = renderers.get("markdown")
     return write(table_of(list(CERTAIN), certain)) + "\n" + write(table_of(list(PROBABLE), likely))
 
@@ -167,8 +172,9 @@ def of_likely(found: Sequence[Course], resampled: Values) -> Iterator[str]:
     yield ratio(likely, random, kept, resampled)
     yield of_medians(likely, random, kept)
     yield f"{100 * (2 * likely <= random)[kept].mean():.0f}%"
-    yield f"{of['least_likely'][kept].sum() / random[kept].sum():.2f}"
-    yield f"{100 * of['is_right'].mean():.1f}%"
+    for name, under in (("least_likely", "random_likely"), ("drawn_likely", "drawn_random")):
+        yield f"{of[name][kept].sum() / of[under][kept].sum():.2f}"
+    yield from (f"{100 * right.mean():.1f}%" for right in (of["is_right"][kept], of["is_right"]))
 
 
 def courses(collection: Collection, runs: Sequence[Run], pair: tuple[int, int], depth: int) -> list[Course]:
@@ -198,22 +204,31 @@ def courses(collection: Collection, runs: Sequence[Run], pair: tuple[int, int], 
 def course(contest: OpenScore, judging: Judging, labels: Values, rng: np.random.Generator) -> Course:
     """Judge one pair by all orders."""
     truth = contest.after(np.arange(len(labels)), labels.astype(np.int32)).difference.value
-    matters = judging.moves.max(axis=0) > TOLERANCE
+    matters = judging.is_open
 
     def count(goal: Goal, following: Next) -> int:
         return judged(walk(contest, judging, goal, labels, following))
 
-    def in_any_order() -> Next:
-        turn = rng.permutation(np.flatnonzero(matters))
-        return lambda rest: next(place for place in turn if rest.is_open[place])
+    def in_any_order(rng: np.random.Generator = rng) -> Next:
+        turn = iter(rng.permutation(np.flatnonzero(matters)).tolist())
+        return lambda _: int(next(turn))
 
     def randomly(goal: Goal) -> list[Judging]:
         return [walk(contest, judging, goal, labels, in_any_order()) for _ in range(RANDOM_ORDERS)]
+
+    def of_drawn_labels(rng: np.random.Generator) -> list[int]:
+        drawn = judging.drawn(rng)
+        return [judged(walk(contest, judging, "likely", drawn, one)) for one in (best("likely"), in_any_order(rng))]
 
     likely = walk(contest, judging, "likely", labels, best("likely"))
     number, ahead, certain = judging.expected_number("certain", rng), likely.ahead(likely.expected), best("certain")
     found, by_chance = count("certain", certain), randomly("likely") if judged(likely) else [judging]
     known = np.mean([if_chances_are_right(judging, rng) for _ in range(LABELS)], axis=0).tolist()
+    by_drawn = [[0, 0]]
+    if judged(likely):
+        apart = rng.spawn(1)[0]
+        by_drawn = [of_drawn_labels(apart) for _ in range(RANDOM_ORDERS)]
+    drawn_likely, drawn_random = np.mean(by_drawn, axis=0).tolist()
     return Course(
         unjudged=int(matters.sum()),
         oracle=oracle(judging, labels, truth),
@@ -226,6 +241,8 @@ def course(contest: OpenScore, judging: Judging, labels: Values, rng: np.random.
         likely=judged(likely),
         random_likely=float(np.mean([judged(one) for one in by_chance])),
         least_likely=float(np.mean([least(judging, one) for one in by_chance])),
+        drawn_likely=drawn_likely,
+        drawn_random=drawn_random,
         is_right=abs(truth) <= TOLERANCE or (ahead > 0.5) == (truth > 0),
         is_within=number.low <= found <= number.high,
     )
@@ -260,17 +277,14 @@ class TopicByTopic:
 def walk(contest: OpenScore, judging: Judging, goal: Goal, labels: Values, following: Next) -> Judging:
     """Judge until the pair is decided; for certain, by its true interval."""
     rest = deepcopy(judging)
-    matters = judging.moves.max(axis=0) > TOLERANCE
-    rest.is_open &= matters
     while rest.is_open.any():
         if rest.is_decided(goal):
-            places = np.flatnonzero(matters & ~rest.is_open)
+            places = np.flatnonzero(rest.is_judged)
             known = contest.after(places, labels[places].astype(np.int32)).difference
             if goal == "likely" or known.is_decided:
                 break
         place = np.array([following(rest)])
         rest.judge(place, labels[place].astype(np.int64))
-    rest.is_open |= ~matters
     return rest
 
 
@@ -281,7 +295,7 @@ def least(judging: Judging, stopped: Judging) -> int:
     """
     part = np.diff(judging.moves, axis=0)[0] ** 2 * judging.expected * (1 - judging.expected)
     gone = np.cumsum(np.sort(part)[::-1])
-    done = ~stopped.is_open
+    done = stopped.is_judged
     return int(np.searchsorted(gone, part[done].sum() - TOLERANCE)) + 1 if done.any() else 0
 
 
@@ -293,13 +307,13 @@ def if_chances_are_right(judging: Judging, rng: np.random.Generator) -> tuple[in
     low, (mine, other) = (judging.low, moves) if truth >= 0 else (-judging.high, moves[::-1])
     order = np.argsort(-judging.raises(expected)[0 if truth >= 0 else 1], kind="stable")
     enough = low + np.cumsum((labels * mine + (1 - labels) * other)[order]) > TOLERANCE
-    every = int((moves.max(axis=0) > TOLERANCE).sum())
+    every = int(judging.is_open.sum())
     return oracle(judging, labels, truth), int(np.argmax(enough)) + 1 if enough.any() else every
 
 
 def judged(judging: Judging) -> int:
     """Count the documents that were judged."""
-    return int((~judging.is_open).sum())
+    return int(judging.is_judged.sum())
 
 
 def oracle(judging: Judging, labels: Values, truth: float) -> int:
@@ -309,7 +323,7 @@ def oracle(judging: Judging, labels: Values, truth: float) -> int:
         (other, mine), low = judging.moves, -judging.high
     raised = np.sort(labels * mine + (1 - labels) * other)[::-1]
     enough = low + np.concatenate([[0.0], np.cumsum(raised)]) > TOLERANCE
-    return int(np.argmax(enough)) if enough.any() else int((judging.moves.max(axis=0) > TOLERANCE).sum())
+    return int(np.argmax(enough)) if enough.any() else int(judging.is_open.sum())
 
 
 if __name__ == "__main__":

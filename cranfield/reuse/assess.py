@@ -89,15 +89,14 @@ class Coverage:
         """What is judged of one run: mean judged@k (1 without any document), and topics below the given share."""
         here = self.counted[run]
         shares, contributed = self.judged[run][here], self.contributed[run]
-        unjudged = int(self.count[run][here].sum())
         return Evidence(
             judged=float(shares.mean()) if len(shares) else 1.0,
             topics=len(shares),
             low_topics=int((shares < topic_judged).sum()),
-            unjudged=unjudged,
+            unjudged=int(self.count[run][here].sum()),
             depth=self.depth_in_words,
             goes_on=self.first_unjudged(run) is not None,
-            pooled=bool(contributed.any() and contributed[here].all()) and unjudged == 0,
+            pooled=bool(contributed.any() and contributed[here].all()),
             missing=int(self.scored[run].sum()) - len(shares),
         )
 
@@ -426,16 +425,21 @@ def _fit(
     reason = why_untestable(alignment, provenance, table, relevant_from=knowledge.relevant_from)
     if reason or provenance is None or cache is None:
         return None, (), reason
-    model = cache.model(depth)
+    taught, model = depth, cache.model(depth)
+    is_shallow = why_untaught(model, table) != ""
+    if is_shallow:  # hold-outs leave too little within the cutoff: then the whole pool teaches, and no scale is known
+        taught = np.maximum(depth, provenance.depth)
+        model = cache.model(taught)
     if reason := why_untaught(model, table):
         return None, (), reason
-    model = scale_model(measure, model, cache, depth=depth, rng=rng)
+    if not is_shallow:
+        model = scale_model(measure, model, cache, depth=depth, rng=rng)
     kinds, groups = np.array(knowledge.families), provenance.group_of_run
     by_family = []
     for family in sorted(set(knowledge.families) - {""}):
         runs = np.flatnonzero((kinds == family) & (groups >= 0))
         if len(np.unique(groups[runs])) >= table.fewest_groups:
-            own = fit_model(cache.counts(depth), runs, table)
+            own = fit_model(cache.counts(taught), runs, table)
             if not why_untaught(own, table):
                 # The scales are those of the measure: they take more runs to learn than a family has.
                 popular = own.popular

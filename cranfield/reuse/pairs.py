@@ -1,4 +1,4 @@
-"""The score of a run, or the difference between two, while documents are unjudged; and what may be said of a pair.
+"""The difference between two runs while documents are unjudged, and what may be said of a pair.
 
 A document that both runs rank gets one label in both. For measures that add up what documents are worth at their
 ranks (P, CG, DCG, RBP) the difference is lowest where exactly those documents are relevant that weigh more for the
@@ -50,7 +50,7 @@ _NO_GAIN = "grade 0 has a gain and an unjudged document has none, so that its bo
 
 @dataclass(frozen=True, eq=False)
 class SharedUnjudged:
-    """The unjudged documents of one or two runs, each once: topic, document, and its rank in each run, 0 for none.
+    """The unjudged documents of two runs, each once: topic, document, and its rank in each run, 0 for none.
 
     Topics are places in the alignment's. `ranks` are runs by documents; at least one of a document's is deep enough
     to count.
@@ -83,15 +83,13 @@ class QueuedDocument:
 
 @dataclass(frozen=True, eq=False)
 class Difference:
-    """The score of the first run minus that of the second on each common topic: as it is, at least and at most.
+    """The score of the first run minus that of the second: the `values` on each common topic, the `value` of the two
+    summaries, and its lowest and highest, the `ends`.
 
-    `exact` says that shared documents were labelled once; else the ends are true but conservative. `value` is the
-    difference of the two summaries and `ends` its lowest and highest.
+    `exact` says that shared documents were labelled once; else the ends are true but conservative.
     """
 
     values: Values
-    lower: Values
-    upper: Values
     exact: bool
     value: float
     ends: tuple[float, float]
@@ -208,11 +206,12 @@ class OpenScore:
             one.reshape(self.alignment.shape)[:, self.topics]
             for one in (self.interval.values, self.interval.lower, self.interval.upper)
         )
-        of_topics = values[0] - values[1], lower[0] - upper[1], upper[0] - lower[1]
+        ends = lower[0] - upper[1], upper[0] - lower[1]
         if self.gains is not None:
-            of_topics = (of_topics[0], *self._labelled_once(self.gains, values))
-        value, low, high = (aggregated(one, "mean") for one in of_topics)
-        return Difference(*of_topics, self.gains is not None, value, (low, high))
+            ends = self._labelled_once(self.gains, values)
+        of_topics = values[0] - values[1]
+        value, low, high = (aggregated(one, "mean") for one in (of_topics, *ends))
+        return Difference(of_topics, self.gains is not None, value, (low, high))
 
     def _labelled_once(self, gains: Values, values: Values) -> tuple[Values, Values]:
         """The ends of the difference on each topic, each document with one label."""
@@ -311,7 +310,9 @@ def open_score(
     alignment: Alignment,
     documents: Identities,
     measure: Measure,
-    *runs: int,
+    first: int,
+    second: int,
+    *,
     depth: Reach,
     highest: int | None = None,
 ) -> OpenScore:
@@ -320,11 +321,11 @@ def open_score(
     `depth` is how far down unjudged documents count. In a pair what lies beyond the end of a list is no document, so
     that RBP has no tail.
     """
-    if len(set(runs)) < len(runs):
+    if first == second:
         raise UsageError("a run cannot be compared with itself")
     if measure.aggregate != "mean":
         raise UsageError(f"{measure} is not a mean over topics; what to judge is known for means alone")
-    chosen, own = choose_runs(alignment, documents, runs)
+    chosen, own = choose_runs(alignment, documents, (first, second))
     top = max(chosen.lists.highest_grade if highest is None else highest, 1)
     return OpenScore(chosen, own, measure, depth, top)
 

@@ -124,14 +124,16 @@ class Judging:
 
     `low` and `high` are the ends of the difference. Each document moves one of them by `moves`: what it is worth to
     each run, and where a shared document has one label, only by how much more to the one. For measures that are not
-    sums that is an approximation. Labels are shares of the highest gain.
+    sums that is an approximation. Labels are shares of the highest gain. Open is what is not judged and can have to
+    do with the difference.
     """
 
     def __init__(self, pair: OpenScore, expected: Chances | None = None, thresholds: Thresholds = DEFAULTS) -> None:
         self.chances, self._thresholds = expected or flat_chances(pair), thresholds
         self.moves = pair.worth - (pair.worth.min(axis=0) if pair.difference.exact else 0.0)
         self.low, self.high = pair.difference.ends
-        self.is_open = np.ones(len(pair.unjudged), dtype=bool)
+        self.is_judged, self.is_open = np.zeros((2, len(pair.unjudged)), dtype=bool)
+        self.is_open[pair.order] = True
         self._worth = _worth_of_grades(pair)
         self._prior = np.clip(self.chances.expected, _LEAST, 1 - _LEAST)
         self._groups = (self.moves[0] > self.moves[1]).astype(np.int64), pair.unjudged.topic
@@ -147,7 +149,7 @@ class Judging:
         (mine, other), prior = self.moves[:, places], self._prior[places]
         self.low += float((labels * mine + (1 - labels) * other).sum())
         self.high -= float((labels * other + (1 - labels) * mine).sum())
-        self.is_open[places] = False
+        self.is_judged[places], self.is_open[places] = True, False
         for group, surprise, information in zip(self._groups, self._surprise, self._information, strict=True):
             np.add.at(surprise, group[places], labels - prior)
             np.add.at(information, group[places], prior * (1 - prior))
@@ -264,15 +266,17 @@ class Judging:
             rest._take(places, labels[places])
         return rest
 
+    def drawn(self, rng: np.random.Generator) -> Values:
+        """Labels that fall as expected: effects are drawn first, then labels."""
+        total = logit(self.expected)
+        for group, information in zip(self._groups, self._information, strict=True):
+            total += (rng.standard_normal(len(information)) / np.sqrt(information))[group]
+        return (rng.random(len(total)) < chances(total)).astype(np.float64)
+
     def expected_number(self, goal: Goal, rng: np.random.Generator) -> Number:
-        """How many judgments will decide, if labels fall as expected: effects are drawn first, then labels."""
-        counts = []
-        for _ in range(DRAWS):
-            total = logit(self.expected)
-            for group, information in zip(self._groups, self._information, strict=True):
-                total += (rng.standard_normal(len(information)) / np.sqrt(information))[group]
-            labels = (rng.random(len(total)) < chances(total)).astype(float)
-            counts.append(int(self.is_open.sum() - self.until_decided(goal, labels).is_open.sum()))
+        """How many judgments will decide, if labels fall as expected."""
+        ends = [self.until_decided(goal, self.drawn(rng)) for _ in range(DRAWS)]
+        counts = [int((one.is_judged & ~self.is_judged).sum()) for one in ends]
         return Number(float(np.mean(counts)), min(counts), max(counts))
 
 
@@ -306,17 +310,16 @@ def settle(pair: OpenScore, judging: Judging | None = None, goal: Goal = "certai
     """The documents to judge to decide between two runs, those first that bring most towards the goal.
 
     `judging` knows the chances of the documents, and labels beyond those that the chances were learned from: what is
-    open there is what is unjudged in the pair. Where shared documents are not labelled once more may be asked for
-    than needed.
+    not judged there is what is unjudged in the pair. Where shared documents are not labelled once more may be asked
+    for than needed.
     """
     if pair.interval.missing:
         raise UsageError(f"{pair.measure} has no interval: {pair.interval.missing}")
     if pair.difference.is_decided:
         return Settlement()
     judging = judging or Judging(pair)
-    place = np.cumsum(judging.is_open) - 1  # among what is unjudged in the pair
+    place = np.cumsum(~judging.is_judged) - 1  # among what is unjudged in the pair
     order = place[judging.order(goal)[0]]
-    order = order[np.isin(order, pair.order)]
     needed = _fewest(len(order), lambda count: pair.after(order[:count]).difference.is_decided)
     if pair.gains is None or not pair.is_sum:
         return Settlement(pair.queued(order), needed, len(order))
@@ -382,9 +385,7 @@ class Contest:
         pair, judging = self.after(answers)
         if pair.difference.is_decided or (self.goal == "likely" and judging.is_decided("likely")):
             return None
-        can_matter = np.zeros(len(self.names), dtype=bool)
-        can_matter[self.pair.order] = True
-        judging.is_open &= can_matter & np.array([name not in answers for name in self.names])
+        judging.is_open &= np.array([name not in answers for name in self.names])
         order, enough = judging.order(self.goal)
         return [self.names[place] for place in order[:enough].tolist()]
 

@@ -287,9 +287,9 @@ def _verdicts(evidence: Evidence, table: Thresholds) -> Iterator[Verdict]:
         reason = f"complete to rank {depth} it would change by {own}, the usual run by {usual}"
         reason += f" (limit {_points(limit)} apart)"
         uneven.append(Verdict("CAUTION", "uneven-drift", reason, evidence.uneven))
-    if evidence.pooled or evidence.unjudged == 0 or is_narrow:
+    if evidence.unjudged == 0 or is_narrow:
         yield from uneven
-    if evidence.pooled:
+    if evidence.pooled and evidence.unjudged == 0:
         reason = f"{top} were all pooled"
         if evidence.missing:
             missing = counted(evidence.missing, "missing topic")
@@ -432,14 +432,15 @@ def _expected(evidence: Evidence) -> str:
     if evidence.loss is None or evidence.upper is None:
         return f"What {its} would add cannot be estimated: "
     of = f", {_most_extreme(evidence)}" if evidence.upper_is_maximum else ""
-    sign = 1 if evidence.loss >= 0 else -1
-    loss, upper = (_bare(sign * value) for value in (evidence.loss, evidence.upper))
+    is_gain, loss, end = evidence.loss >= 0, _bare(abs(evidence.loss)), f"up to {_bare(abs(evidence.upper))}"
+    if evidence.loss * evidence.upper < 0:
+        end = f"or to {'take away' if is_gain else 'add'} {end}"
     adds = f"{f'{its} {are}'.capitalize()} expected to add {loss}"
     unlike = ""
     if evidence.unlike:
         unlike = "; few contributing runs rank them high, so the upper end does not rest on their popularity"
     lowers = f"Judging {its} is expected to lower the score by {loss}"
-    return f"{adds if sign > 0 else lowers} (up to {upper}{of}{unlike}): "
+    return f"{adds if is_gain else lowers} ({end}{of}{unlike}): "
 
 
 def _bare(value: float, *, digits: int = 3) -> str:

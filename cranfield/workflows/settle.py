@@ -138,10 +138,9 @@ def settle(
 
 def _enough(settled: settling.Settlement, until: settling.Goal) -> int | None:
     """How many documents are listed: as many as any draw took, for certain also those that do if none is relevant."""
-    most = None if settled.expected is None else settled.expected.high
-    if most is None or until == "likely":
-        return most or settled.if_not_relevant
-    return max(most, settled.if_not_relevant or 0)
+    if settled.expected is None:
+        return settled.if_not_relevant
+    return max(settled.expected.high, 0 if until == "likely" else settled.if_not_relevant or 0)
 
 
 def _contest(

@@ -3,6 +3,7 @@
 import contextlib
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
+import cranfield as cf
 from cranfield.base.errors import InputError, ProblemsFound
 from cranfield.evaluate.align import align
 from cranfield.evaluate.measure import parse_measure
@@ -21,6 +23,7 @@ from cranfield.reuse.expected_loss import ModelCache
 from cranfield.reuse.hold_out import hold_out_all
 from cranfield.runs.columns import keys_of, keys_of_pairs
 
+KITCHEN = Path(__file__).parents[2] / "collections" / "kitchen"
 PAIRS = [2323593366732204068, 5117411738604912841, 8370241321557323676]
 MEASURES = [parse_measure(name) for name in ("nDCG@10", "P@5", "AP")]
 
@@ -214,3 +217,20 @@ def test_the_card_of_a_collection_has_that_of_its_pool(card, kept: Kept):
     with pytest.raises(ProblemsFound) as caught:
         read_card(json.dumps({**whole, "reusability": {"card": None}}))
     kept(caught.value.problems[0].message)
+
+
+def test_what_a_card_can_say_of_a_shallow_cutoff_can_be_said_with_the_runs_at_hand(tmp_path):
+    names = {path.stem: str(path) for path in sorted((KITCHEN / "runs").glob("*.run"))}
+    new = {"mortar-dense", "whisk-bm25"}
+    groups = "".join(f"{name}\t{name}\t{'new' if name in new else 'pooled'}\n" for name in names)
+    (tmp_path / "groups.tsv").write_text(groups, encoding="utf-8")
+    pool = {"groups": tmp_path / "groups.tsv", "pool_depth": 5}
+    with_runs = cf.open_files(qrels=KITCHEN / "qrels.txt", runs=list(names.values()), **pool)
+    # Held out, runs leave nothing unjudged in the first rank: the card has the models of the whole pool all the same.
+    card = with_runs.reuse(measures=["P@1", "nDCG@5"]).write_card(tmp_path / "card.json")
+    with_card = cf.open_files(qrels=KITCHEN / "qrels.txt", runs=[names[name] for name in new], card=card)
+    columns = ["run", "measure", "verdict"]
+    here, there = (one.evaluate(["P@1", "nDCG@3", "P@4"])[columns] for one in (with_runs, with_card))
+    said = sorted(map(tuple, there.values))
+    assert sorted(map(tuple, here[here.run.isin(new)].values)) == said
+    assert {verdict for *_, verdict in said} <= {"SAFE", "UNRELIABLE"}

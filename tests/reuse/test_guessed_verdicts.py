@@ -72,6 +72,7 @@ def test_a_reason_says_that_it_rests_on_an_inferred_pool_where_it_does(changes, 
 @pytest.mark.parametrize(
     ("changes", "contributed"),
     [
+        ({"pooled": True, "unjudged": 0}, True),
         ({"pooled": True}, True),
         ({}, True),
         ({}, False),

@@ -99,7 +99,7 @@ def test_differences_of_sums_and_bests_are_those_of_all_labels(depth: int | None
         options = {"depth": depth, "highest": 2}
         found = [open_score(*aligned, parse_measure(text), 0, 1, **options).difference for text in texts]
         assert {one.exact for one in found} == {True}
-        got = [[float(one.lower[0]), float(one.upper[0])] for one in found]
+        got = [one.ends for one in found]
         np.testing.assert_allclose(got, tried(*pair, texts, depth), atol=1e-12, err_msg=f"{texts} {pair}")
 
 
@@ -113,8 +113,8 @@ def test_other_differences_are_true_and_called_conservative(depth: int | None):
         found = [open_score(*aligned, parse_measure(text), 0, 1, **options).difference for text in CONSERVATIVE]
         assert {one.exact for one in found} == {False}
         for text, one, (lower, upper) in zip(CONSERVATIVE, found, tried(*pair, CONSERVATIVE, depth), strict=True):
-            assert one.lower[0] <= lower + 1e-12, (text, pair)
-            assert one.upper[0] >= upper - 1e-12, (text, pair)
+            assert one.ends[0] <= lower + 1e-12, (text, pair)
+            assert one.ends[1] >= upper - 1e-12, (text, pair)
 
 
 @pytest.mark.parametrize("text", ["Bpref", "infAP", "P(judged_only=True)@2"])

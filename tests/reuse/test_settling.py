@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from statistics import NormalDist
 from typing import get_args
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from kept import Kept
 from mappings import qrels_from, ranking_from
 
+import cranfield as cf
 from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import align
 from cranfield.evaluate.measure import parse_measure
@@ -212,10 +214,10 @@ def test_judging_in_turn_ends_when_the_interval_decides_and_not_before(seed: int
     one = contest(*random_pair(rng), text)
     judging, worth = Judging(one), one.gains / one.gains.max()
     grades = rng.choice(np.flatnonzero((worth == 0) | (worth == 1)), len(one.unjudged)).astype(np.int32)
-    places = np.flatnonzero(~judging.until_decided("certain", worth[grades]).is_open)
+    places = np.flatnonzero(judging.until_decided("certain", worth[grades]).is_judged)
     assert one.after(places, grades[places]).difference.is_decided
     likely = judging.until_decided("likely", worth[grades])
-    assert int((~likely.is_open).sum()) <= len(one.unjudged)
+    assert set(np.flatnonzero(likely.is_judged).tolist()) <= set(one.order.tolist())
 
 
 def test_the_expected_number_is_that_of_drawn_labels_and_the_same_each_time():
@@ -289,3 +291,15 @@ def test_a_contest_ends_when_its_interval_decides_and_never_before(seed: int, te
         answers[needed[0]] = int(rng.integers(0, 3))
     assert needed is None
     assert found.after(answers)[0].difference.is_decided
+
+
+def test_what_is_likely_without_judging_asks_for_no_document(tmp_path):
+    kitchen = Path(__file__).parents[2] / "collections" / "kitchen"
+    paths = sorted((kitchen / "runs").glob("*.run"))
+    pooled = [one.stem for one in paths if one.stem not in ("mortar-dense", "whisk-bm25")]
+    (tmp_path / "groups.tsv").write_text("".join(f"{name}\t{name}\tpooled\n" for name in pooled))
+    options = {"groups": tmp_path / "groups.tsv", "pool_depth": 5}
+    files = cf.open_files(qrels=kitchen / "qrels.txt", runs=paths, **options)
+    pair = {"first": "mortar-dense", "second": "stove-rocchio", "measures": "nDCG@5", "until": "likely"}
+    assert len(files.settle(**pair)) == 0
+    assert len(files.settle(**pair, everything=True)) > 0

@@ -84,8 +84,8 @@ def test_the_first_rule_that_applies_wins():
     levels = []
     evidence = ALL_WRONG
     steps = [
-        {"pool_judged": 1.0},
-        {"pooled": False, "high": 0.105},
+        {"pool_judged": 1.0, "unjudged": 0},
+        {"unjudged": 9, "high": 0.105},
         {"high": 0.9},
         {"judged": 0.6},
         {"low_topics": 1},

@@ -139,7 +139,8 @@ def card_for(
     ]
     depth = field.knowledge.pool_depth
     models = []
-    if not any(one.untestable for one in entries):
+    relevant_from = field.knowledge.relevant_from
+    if not assess.why_untestable(field.read.aligned, groups, trust.thresholds, relevant_from=relevant_from):
         cache = expected_loss.ModelCache(field.read.aligned, groups, thresholds=trust.thresholds)
         deepest = int(depth.max(initial=1))
         for k in [*(one for one in card.DEPTHS if one < deepest), deepest]:
