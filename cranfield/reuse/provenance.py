@@ -236,7 +236,7 @@ class Prefixes:
 
     def levels(self) -> dict[Level, Provenance]:
         """The provenance at all levels; by family only where every contributor has one."""
-        levels: list[Level] = ["run", "group"]
+        levels: list[Level] = ["group", "run"]
         if all(one.family for one in self.contributors if one.contributing):
             levels.append("family")
         return {level: self.by(level) for level in levels}

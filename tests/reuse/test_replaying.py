@@ -32,8 +32,8 @@ def test_what_the_plan_would_not_have_chosen_is_held_out_and_orphans_stay():
         np.testing.assert_allclose(
             found.values[number], score(align(qrels_from(judged), RUNS), MEASURES).values, atol=1e-12
         )
-    own = hold_out_all(ALIGNED, provenance, MEASURES).own()
-    np.testing.assert_array_equal(own.held_out, found.own().held_out)
+    own = hold_out_all(ALIGNED, provenance, MEASURES).own
+    np.testing.assert_array_equal(own.held_out, found.own.held_out)
     assert (provenance.method, PROVENANCE.method) == ("replay", "deletion")
     assert uniques_of(ALIGNED, provenance).judged.tolist() == [3, 2]  # what would not be judged without each group
     assert uniques_of(ALIGNED, PROVENANCE).judged.tolist() == [2, 1]

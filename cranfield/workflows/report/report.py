@@ -279,7 +279,7 @@ def _fairness(bias: CollectionReport) -> dict[str, Any]:
     for one in bias.verdicts:
         row = {"measure": str(one.measure), "fairness": one.fairness, "reason": one.reason, "mean_loss": one.drop}
         if "group" in bias.levels:
-            summary = bias.levels["group"].summary(one.measure)
+            summary = bias.levels["group"].summaries[one.measure]
             row |= {"tau_b": summary.tau_b, "lowest_tau_b": summary.lowest_tau_b, "tau_ap": summary.tau_ap}
         measures.append(row)
     counts = {"judged": bias.judged, "relevant": bias.relevant, "from_nobody": bias.orphans}
