@@ -155,9 +155,7 @@ VERSION = 1
 def collection_card(material: Material) -> dict[str, Any]:
     """The card as what JSON can hold. It names no assessor; a licence is there where the collection has one."""
     status, reuse = material.status, None
-    if (
-        (trust := material.trust) is not None and trust.field.prefixes is not None and trust.trusts
-    ):  # the contributing runs are known
+    if (trust := material.trust) is not None and trust.field.levels and trust.trusts:
         with suppress(CranfieldError):
             reuse = card_for(trust, material.bias)
     pools = []

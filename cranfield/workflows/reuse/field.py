@@ -49,16 +49,14 @@ TOLD_AT_MOST = 6
 class Field:
     """All runs that verdicts need, aligned: the requested runs first, then those that only contributed to the pool.
 
-    `words` are the requested runs as they were named: names, paths, or runs. `prefixes` are the pooled prefixes of
-    the contributing runs, None where these are not known; `levels` who alone contributed what, by run, group and
-    family. `notes` is what should be known about all this. `settled` are the grades that were given to decide between
-    runs, by topic and document: no sample of the unjudged documents. `history` is where the history of the
-    collection stands.
+    `words` are the requested runs as they were named: names, paths, or runs. `levels` says who alone contributed
+    what, by group, run and family; nothing where the contributing runs are not known. `notes` is what should be known
+    about all this. `settled` are the grades that were given to decide between runs, by topic and document: no sample
+    of the unjudged documents. `history` is where the history of the collection stands.
     """
 
     read: Read
     words: tuple[str | AnyRun, ...]
-    prefixes: provenance.Prefixes | None
     levels: dict[provenance.Level, provenance.Provenance]
     knowledge: assess.Knowledge
     gains: GradeGains = ()
@@ -131,9 +129,9 @@ def field_of(
         pool = _pool_without_store(
             read, options, [provenance.Contributor(run, one.group_name, one.family) for run, one in known]
         )
-    prefixes, levels = _prefixes(read, pool, stored, store)
-    if prefixes is not None:
-        depth = prefixes.depth
+    levels = _levels(read, pool, stored, store)
+    if levels:
+        depth = levels["group"].depth
     elif known_card is not None:
         depth = known_card.depths(aligned.topic_ids)
     else:
@@ -148,7 +146,7 @@ def field_of(
         relevant_from=scale.relevant_from,
         finished=1.0 if stored is None else stored.finished,
         inferred=pool.inferred,
-        depth_known=prefixes is not None or known_card is not None or options.depth is not None,
+        depth_known=bool(levels) or known_card is not None or options.depth is not None,
     )
     chosen = set(judging.settled_pairs(store)) if store is not None else set()
     settled = (
@@ -163,9 +161,7 @@ def field_of(
             " chosen for, and other runs are at a disadvantage"
         )
     anchor = history.head(store) if store is not None else None
-    return Field(
-        read, tuple(request.runs), prefixes, levels, knowledge, scale.own_gains, tuple(notes), settled, anchor
-    )
+    return Field(read, tuple(request.runs), levels, knowledge, scale.own_gains, tuple(notes), settled, anchor)
 
 
 class _Pool(NamedTuple):
@@ -219,20 +215,20 @@ def _pool_without_store(read: Read, options: PoolOptions, submitted: Sequence[pr
     return _Pool(inferred.contributors, inferred.depth, notes, inferred=True)
 
 
-def _prefixes(
+def _levels(
     read: Read, pool: _Pool, stored: KnownPool | None, store: Store | None
-) -> tuple[provenance.Prefixes | None, dict[provenance.Level, provenance.Provenance]]:
-    """The pooled prefixes, and who alone contributed what by run, group and family; nothing where it is not known."""
+) -> dict[provenance.Level, provenance.Provenance]:
+    """Who alone contributed what by group, run and family; nothing where it is not known."""
     entries = () if stored is None or stored.depth is not None else stored.entries
     if not any(one.contributing for one in pool.contributors) or (stored is None and pool.depth is None):
-        return None, {}
-    prefixes = provenance.prefixes_of(
+        return {}
+    found = provenance.prefixes_of(
         read.aligned, read.qrels, read.runs, pool.contributors, depth=pool.depth, entries=entries
     )
-    levels = prefixes.levels()
+    levels = found.levels()
     if store is not None and stored is not None and stored.depth is None:  # such a plan depends on who takes part
         levels = replayed_without_groups(store, stored, levels, read.qrels)
-    return prefixes, levels
+    return levels
 
 
 # What a collection knows about the contributing runs of its pool, as verdicts need it.
@@ -361,7 +357,7 @@ class Trusted:
                 "no document is judged not relevant, so pooled documents cannot be distinguished from others"
             )
         deepest, deeper = self._below_the_pool()
-        if deeper and self.field.prefixes is not None:
+        if deeper and self.field.levels:
             notes.append(
                 f"the pool depth {deepest} is less than the cutoff of {', '.join(deeper)}: contributing runs have"
                 " unjudged documents there too, and their loss is estimated from the ranks above"

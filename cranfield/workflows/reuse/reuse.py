@@ -72,7 +72,7 @@ def reuse(
         field = inputs.field(request, progress)
         progress("holding out runs and groups", 0, None)
         verdicts, held_out = [one for one in wanted if one.takes_verdict], None
-        if verdicts and "group" in field.levels:  # under way while verdicts are made
+        if verdicts and field.levels:  # under way while verdicts are made
             held_out = pool_bias.hold_out_levels(field.read.aligned, field.levels, verdicts, workers=inputs.workers)
         trust = field.trusted(wanted, store=inputs.store, thresholds=values)
         report = examine_collection(trust, held_out=held_out)
@@ -96,7 +96,7 @@ def examine_collection(
     `without` names levels that are left out: holding out each of many runs takes time that grows with their cube.
     """
     field = trust.field
-    if "group" not in field.levels or not trust.trusts:
+    if not field.levels or not trust.trusts:
         return None
     return pool_bias.examine(
         field.read.aligned,
@@ -111,7 +111,7 @@ def examine_collection(
 def card_for(trust: fields.Trusted, report: pool_bias.CollectionReport | None) -> card.Card:
     """Make the card that lets others judge their runs with these qrels and without these runs."""
     field = trust.field
-    if field.prefixes is None:
+    if not field.levels:
         raise UsageError("a card needs the contributing runs, which are not known")
     if field.knowledge.inferred:
         raise UsageError("a card cannot be made from an inferred pool; use --groups and --pool-depth")
