@@ -187,11 +187,6 @@ def _problems_of_documents(provenance: Provenance, uniques: Uniques, table: Thre
         owned = f"{quoted(uniques.groups[most])} contributed {uniques.relevant[most] / total:.0%}"
         message = f"{owned} of the unique relevant documents"
         yield Problem("one-group-dominates", message, severity="warning")
-    here = provenance.topic_of_row >= 0
-    open_rows = int((here & (provenance.level_of_row < 0)).sum())
-    if open_rows:
-        message = f"{counted(open_rows, 'pooled document')} ({open_rows / int(here.sum()):.1%}) not judged"
-        yield Problem("not-fully-judged", message, severity="warning", remedy="judge the rest of the pool")
 
 
 def _depth_beyond_the_pool(alignment: Alignment, provenance: Provenance) -> Problem | None:

@@ -160,7 +160,6 @@ def test_the_contributors_are_guessed_right(runs, qrels):
     guess = infer_pool(align(qrels, runs))
     assert guess.depth == 100
     assert [one.run for one in guess.contributors if not one.contributing] == ["rutfmed"]
-    assert np.isclose(guess.shares[[one.run for one in guess.contributors].index("rutfmed")], 0.8692, atol=0.0001)
 
 
 TEN = ["Brkly3", "dortL2", "crnlL2", "INQ001", "siems2", "lsia1", "pircs3", "CLARTM", "cityau", "VTcms2"]

@@ -213,7 +213,7 @@ class Evaluation(Result):
 def topic_notes(found: Scores) -> list[str]:
     """What stands behind the means: topics scored, missing, extra, without anything relevant.
 
-    Runs of which the same is to be said share a line; the line of the most stands last.
+    Runs of which the same is to be said share a line.
     """
     runs_with: dict[str, list[str]] = {}
     for run, counts in zip(found.run_names, found.counts, strict=True):
@@ -227,11 +227,7 @@ def topic_notes(found: Scores) -> list[str]:
         runs_with.setdefault(", ".join(parts), []).append(run)
     if len(runs_with) == 1 and len(found.run_names) > 1:
         return [f"each of {counted(len(found.run_names), 'run')}: {said}" for said in runs_with]
-    most = max(runs_with, key=lambda said: len(runs_with[said]), default="")
-    if len(runs_with.get(most, ())) <= _RUNS_NAMED:
-        return [f"{', '.join(runs)}: {said}" for said, runs in runs_with.items()]
-    fewer = [f"{few(runs, _RUNS_NAMED)}: {said}" for said, runs in runs_with.items() if said != most]
-    return [*fewer, f"each of the other {counted(len(runs_with[most]), 'run')}: {most}"]
+    return [f"{few(runs, _RUNS_NAMED)}: {said}" for said, runs in runs_with.items()]
 
 
 def made_with(found: Scores) -> str:
@@ -363,27 +359,18 @@ def _score_with_foreign(request: Request, measures: list[measuring.AnyMeasure], 
 
 
 def _grade_notes(measures: Sequence[measuring.AnyMeasure], request: Request) -> list[str]:
-    """Where grades, or unjudged documents, are worth something else than one would think."""
+    """Where grades are worth something else than one would think."""
     scale_gains = request.scale.own_gains
-    by_grade, below_zero = [], []
-    for one in measures:
-        gains, otherwise = None, True
+    by_grade = []
+    for one in measures if scale_gains else ():
+        otherwise = True
         if isinstance(one, measuring.Measure):
             own = dict(one.settings)
-            gains = own.get("gains")
             takes_gains = "gains" in one.kind.parameters
-            otherwise = gains != scale_gains if takes_gains else one.kind.graded or "gain" in own
-        if scale_gains and otherwise:
+            otherwise = own.get("gains") != scale_gains if takes_gains else one.kind.graded or "gain" in own
+        if otherwise:
             by_grade.append(str(one))
-        if isinstance(gains, tuple) and dict(gains).get(0, 0.0) > 0:
-            below_zero.append(str(one))
-    by_grade_said = "computed from the grades, not from the gains of the scale"
-    below_zero_said = (
-        "an unjudged document has gain 0, less than a document of grade 0; unjudged documents can lower the score"
-        " below its final value"
-    )
-    noted = ((by_grade, by_grade_said), (below_zero, below_zero_said))
-    return [f"{', '.join(names)}: {said}" for names, said in noted if names]
+    return [f"{', '.join(by_grade)}: computed from the grades, not from the gains of the scale"] if by_grade else []
 
 
 def _tag_notes(runs: Sequence[AnyRun | reading.Tag]) -> list[str]:

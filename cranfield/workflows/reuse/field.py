@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from shlex import quote
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -123,13 +123,13 @@ def field_of(
             for name in aligned.run_names
             if name in facts and name not in names
         ]
-        pool = _Pool([*stored.contributors, *others], stored.depth, list(stored.notes))
+        pool = replace(stored, contributors=(*stored.contributors, *others))
     else:
         known = [(run, facts[run]) for run in aligned.run_names if run in names and run in facts]
         pool = _pool_without_store(
             read, options, [provenance.Contributor(run, one.group_name, one.family) for run, one in known]
         )
-    levels = _levels(read, pool, stored, store)
+    levels = _levels(read, pool, store)
     if levels:
         depth = levels["group"].depth
     elif known_card is not None:
@@ -144,7 +144,7 @@ def field_of(
         card=known_card,
         families=tuple(families.get(run, "") for run in aligned.run_names),
         relevant_from=scale.relevant_from,
-        finished=1.0 if stored is None else stored.finished,
+        finished=pool.finished,
         inferred=pool.inferred,
         depth_known=bool(levels) or known_card is not None or options.depth is not None,
     )
@@ -164,16 +164,7 @@ def field_of(
     return Field(read, tuple(request.runs), levels, knowledge, scale.own_gains, tuple(notes), settled, anchor)
 
 
-class _Pool(NamedTuple):
-    """Who contributed, the depth of a pool of equal depth, notes, and whether any of it is inferred."""
-
-    contributors: Sequence[provenance.Contributor] = ()
-    depth: int | None = None
-    notes: Sequence[str] = ()
-    inferred: bool = False
-
-
-def _pool_without_store(read: Read, options: PoolOptions, submitted: Sequence[provenance.Contributor]) -> _Pool:
+def _pool_without_store(read: Read, options: PoolOptions, submitted: Sequence[provenance.Contributor]) -> KnownPool:
     """Take the pool from the options, and infer from the judgments what they do not say."""
     aligned, notes, known = read.aligned, list[str](), submitted
     groups = options.groups or ()
@@ -189,9 +180,9 @@ def _pool_without_store(read: Read, options: PoolOptions, submitted: Sequence[pr
         if not known:
             raise InputError("the groups list none of these runs; the first column of a groups file is the run tag")
     if options.depth is not None and known:
-        return _Pool(known, options.depth, notes)
+        return KnownPool(known, options.depth, notes=notes)
     if options.card is not None and not known:
-        return _Pool(notes=notes)  # what a card says is known, and better than any inference
+        return KnownPool(notes=notes)  # what a card says is known, and better than any inference
     if known:
         contributing = {one.run for one in known if one.contributing}
         named = np.array([run in contributing for run in aligned.run_names])
@@ -203,31 +194,27 @@ def _pool_without_store(read: Read, options: PoolOptions, submitted: Sequence[pr
         remedy = "name the contributing runs with --groups and give the depth with --pool-depth"
         if known:
             unknown, remedy = "pool depth is not known", "set it with --pool-depth"
-        return _Pool(notes=[*notes, f"{unknown}: {inferred.refusal}; {remedy}"])
+        return KnownPool(notes=[*notes, f"{unknown}: {inferred.refusal}; {remedy}"])
     if known:
         notes.append(f"pool depth inferred from the judgments: {inferred.depth}")
-        return _Pool(known, inferred.depth, notes, inferred=True)
+        return KnownPool(known, inferred.depth, notes=notes, inferred=True)
     notes.append(
         f"pool inferred from the judgments: {counted(int(inferred.fed.sum()), 'contributing run')}, depth"
         f" {inferred.depth}; each run counts as its own group, so that expected losses are too low (by 3 to 6% on"
         " TREC-2) and their upper ends too high; name the groups with --groups"
     )
-    return _Pool(inferred.contributors, inferred.depth, notes, inferred=True)
+    return KnownPool(inferred.contributors, inferred.depth, notes=notes, inferred=True)
 
 
-def _levels(
-    read: Read, pool: _Pool, stored: KnownPool | None, store: Store | None
-) -> dict[provenance.Level, provenance.Provenance]:
+def _levels(read: Read, pool: KnownPool, store: Store | None) -> dict[provenance.Level, provenance.Provenance]:
     """Who alone contributed what by group, run and family; nothing where it is not known."""
-    entries = () if stored is None or stored.depth is not None else stored.entries
-    if not any(one.contributing for one in pool.contributors) or (stored is None and pool.depth is None):
+    if not any(one.contributing for one in pool.contributors) or (pool.plan is None and pool.depth is None):
         return {}
-    found = provenance.prefixes_of(
-        read.aligned, read.qrels, read.runs, pool.contributors, depth=pool.depth, entries=entries
-    )
-    levels = found.levels()
-    if store is not None and stored is not None and stored.depth is None:  # such a plan depends on who takes part
-        levels = replayed_without_groups(store, stored, levels, read.qrels)
+    levels = provenance.prefixes_of(
+        read.aligned, read.qrels, read.runs, pool.contributors, depth=pool.depth, entries=pool.entries
+    ).levels()
+    if store is not None and pool.plan is not None and pool.depth is None:  # it depends on who takes part
+        levels = replayed_without_groups(store, pool, pool.plan, levels, read.qrels)
     return levels
 
 
@@ -236,21 +223,23 @@ def _levels(
 
 @dataclass(frozen=True, eq=False)
 class KnownPool:
-    """A stored pool: its plan, and the contributing runs that are still here.
+    """Who contributed to a pool, and where it is stored its plan.
 
     `depth` is set where the pool is the first so many documents of each run and nothing else: then holding a group
-    out is deleting what it alone contributed. Any other plan is replayed without the group. `finished` is the share
-    of the topics for which a live plan has chosen everything.
+    out is deleting what it alone contributed. Any other plan is replayed without the group; its `entries` are topics,
+    documents and runs. `finished` is the share of the topics for which a live plan has chosen everything. `inferred`
+    says that contributors or depth were inferred.
     """
 
-    name: str
-    plan: plans.Plan
-    seed: int
-    contributors: tuple[provenance.Contributor, ...]
-    depth: int | None
-    entries: tuple[tuple[str, str, str], ...]
+    contributors: Sequence[provenance.Contributor] = ()
+    depth: int | None = None
+    name: str = ""
+    plan: plans.Plan | None = None
+    seed: int = 0
+    entries: Sequence[tuple[str, str, str]] = ()
     finished: float = 1.0
-    notes: tuple[str, ...] = ()
+    notes: Sequence[str] = ()
+    inferred: bool = False
 
 
 def known_pool(store: Store, here: Mapping[str, stored_runs.RunFacts], name: str = "") -> KnownPool | None:
@@ -280,7 +269,11 @@ def known_pool(store: Store, here: Mapping[str, stored_runs.RunFacts], name: str
 
 
 def replayed_without_groups(
-    store: Store, pool: KnownPool, levels: Mapping[provenance.Level, provenance.Provenance], qrels: Qrels
+    store: Store,
+    pool: KnownPool,
+    plan: plans.Plan,
+    levels: Mapping[provenance.Level, provenance.Provenance],
+    qrels: Qrels,
 ) -> dict[provenance.Level, provenance.Provenance]:
     """Replay the plan without each group and each family; labels are looked up in the qrels.
 
@@ -291,14 +284,14 @@ def replayed_without_groups(
     replayed: dict[provenance.Level, provenance.Provenance] = {}
     for level in [level for level in levels if level != "run"]:
         members: dict[str, set[str]] = {}
-        for one in pool.contributors:
+        for one in (one for one in pool.contributors if one.contributing):
             members.setdefault(one.family if level == "family" else one.group, set()).add(one.run)
         chosen: dict[str, list[tuple[str, str]]] = {group: [] for group in members}
         for group, names in members.items():
             runs = everything.chosen(set(everything.names) - names)
             if runs.runs:
                 play = replay.replay(
-                    pool.plan.within(runs.depth),
+                    plan.within(runs.depth),
                     runs,
                     labels,
                     topics=[topic for topic in pools.pool_topics(store, pool.name) if topic in runs.codes_by_topic],

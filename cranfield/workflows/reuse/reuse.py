@@ -151,16 +151,11 @@ def card_for(trust: fields.Trusted, report: pool_bias.CollectionReport | None) -
 def about_collection(report: pool_bias.CollectionReport) -> Iterator[str]:
     """What the pool of a collection is like, in sentences."""
     judged = report.judged or float("nan")
-    relevant, orphans = (100 * (count / judged) for count in (report.relevant, report.orphans))
+    relevant = 100 * (report.relevant / judged)
     yield (
         f"{counted(len(report.contributing), 'contributing run')} of {counted(len(report.groups), 'group')};"
         f" {counted(report.judged, 'judged document')}, {report.relevant:,} relevant ({relevant:.1f}%)"
     )
-    if report.orphans:
-        found = f"{counted(report.orphans, 'judged document')} ({orphans:.1f}%)"
-        yield f"{found} not within the pool depth of any contributing run"
-    else:
-        yield "every judged document is within the pool depth of a contributing run"
     decay = report.decay
     testable = all(problem.severity != "error" for problem in report.problems)
     if testable and isinstance(decay, str):
@@ -354,11 +349,11 @@ class ReusePlots:
             raise UsageError("no measure has a verdict: nothing to plot")
         if measure is None:
             return next(iter(known.values()))
-        if measure not in known:
+        if measure not in known:  # "P@3" may mean P(rel=2)@3 here
             field = self._found.field
             found = measuring.parse_measures([measure], threshold=field.knowledge.relevant_from, gains=field.gains)
-            names = [str(one) for one in found]
-            if len(names) != 1 or names[0] not in known:
+            wanted = "".join(map(str, found))
+            if wanted not in known:
                 raise UnknownName("measure of this result", measure, known)
-            measure = names[0]
+            measure = wanted
         return known[measure]
