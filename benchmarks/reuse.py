@@ -24,7 +24,7 @@ from cranfield.evaluate.align import Alignment, align
 from cranfield.evaluate.measure import Measure, own_measures, parse_measures
 from cranfield.evaluate.scores import Scores, score
 from cranfield.qrels.qrels import Qrels, sorted_qrels
-from cranfield.reuse.hold_out import AllHoldOut, categories_by_group, hold_out_all
+from cranfield.reuse.hold_out import AllHoldOut, hold_out_all
 from cranfield.reuse.provenance import Contributor, Provenance, provenance_of
 from cranfield.runs.run import Run
 
@@ -129,13 +129,13 @@ def main() -> None:
     data, measures = made(shape, contributing=asked.contributing), own_measures(parse_measures(["AP nDCG@10 P@10"]))
     aligned, scores = plain(data, measures)
     found = everything(data, aligned, scores, measures)
-    lost = found.own().relative_spread(measures[0])
+    lost = found.own.relative_spread(measures[0])
     print(f"{len(data.qrels):,} judged; AP falls by {lost.mean:.2%} on average, by {lost.largest:.2%} at most")
     times = in_turns(
         {
             "plain": lambda: plain(data, measures),
             "all": lambda: everything(data, aligned, scores, measures),
-            "decisions": lambda: [categories_by_group(found, measure) for measure in measures],
+            "reversals": lambda: [found.reversals(measure) for measure in measures],
         },
         repeat=asked.repeat,
     )
@@ -145,7 +145,12 @@ def main() -> None:
         times["plain"],
         "at most 20",
     )
-    tell("significance of all pairs without each group against that (s)", times["decisions"], times["plain"], "-")
+    tell(
+        "significant differences reversed without each group against that (s)",
+        times["reversals"],
+        times["plain"],
+        "-",
+    )
     if not find_spec("pytrec_eval"):
         print("pytrec_eval is not installed, and left out")
         return

@@ -32,7 +32,7 @@ ShowThresholds = Annotated[bool, Option("--thresholds", help="Show the threshold
 KeepThresholds = Annotated[bool, Option("--keep", help="Save the thresholds in this collection.")]
 WriteCard = Annotated[Path | None, Option(help="Write the card of the pool to this file.")]
 OneTable = Annotated[
-    Literal["collection", "hold-outs", "groups", "runs", "topics"] | None,
+    Literal["collection", "hold-outs", "groups", "runs"] | None,
     Option("--table", help="Only this table, in any format [default for csv, json and jsonl: runs]."),
 ]
 
@@ -41,9 +41,9 @@ OneTable = Annotated[
     "reuse",
     "reuse",
     "reuse dense",
-    "reuse dense.run -m P@5 --table topics",
+    "reuse dense.run -m P@5 --table groups",
     removed={
-        "--by-topic": "use --table topics",
+        "--by-topic": "evaluate --by-topic -f csv has the share of judged documents of each topic",
         "--estimates": "the table of runs has the expected loss and its upper end",
         "--card": "use --pool FILE",
         "--closure": "intervals consider unjudged documents down to the cutoff, else the pool depth",
@@ -100,7 +100,7 @@ def reuse(
         is_data, is_named = format in console.DATA_FORMATS, 0 < len(runs or ()) <= RUNS_TOLD
         for sentence in found.verdicts() if is_named and not is_data and table is None else ():
             console.put(f"{sentence}\n", prose=True)
-        console.say(*found.narration())
+        console.say(*found.notes)
         if not is_data and table is None:
             console.say(*found.about_collection())
         for one in [found.table(table or "runs")] if is_data else found.tables(table):

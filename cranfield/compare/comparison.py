@@ -28,7 +28,7 @@ from cranfield.compare.differences import (
 from cranfield.compare.significance import tests
 
 with deferred:
-    from scipy import special, stats
+    from scipy import stats
 
 # Corrections for many tests: p-values in, adjusted p-values out, in the same order.
 #
@@ -296,25 +296,6 @@ def _compare_pairs(pairs: tuple[Indices, Indices], shared: _Comparing) -> list[P
         PairResult(scores.labels[row], scores.labels[other], a.shape[1], **dict(zip(columns, cells, strict=True)))
         for row, other, cells in zip(first.tolist(), second.tolist(), rows, strict=True)
     ]
-
-
-def median_half_width(scores: ArrayLike) -> float:
-    """The median over all pairs of runs of half the 95% t-interval of their mean difference.
-
-        t(n − 1) · √(var(a − b) / n),    var(a − b) = var a + var b − 2 cov(a, b)
-
-    It says what a tolerance is worth on these topics. `scores` is runs × topics. NaN with fewer than two runs or
-    topics.
-    """
-    table = as_scores(scores)
-    runs, topics = table.shape
-    if runs < 2 or topics < 2:
-        return float("nan")
-    covariance = np.atleast_2d(np.cov(table))
-    spread = np.diag(covariance)
-    first, second = np.triu_indices(runs, k=1)
-    variance = np.maximum(spread[first] + spread[second] - 2 * covariance[first, second], 0.0)
-    return float(np.median(special.stdtrit(topics - 1, 0.975) * np.sqrt(variance / topics)))
 
 
 def beaten(results: Sequence[PairResult], *, alpha: float = 0.05) -> dict[str, tuple[str, ...]]:

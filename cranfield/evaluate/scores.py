@@ -106,23 +106,6 @@ Clusters = Mapping[str, Hashable]
 """Document -> cluster, for the documents that have near-duplicates."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankChange:
-    """A run under one measure: its value and rank by novelty, and by plain scoring. Equal values share a rank."""
-
-    measure: str
-    run: str
-    value: float
-    plain: float
-    rank: int
-    plain_rank: int
-
-    @property
-    def change(self) -> int:
-        """How many ranks the run gains by novelty; below 0 where it loses."""
-        return self.plain_rank - self.rank
-
-
 def by_novelty(aligned: Alignment, qrels: Qrels, runs: Sequence[AnyRun], clusters: Clusters) -> Alignment:
     """The same alignment with later members of clusters as not relevant.
 
@@ -163,25 +146,6 @@ def by_novelty(aligned: Alignment, qrels: Qrels, runs: Sequence[AnyRun], cluster
         lists=replace(lists, grades=grades, levels=levels, level_counts=counts[chosen], _relevant={}),
         qrels_hash=digest.hexdigest(),
     )
-
-
-def rank_changes(novel: Scores, plain: Scores) -> list[RankChange]:
-    """Every run under every measure with its place in both rankings of runs."""
-    ranks, plain_ranks = (
-        1 + (one.summary[:, np.newaxis, :] > one.summary[:, :, np.newaxis]).sum(axis=2) for one in (novel, plain)
-    )
-    return [
-        RankChange(
-            measure=str(measure),
-            run=run,
-            value=float(novel.summary[place, number]),
-            plain=float(plain.summary[place, number]),
-            rank=int(ranks[place, number]),
-            plain_rank=int(plain_ranks[place, number]),
-        )
-        for place, measure in enumerate(novel.measures)
-        for number, run in enumerate(novel.run_names)
-    ]
 
 
 # One ranked list, explained: what stands at each rank, and what precision, recall and DCG are so far.

@@ -350,21 +350,21 @@ def coverage(runs: Sequence[str], topics: Sequence[str], judged: Values, *, dept
     return axes
 
 
-def relevant_by_depth(found: Values, *, fitted: Values | None = None, until: int = 0, on: On = None) -> Axes:
+def relevant_by_depth(found: Values, *, fitted: Values | None = None, on: On = None) -> Axes:
     """New relevant documents at each pool depth, and where the trend goes below the pool."""
     axes = axes_on(on, height=3.4)
     depths = np.arange(1, len(found) + 1)
     axes.bar(depths, found, color=BLUE, width=0.9, label="observed")
     axes.set_axisbelow(True)
-    if fitted is not None and len(fitted):
+    if fitted is not None:
         reach = np.arange(1, len(fitted) + 1)
         axes.plot(reach, fitted, color=ORANGE, linewidth=1.6, linestyle="--", label="fitted and extrapolated")
         axes.axvline(len(found) + 0.5, color=GREY, linewidth=1, linestyle=":")
-    axes.set_xlim(0.4, max(len(found), until) + 0.6)
+    axes.set_xlim(0.4, max(len(found), 0 if fitted is None else len(fitted)) + 0.6)
     axes.set_xlabel("pool depth")
     axes.locator_params(axis="x", integer=True)
     axes.set_ylabel("new relevant documents")
-    if fitted is not None and len(fitted):
+    if fitted is not None:
         axes.legend(fontsize=8, frameon=False)
     return axes
 

@@ -100,12 +100,6 @@ class Coverage:
             missing=int(self.scored[run].sum()) - len(shares),
         )
 
-    def worst(self, run: int, most: int = 5) -> list[tuple[str, float]]:
-        """The topics with the smallest judged@k below 1, worst first, in the order of topics where equal."""
-        shares = np.where(self.counted[run], self.judged[run], np.inf)
-        order = np.argsort(shares, kind="stable")[:most]
-        return [(self.topic_ids[place], float(shares[place])) for place in order.tolist() if shares[place] < 1]
-
     def first_unjudged(self, run: int) -> int | None:
         """The highest rank at which the run has an unjudged document in any topic; None where it has none."""
         here = self.counted[run] & (self.first[run] <= self.length[run])

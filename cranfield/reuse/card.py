@@ -324,31 +324,24 @@ def _decoded(kind: Any, value: Any, problems: list[str], where: str = "") -> Any
 
 
 def _impossible(card: Card) -> list[str]:
-    """Which numbers of a card cannot be, and where an entry contradicts the card, or itself."""
-    wrong, contradictions = [], []
-    if card.groups < 0:
-        wrong.append(f"groups: expected a number of at least 0, not {card.groups}")
+    """Where a card contradicts itself, so that it could not be used."""
+    wrong = []
     if min([card.pool_depth, *(depth for _, depth in card.topic_depths)]) < 1:
         wrong.append("a pool depth must be at least 1")
     try:
         _ = card.fusion and card.fusion.columns()
     except ValueError:
         wrong.append("fusion: pairs and scores do not belong together")
-    named = [entry.measure for entry in card.entries]
-    wrong += [f"{name}: two entries" for name in sorted({name for name in named if named.count(name) > 1})]
     models = [(f"k = {k}", model) for k, model in card.models]
     for entry in card.entries:
         models += [(entry.measure, one) for one in (entry.model, *(model for _, model in entry.families)) if one]
         if (entry.model is None) != bool(entry.untestable):
-            contradictions.append(f"{entry.measure}: expected either kappa or untestable")
-    for where, model, chain in [(*one, chain) for one in models for chain in (one[1].blind, one[1].popular) if chain]:
-        numbers = [model.ratio, *model.by_grade, chain.factor.value, model.plain, model.growth, chain.scale]
-        rates = [step.rate for step in chain.steps]
-        if min(numbers, default=0.0) < 0 or not all(0 <= rate <= 1 for rate in rates) or model.groups < 0:
-            wrong.append(f"{where}: kappa has an impossible rate, factor or count")
-        if model.levels != card.levels or len(chain.steps) != len(card.levels) - 1:
-            contradictions.append(f"{where}: kappa covers the grades {model.levels}, the card {card.levels}")
-    return wrong + contradictions
+            wrong.append(f"{entry.measure}: expected either kappa or untestable")
+    for where, model in models:
+        chains = [len(chain.steps) for chain in (model.blind, model.popular) if chain]
+        if model.levels != card.levels or {*chains} != {len(card.levels) - 1}:
+            wrong.append(f"{where}: kappa covers the grades {model.levels}, the card {card.levels}")
+    return wrong
 
 
 def _refused(problems: Sequence[str], file: str) -> ProblemsFound:

@@ -14,32 +14,15 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cranfield.base.errors import Problem, UsageError, quoted
+from cranfield.base.errors import Problem, quoted
 from cranfield.base.spread import HERE, Workers
 from cranfield.base.text import counted
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import Counts
 from cranfield.evaluate.measure import AnyMeasure, Measure, own_measures
 from cranfield.evaluate.scores import score
-from cranfield.reuse.hold_out import (
-    ALPHA,
-    CATEGORIES,
-    AllHoldOut,
-    OwnHoldOut,
-    Reranking,
-    Uniques,
-    categories_by_group,
-    hold_out_all,
-    uniques_of,
-)
-from cranfield.reuse.provenance import (
-    Level,
-    Method,
-    Provenance,
-    places_of_prefixes,
-    pooled_shares,
-)
-from cranfield.reuse.unjudged_model import Spread
+from cranfield.reuse.hold_out import AllHoldOut, HoldOutSummary, Uniques, hold_out_all, uniques_of
+from cranfield.reuse.provenance import Level, Provenance, infer_pool, places_of_prefixes, pooled_shares
 from cranfield.reuse.verdict import DEFAULTS, Thresholds
 
 # What going deeper brought, and what was probably missed: new relevant documents by depth, and where that leads.
@@ -75,7 +58,10 @@ class NewByDepth:
 
 @dataclass(frozen=True, slots=True)
 class Decay:
-    """The fitted curve n(p) = C p^s − 1 of new relevant documents at depth p, and its standard error in ln(n + 1)."""
+    """The curve n(p) = C p^s − 1 of new relevant documents at depth p, fitted to so many `depths`, the whole pool.
+
+    `error` is its standard error in ln(n + 1).
+    """
 
     c: float
     s: float
@@ -87,23 +73,9 @@ class Decay:
         curve = self.c * exp(errors * self.error) * np.asarray(depth, dtype=np.float64) ** self.s - 1
         return np.maximum(curve, 0.0)
 
-
-@dataclass(frozen=True, slots=True)
-class Extrapolation:
-    """How many relevant documents depths from the pool's own to `to_depth` would probably add.
-
-    `low` and `high` are one standard error of the fit away. Where `refusal` says why nothing can be said, they are
-    NaN. `found` is what the pool has found itself.
-    """
-
-    from_depth: int
-    to_depth: int
-    found: int
-    expected: float
-    low: float
-    high: float
-    decay: Decay | None
-    refusal: str = ""
+    def beyond(self, *, errors: float = 0.0) -> float:
+        """Give how many relevant documents a pool of twice the depth would probably add."""
+        return float(self.new_at(np.arange(self.depths + 1, 2 * self.depths + 1), errors=errors).sum())
 
 
 def new_by_depth(alignment: Alignment, provenance: Provenance, *, rel: int = 1) -> NewByDepth:
@@ -132,8 +104,6 @@ def fit_decay(new: ArrayLike) -> Decay:
     Source: Zobel, SIGIR 1998, section 5.
     """
     counts = np.asarray(new, dtype=np.float64)
-    if len(counts) < 3:
-        raise UsageError(f"a curve with an error needs at least 3 depths, not {len(counts)}")
     x, y = np.log(np.arange(1, len(counts) + 1)), np.log(counts + 1)
     spread = x - x.mean()
     s = float((spread * y).sum() / (spread * spread).sum())
@@ -142,38 +112,21 @@ def fit_decay(new: ArrayLike) -> Decay:
     return Decay(exp(level), s, float(np.sqrt((residual**2).sum() / (len(counts) - 2))), len(counts))
 
 
-def extrapolated(new: ArrayLike, *, to_depth: int | None = None) -> Extrapolation:
-    """Foresee what deeper pools would find; without `to_depth`, twice the depth. Refusals carry their reason.
-
-    `new` has the relevant documents first met at depths 1, 2 … of the pool. The sum ends where the curve falls to 0.
-    """
-    counts = np.asarray(new, dtype=np.int64)
-    depth, found = len(counts), int(counts.sum())
-    goal = 2 * depth if to_depth is None else to_depth
-    if goal <= depth:
-        raise UsageError(f"the pool has depth {depth}: extrapolate to a greater depth, not to {goal}")
-    decay, reason = None, ""
-    if depth < FEWEST_DEPTHS:
-        reason = f"the pool depth is {depth}, and fitting a decay needs at least {FEWEST_DEPTHS}"
-    elif not found:
-        reason = "no contributing run has a relevant document within the pool depth"
-    else:
-        decay = fit_decay(counts)
-        if decay.s > -FLAT:
-            reason = "no decay: the last depths add as many relevant documents as the first"
-    expected = low = high = float("nan")
-    if decay is not None and not reason:
-        beyond = np.arange(depth + 1, goal + 1)
-        expected, low, high = (float(decay.new_at(beyond, errors=errors).sum()) for errors in (0.0, -1.0, 1.0))
-    return Extrapolation(depth, goal, found, expected, low, high, decay, reason)
+def decay_of(new: Counts) -> Decay | str:
+    """The decay of the relevant documents first met at depths 1, 2 … of the pool; else why none can be fitted."""
+    if len(new) < FEWEST_DEPTHS:
+        return f"the pool depth is {len(new)}, and fitting a decay needs at least {FEWEST_DEPTHS}"
+    if not new.any():
+        return "no contributing run has a relevant document within the pool depth"
+    decay = fit_decay(new)
+    return "no decay: the last depths add as many relevant documents as the first" if decay.s > -FLAT else decay
 
 
 # Testability: what makes hold-outs say nothing, or less than they seem to, found before a verdict is given.
 
 _MISFIT = "check the pool depth and the contributing runs"
-_RANKS_TO_SEE = 5
-_FALL = 0.15
-"""A depth beyond the pool shows where so much less of the last tenth is in the qrels than of the first half."""
+_SHALLOWER = 0.95
+"""A depth is doubted where the judgments show a pool of less than this share of it."""
 
 
 def obstacles(alignment: Alignment, provenance: Provenance, table: Thresholds, *, rel: int = 1) -> Iterator[Problem]:
@@ -228,33 +181,16 @@ def _problems_of_documents(provenance: Provenance, uniques: Uniques, table: Thre
         owned = f"{quoted(uniques.groups[most])} contributed {uniques.relevant[most] / total:.0%}"
         message = f"{owned} of the unique relevant documents"
         yield Problem("one-group-dominates", message, severity="warning")
-    here = provenance.topic_of_row >= 0
-    open_rows = int((here & (provenance.level_of_row < 0)).sum())
-    if open_rows:
-        message = f"{counted(open_rows, 'pooled document')} ({open_rows / int(here.sum()):.1%}) not judged"
-        yield Problem("not-fully-judged", message, severity="warning", remedy="judge the rest of the pool")
 
 
 def _depth_beyond_the_pool(alignment: Alignment, provenance: Provenance) -> Problem | None:
-    """Say so where contributors are judged down to a rank above the depth that was told, and seldom below it."""
-    _, rank, places = places_of_prefixes(alignment, provenance)
-    size = np.bincount(rank - 1)
-    known = np.bincount(rank[provenance.qrels_row[places] >= 0] - 1, minlength=len(size))
-    shares = known / np.maximum(size, 1)
-    if len(shares) < _RANKS_TO_SEE:
+    """Say so where the judgments show that the pool was less deep than it is set to be."""
+    depth = int(provenance.depth.max(initial=0))
+    inferred = infer_pool(alignment, contributing=provenance.group_of_run >= 0).depth
+    if not 0 < inferred < _SHALLOWER * depth:
         return None
-    last = max(len(shares) // 10, 3)
-    above, below = float(np.nanmean(shares[: len(shares) // 2])), float(np.nanmean(shares[-last:]))
-    if not above - below > _FALL:
-        return None
-    middle = (above + below) / 2
-    seen = int(np.flatnonzero(shares >= middle).max()) + 1
-    message = (
-        f"the pool depth is set to {len(shares)}, but below rank {seen} only {below:.0%} of the contributing runs'"
-        f" documents are in the qrels, and above it {above:.0%}"
-    )
-    remedy = f"check the pool depth; it looks like {seen}"
-    return Problem("depth-beyond-the-pool", message, severity="warning", remedy=remedy)
+    message = f"the pool depth is set to {depth}, but the judgments show a pool of depth {inferred}"
+    return Problem("depth-beyond-the-pool", message, severity="warning", remedy=_MISFIT)
 
 
 Fairness = Literal["fair", "with care", "unfair", "untestable"]
@@ -262,56 +198,13 @@ Fairness = Literal["fair", "with care", "unfair", "untestable"]
 _FROM_BEST: tuple[Fairness, ...] = ("fair", "with care", "unfair", "untestable")
 
 
-@dataclass(frozen=True, slots=True)
-class HoldOutSummary:
-    """What hold-outs at one level show for one measure.
-
-    Means are over left-out groups for which tau is defined; `worst` is the one whose own run falls by most
-    ranks. `decisions` are those on all pairs of runs and all left-out groups, `own_decisions` those on pairs of a
-    left-out run with another.
-    """
-
-    measure: Measure
-    drop: Spread
-    relative: Spread
-    tau_b: float
-    lowest_tau_b: float
-    tau_ap: float
-    lowest_tau_ap: float
-    worst: Reranking | None
-    decisions: Counts
-    own_decisions: Counts
-
-
 @dataclass(frozen=True, eq=False)
 class LevelReport:
-    """All hold-outs at one level, by measure; `categories` are as `categories_by_group` counts them."""
+    """All hold-outs at one level, and what they show by each measure."""
 
-    level: Level
-    method: Method
+    held_out: AllHoldOut
     uniques: Uniques
-    own: OwnHoldOut
-    rerankings: tuple[tuple[Reranking, ...], ...]
-    categories: tuple[Counts, ...]
-
-    def summary(self, measure: Measure) -> HoldOutSummary:
-        """Give what they show for one measure."""
-        place = self.own.measures.index(measure)
-        reranked, decisions = self.rerankings[place], self.categories[place].sum(axis=0)
-        tau_b, lowest_tau_b = _mean_and_lowest([one.tau_b for one in reranked])
-        tau_ap, lowest_tau_ap = _mean_and_lowest([one.tau_ap for one in reranked])
-        return HoldOutSummary(
-            measure=measure,
-            drop=self.own.spread(measure),
-            relative=self.own.relative_spread(measure),
-            tau_b=tau_b,
-            lowest_tau_b=lowest_tau_b,
-            tau_ap=tau_ap,
-            lowest_tau_ap=lowest_tau_ap,
-            worst=max(reranked, key=lambda one: one.drop.drop, default=None),
-            decisions=decisions[0],
-            own_decisions=decisions[1],
-        )
+    summaries: Mapping[Measure, HoldOutSummary]
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,8 +225,8 @@ class MeasureVerdict:
 class CollectionReport:
     """The pool of a collection seen from outside.
 
-    `levels` has the levels at which groups could be held out. `problems` speak against testing: with an error among
-    them the verdicts are `untestable`.
+    `levels` has the levels at which groups could be held out. `decay` is that of new relevant documents, or says why
+    there is none. `problems` speak against testing: with an error among them the verdicts are `untestable`.
     """
 
     run_names: tuple[str, ...]
@@ -345,7 +238,7 @@ class CollectionReport:
     levels: Mapping[Level, LevelReport]
     new_by_depth: NewByDepth
     not_exhausted: tuple[str, ...]
-    extrapolation: Extrapolation
+    decay: Decay | str
     verdicts: tuple[MeasureVerdict, ...]
     problems: tuple[Problem, ...]
 
@@ -353,12 +246,6 @@ class CollectionReport:
     def fairness(self) -> Fairness:
         """The worst of the verdicts by measure."""
         return max((verdict.fairness for verdict in self.verdicts), key=_FROM_BEST.index, default="untestable")
-
-
-def _mean_and_lowest(taus: Sequence[float]) -> tuple[float, float]:
-    """Give both over the taus that are defined; NaN where none is."""
-    known = [tau for tau in taus if not np.isnan(tau)]
-    return (float(np.mean(known)), min(known)) if known else (float("nan"), float("nan"))
 
 
 def hold_out_levels(
@@ -384,7 +271,6 @@ def examine(
     measures: Sequence[AnyMeasure],
     *,
     rel: int = 1,
-    alpha: float = ALPHA,
     thresholds: Thresholds = DEFAULTS,
     untestable: Mapping[Measure, str] | None = None,
     held_out: Mapping[Level, AllHoldOut] | None = None,
@@ -396,29 +282,17 @@ def examine(
     begun before.
     """
     chosen = own_measures(measures)
-    common = alignment.scored.all(axis=0).any() and len(alignment.run_names) > 1
-    reports: dict[Level, LevelReport] = {}
-    for level, held in (hold_out_levels(alignment, levels, chosen) if held_out is None else held_out).items():
-        reports[level] = LevelReport(
-            level=level,
-            method=held.provenance.method,
-            uniques=uniques_of(alignment, held.provenance, rel=rel),
-            own=held.own(),
-            rerankings=tuple(tuple(held.rerankings(measure)) for measure in chosen),
-            categories=tuple(
-                categories_by_group(held, one, alpha=alpha) if common else np.zeros((1, 2, 6), dtype=np.int64)
-                for one in chosen
-            ),
+    begun = hold_out_levels(alignment, levels, chosen) if held_out is None else held_out
+    reports = {
+        level: LevelReport(
+            held, uniques_of(alignment, held.provenance, rel=rel), {one: held.summary(one) for one in chosen}
         )
+        for level, held in begun.items()
+    }
     by_group, lists = levels["group"], alignment.lists
     problems = check_testability(alignment, by_group, rel=rel, thresholds=thresholds)
     new = new_by_depth(alignment, by_group, rel=rel)
-    if len(np.unique(new.pool_depth[new.pool_depth > 0])) == 1:
-        extrapolation = extrapolated(new.relevant.sum(axis=0))
-    else:
-        deepest, found, nan = int(new.pool_depth.max(initial=0)), int(new.relevant.sum()), float("nan")
-        reason = "topics were pooled to different depths"
-        extrapolation = Extrapolation(deepest, 2 * deepest, found, nan, nan, nan, None, reason)
+    is_even = len(np.unique(new.pool_depth[new.pool_depth > 0])) == 1
     return CollectionReport(
         run_names=alignment.run_names,
         contributing=tuple(np.array(alignment.run_names, dtype=object)[by_group.group_of_run >= 0].tolist()),
@@ -429,7 +303,7 @@ def examine(
         levels=reports,
         new_by_depth=new,
         not_exhausted=tuple(new.not_exhausted()),
-        extrapolation=extrapolation,
+        decay=decay_of(new.relevant.sum(axis=0)) if is_even else "topics were pooled to different depths",
         verdicts=tuple(
             _verdict(one, reports.get("group"), problems, thresholds, (untestable or {}).get(one, ""))
             for one in chosen
@@ -445,7 +319,7 @@ def _verdict(
     errors = [problem.message for problem in found if problem.severity == "error"] or [*filter(None, [untestable])]
     if errors or report is None:
         return MeasureVerdict(measure, "untestable", "; ".join(errors), float("nan"))
-    summary = report.summary(measure)
+    summary = report.summaries[measure]
     drop = summary.relative.mean
     if not summary.relative.runs:
         reason = "all contributing runs score below 0.01, too low for a relative loss"
@@ -457,7 +331,7 @@ def _verdict(
         return MeasureVerdict(measure, "unfair", f"{loss} {unfair}", drop)
     if abs(drop) >= table.fair:
         return MeasureVerdict(measure, "with care", f"{loss} {fair}", drop)
-    if turned := int(summary.decisions[CATEGORIES.index("ad")]):
-        flips = counted(turned, "significant difference")
+    if summary.reversals:
+        flips = counted(summary.reversals, "significant difference")
         return MeasureVerdict(measure, "with care", f"{loss}, but {flips} reversed", drop)
     return MeasureVerdict(measure, "fair", f"{loss} {fair}", drop)

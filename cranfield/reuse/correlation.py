@@ -12,31 +12,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cranfield.base.errors import InputError, UsageError
+from cranfield.base.errors import InputError
 from cranfield.compare.differences import RELATIVE_NOISE
 from cranfield.evaluate.align import Alignment, AnyRun
 from cranfield.evaluate.lists import NOT_POOLED, Values
-from cranfield.evaluate.measure import AnyMeasure, Measure, aggregated, own_measures
-from cranfield.evaluate.scores import Scores, score
+from cranfield.evaluate.measure import AnyMeasure, Measure, aggregated_rows, own_measures
+from cranfield.evaluate.scores import score
 from cranfield.qrels.qrels import Qrels
 from cranfield.reuse.provenance import Numbers, qrels_rows
 
 Ranks = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class RankDrop:
-    """The system that falls furthest, and its ranks: 1 + the number of systems strictly better, among `systems`."""
-
-    place: int
-    before: int
-    after: int
-    systems: int
-
-    @property
-    def drop(self) -> int:
-        """By how many ranks it falls; below 0 where even the worst off rises."""
-        return self.after - self.before
 
 
 def tau_b(first: ArrayLike, second: ArrayLike) -> float:
@@ -45,8 +30,8 @@ def tau_b(first: ArrayLike, second: ArrayLike) -> float:
     NaN, that is undefined, where one of them ties all systems. Source: Kendall, The treatment of ties in ranking
     problems, Biometrika 33, 1945.
     """
-    one, other = (levelled(values) for values in _known(first, second))
-    left, right = (np.sign(each[:, np.newaxis] - each[np.newaxis, :]) for each in (one, other))
+    levels = (levelled(values) for values in (first, second))
+    left, right = (np.sign(each[:, np.newaxis] - each[np.newaxis, :]) for each in levels)
     apart_in_first, apart_in_second = (int(np.count_nonzero(each)) // 2 for each in (left, right))
     if not apart_in_first or not apart_in_second:
         return float("nan")
@@ -63,9 +48,7 @@ def tau_ap(truth: ArrayLike, estimate: ArrayLike, *, names: Sequence[str]) -> fl
     both, are broken by name, in byte order. NaN where one of them ties all systems.
     Source: Yilmaz, Aslam and Robertson, SIGIR 2008.
     """
-    true, estimated = (levelled(values) for values in _known(truth, estimate))
-    if len(names) != len(true):
-        raise UsageError(f"one name per system is needed, not {len(names)} for {len(true)} systems")
+    true, estimated = levelled(truth), levelled(estimate)
     if len(np.unique(true)) < 2 or len(np.unique(estimated)) < 2:
         return float("nan")
     by_name = np.argsort(np.array([name.encode() for name in names], dtype=object), kind="stable")
@@ -78,43 +61,34 @@ def tau_ap(truth: ArrayLike, estimate: ArrayLike, *, names: Sequence[str]) -> fl
 
 def ranks(scores: ArrayLike) -> Ranks:
     """Give the rank of each system: 1 + the number of systems with a strictly higher score."""
-    values = levelled(np.asarray(scores, dtype=np.float64))
-    ordered = np.sort(values)
-    return 1 + len(values) - np.searchsorted(ordered, values, side="right")
+    values = levelled(scores)
+    return 1 + len(values) - np.searchsorted(np.sort(values), values, side="right")
 
 
-def max_rank_drop(before: ArrayLike, after: ArrayLike, *, among: ArrayLike | None = None) -> RankDrop:
-    """Find the system that falls by most ranks; `among` are the places of those looked at. The first of equals."""
-    old, new = _known(before, after)
-    looked_at = np.arange(len(old)) if among is None else np.asarray(among, dtype=np.int64)
-    if not len(looked_at):
-        raise UsageError("no systems to rank")
-    rank_before, rank_after = ranks(old)[looked_at], ranks(new)[looked_at]
-    worst = int(np.argmax(rank_after - rank_before))
-    return RankDrop(int(looked_at[worst]), int(rank_before[worst]), int(rank_after[worst]), len(old))
+def max_rank_drop(before: ArrayLike, after: ArrayLike, *, among: ArrayLike | None = None) -> tuple[int, int]:
+    """The place of the system that falls by most ranks, the first of equals, and by how many: below 0 if all rise.
+
+    `among` are the places of those looked at.
+    """
+    falls = ranks(after) - ranks(before)
+    looked_at = np.arange(len(falls)) if among is None else np.asarray(among)
+    worst = int(looked_at[np.argmax(falls[looked_at])])
+    return worst, int(falls[worst])
 
 
-def levelled(scores: Values) -> Values:
+def levelled(scores: ArrayLike) -> Values:
     """Give the scores with those that differ by noise alone made equal."""
-    if not len(scores):
-        return scores
-    order = np.argsort(scores, kind="stable")
-    rising = scores[order]
+    values = np.asarray(scores, dtype=np.float64)
+    if not len(values):
+        return values
+    order = np.argsort(values, kind="stable")
+    rising = values[order]
     apart = np.diff(rising) > np.abs(rising).max() * RELATIVE_NOISE
     first_of_level = np.concatenate([[0], np.flatnonzero(apart) + 1])
     level = np.concatenate([[0], np.cumsum(apart)])
-    even = np.empty_like(scores)
+    even = np.empty_like(values)
     even[order] = rising[first_of_level][level]
     return even
-
-
-def _known(first: ArrayLike, second: ArrayLike) -> tuple[Values, Values]:
-    one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if one.ndim != 1 or one.shape != other.shape:
-        raise UsageError(f"two rankings score the same systems, but these have {one.shape} and {other.shape}")
-    if not (np.isfinite(one).all() and np.isfinite(other).all()):
-        raise InputError("a run without a score cannot be ranked")
-    return one, other
 
 
 # What disagreement of assessors does to scores and to the ranking of systems.
@@ -122,16 +96,6 @@ def _known(first: ArrayLike, second: ArrayLike) -> tuple[Values, Values]:
 DRAWS = 1000
 _ENDS = ((1 - 0.95) / 2, (1 + 0.95) / 2)
 """The share of drawn scores below the lower end of an interval, and below the upper."""
-
-
-@dataclass(frozen=True, slots=True)
-class TauSpread:
-    """Kendall's tau-b between drawn rankings and the official one: mean, interval, lowest. NaN where undefined."""
-
-    mean: float
-    low: float
-    high: float
-    lowest: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,21 +107,18 @@ class AssessorEffect:
     """
 
     measures: tuple[Measure, ...]
-    run_names: tuple[str, ...]
     official: Values
     low: Values
     high: Values
     taus: Values
     topics_with_choice: int
 
-    def tau(self, measure: Measure) -> TauSpread:
-        """Give how alike the rankings by a measure are."""
+    def tau(self, measure: Measure) -> list[float]:
+        """How alike the rankings by a measure are to the official one: mean tau-b, interval, lowest; NaN for none."""
         drawn = self.taus[self.measures.index(measure)]
         known = drawn[~np.isnan(drawn)]
-        if not len(known):
-            return TauSpread(*[float("nan")] * 4)
-        low, high = np.quantile(known, _ENDS)
-        return TauSpread(float(known.mean()), float(low), float(high), float(known.min()))
+        numbers = (known.mean(), *np.quantile(known, _ENDS), known.min()) if len(known) else (np.nan,) * 4
+        return [float(one) for one in numbers]
 
 
 def assessor_effect(
@@ -176,16 +137,12 @@ def assessor_effect(
     """
     if qrels.strata is not None:
         raise InputError("assessors cannot be exchanged in a sample: each stratum has one set of sampled judgments")
-    if len(assessors) < 2:
-        raise UsageError(f"disagreement needs at least two assessors, not {len(assessors)}")
     chosen = own_measures(measures)
     official = score(alignment, chosen)
     rows, topic_of_row, _ = qrels_rows(alignment, qrels, runs)
     values, judged = [official.values], []
     for given in assessors:
         grades = np.asarray(given, dtype=np.float64)
-        if grades.shape != qrels.grades.shape:
-            raise UsageError(f"an assessor has one grade per row of the qrels, not {grades.shape} for {len(qrels)}")
         own = np.where(np.isnan(grades) | (grades < 0), -1, grades).astype(np.int32)
         values.append(_values_by(alignment, np.where(own >= 0, own, qrels.grades), rows, topic_of_row, chosen))
         judged.append(np.unique(topic_of_row[(own >= 0) & (topic_of_row >= 0)]))
@@ -196,7 +153,16 @@ def assessor_effect(
         if len(able):
             picks[:, topic] = able[rng.integers(len(able), size=draws)]
         with_choice += len(able) > 1
-    drawn = _summaries(official, np.array(values), picks)
+    every, topics = np.array(values), np.arange(picks.shape[1])
+    drawn = np.array(
+        [
+            [
+                aggregated_rows(every[pick, place, :, topics].T, official.scored, one.aggregate)
+                for place, one in enumerate(chosen)
+            ]
+            for pick in picks
+        ]
+    )
     low, high = np.quantile(drawn, _ENDS, axis=0)
     taus = np.full((len(official.summary), len(drawn)), np.nan)
     for place, scores in enumerate(official.summary):
@@ -205,7 +171,6 @@ def assessor_effect(
             taus[place] = [tau_b(scores[known], one[place][known]) for one in drawn]
     return AssessorEffect(
         measures=tuple(chosen),
-        run_names=alignment.run_names,
         official=official.summary,
         low=low,
         high=high,
@@ -232,19 +197,3 @@ def _values_by(
         _relevant={},
     )
     return np.array([measure.values(graded).reshape(alignment.shape) for measure in measures])
-
-
-def _summaries(official: Scores, values: Values, picks: NDArray[np.int64]) -> Values:
-    """Give draws by measures by runs: the drawn scores put together over topics."""
-    topics = np.arange(picks.shape[1])
-    plain = bool(official.scored.all())
-    found = np.empty((len(picks), *official.summary.shape))
-    for number, pick in enumerate(picks):
-        drawn = values[pick, :, :, topics].transpose(1, 2, 0)
-        for place, measure in enumerate(official.measures):
-            if plain and measure.aggregate == "mean":
-                found[number, place] = drawn[place].mean(axis=1)
-            else:
-                rows = zip(drawn[place], official.scored, strict=True)
-                found[number, place] = [aggregated(row[kept], measure.aggregate) for row, kept in rows]
-    return found

@@ -18,19 +18,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.random import default_rng
 
-from cranfield.base.errors import InputError, UsageError
 from cranfield.base.spread import HERE, Workers
 from cranfield.compare.comparison import pairs
-from cranfield.compare.differences import RELATIVE_NOISE, as_scores, blocks, significant
+from cranfield.compare.differences import RELATIVE_NOISE, blocks, significant
 from cranfield.compare.significance.student import student
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values
 from cranfield.evaluate.measure import Measure, aggregated_rows, own_measures
 from cranfield.evaluate.scores import Scores, score
-from cranfield.reuse.correlation import RankDrop, max_rank_drop, tau_ap, tau_b
-from cranfield.reuse.provenance import Level, Numbers, Provenance
+from cranfield.reuse.correlation import max_rank_drop, tau_ap, tau_b
+from cranfield.reuse.provenance import Numbers, Provenance
 from cranfield.reuse.unjudged_model import Spread, spread_of
 
 # Ranked lists as they would have been judged without a group: what only that group brought is in no qrels.
@@ -105,32 +104,22 @@ class Uniques:
 class OwnHoldOut:
     """The contributing runs, each scored as if its own group had not been in the pool.
 
-    `full` and `held_out` are measures by runs; `group_of_run` says to which of the `groups` each run belongs. The
-    values by topic are in `scores`, each run's under other qrels.
+    `full` and `held_out` are measures by runs; `group_of_run` numbers the group that each run belongs to.
     """
 
-    level: Level
-    groups: tuple[str, ...]
-    group_of_run: Numbers
     measures: tuple[Measure, ...]
     run_names: tuple[str, ...]
+    group_of_run: Numbers
     full: Values
-    scores: Scores
+    held_out: Values
 
     @staticmethod
-    def of(level: Level, groups: tuple[str, ...], group_of_run: Numbers, full: Scores, values: Values) -> OwnHoldOut:
-        """From all runs' groups and scores with the whole qrels, and the contributing runs' `values` by topic."""
+    def of(full: Scores, held_out: Values, group_of_run: Numbers) -> OwnHoldOut:
+        """Choose the contributing runs; `held_out` is parallel to the summary of all runs with the whole qrels."""
         runs = np.flatnonzero(group_of_run >= 0)
         names = tuple(full.run_names[run] for run in runs.tolist())
-        # Scores under other qrels have no hash.
-        scores = Scores(full.measures, names, full.topic_ids, values, full.scored[runs])
         measures = tuple(own_measures(full.measures))
-        return OwnHoldOut(level, groups, group_of_run[runs], measures, names, full.summary[:, runs], scores)
-
-    @property
-    def held_out(self) -> Values:
-        """The scores without the own group."""
-        return self.scores.summary
+        return OwnHoldOut(measures, names, group_of_run[runs], full.summary[:, runs], held_out[:, runs])
 
     @cached_property
     def drop(self) -> Values:
@@ -157,14 +146,33 @@ class OwnHoldOut:
 class Reranking:
     """The ranking of all runs without one group against the full one, which is the truth for tau_ap.
 
-    `drop` is that of the group's own run that falls furthest; `run` is its name.
+    `run` is the group's own run that falls furthest, by `drop` ranks.
     """
 
     group: str
     tau_b: float
     tau_ap: float
     run: str
-    drop: RankDrop
+    drop: int
+
+
+@dataclass(frozen=True, slots=True)
+class HoldOutSummary:
+    """What hold-outs at one level show for one measure.
+
+    Means are over left-out groups for which tau is defined; `worst` is the one whose own run falls by most ranks.
+    `reversals` counts significant differences between two runs, of all pairs and without each group, that are
+    reversed.
+    """
+
+    drop: Spread
+    relative: Spread
+    tau_b: float
+    lowest_tau_b: float
+    tau_ap: float
+    lowest_tau_ap: float
+    worst: Reranking | None
+    reversals: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,12 +200,27 @@ class AllHoldOut:
             [[aggregated_rows(row, self.full.scored, one.aggregate) for one, row in of_group] for of_group in rows]
         )
 
+    @cached_property
     def own(self) -> OwnHoldOut:
         """The contributing runs without their own group."""
-        known = self.provenance
-        contributing = np.flatnonzero(known.group_of_run >= 0)
-        values = self.values[known.group_of_run[contributing], :, contributing].transpose(1, 0, 2)
-        return OwnHoldOut.of(known.level, known.groups, known.group_of_run, self.full, values)
+        groups = self.provenance.group_of_run
+        return OwnHoldOut.of(self.full, self.held_out[groups, :, np.arange(len(groups))].T, groups)
+
+    def summary(self, measure: Measure) -> HoldOutSummary:
+        """What the hold-outs show for a measure."""
+        found = self.rerankings(measure)
+        taus = np.array([(one.tau_b, one.tau_ap) for one in found]).reshape(-1, 2).T
+        (tau_b, lowest_tau_b), (tau_ap, lowest_tau_ap) = (_mean_and_lowest(one[~np.isnan(one)]) for one in taus)
+        return HoldOutSummary(
+            drop=self.own.spread(measure),
+            relative=self.own.relative_spread(measure),
+            tau_b=tau_b,
+            lowest_tau_b=lowest_tau_b,
+            tau_ap=tau_ap,
+            lowest_tau_ap=lowest_tau_ap,
+            worst=max(found, key=lambda one: one.drop, default=None),
+            reversals=self.reversals(measure),
+        )
 
     def rerankings(self, measure: Measure) -> list[Reranking]:
         """Give for each left-out group how the ranking of all runs by a measure changes."""
@@ -210,10 +233,40 @@ class AllHoldOut:
             own = self.provenance.group_of_run[ranked] == number
             before, after = full[ranked], without[number][ranked]
             if own.any():
-                drop = max_rank_drop(before, after, among=np.flatnonzero(own))
+                worst, drop = max_rank_drop(before, after, among=np.flatnonzero(own))
                 taus = tau_b(before, after), tau_ap(before, after, names=names)
-                found.append(Reranking(group, *taus, names[drop.place], drop))
+                found.append(Reranking(group, *taus, names[worst], drop))
         return found
+
+    def reversals(self, measure: Measure) -> int:
+        """How many significant differences between two runs are reversed without a group, and significant again.
+
+        By the paired t-test, on the topics that all runs have; counted for each group.
+        """
+        place, common = self.measures.index(measure), self.full.scored.all(axis=0)
+        if not common.any():
+            return 0
+        first, second = pairs(len(self.full.run_names))
+        whole, count = self.full.values[place][:, common], 0
+        before = _signs(whole, first, second)
+        for values in self.values[:, place][:, :, common]:
+            turned = np.flatnonzero(before * _signs(values, first, second) < 0)
+            if len(turned):
+                pair = first[turned], second[turned]
+                one, other = (student(*(some[runs] for runs in pair), rng=default_rng(0)) for some in (whole, values))
+                count += int((significant(one.p) & significant(other.p)).sum())
+        return count
+
+
+def _mean_and_lowest(taus: Values) -> tuple[float, float]:
+    return (float(np.mean(taus)), float(taus.min())) if len(taus) else (float("nan"), float("nan"))
+
+
+def _signs(values: Values, first: Counts, second: Counts) -> Values:
+    """The signs of the differences of means between pairs of runs; 0 where there is only noise."""
+    means = values.mean(axis=1)
+    apart = means[first] - means[second]
+    return np.where(np.abs(apart) > RELATIVE_NOISE * np.abs(values).max(), np.sign(apart), 0.0)
 
 
 def uniques_of(alignment: Alignment, provenance: Provenance, *, rel: int = 1) -> Uniques:
@@ -266,83 +319,3 @@ def _scored_without(
         values.append([measure.values(reduced).reshape(shape) for measure in measures])
         grades[places] = lists.grades[places]
     return np.array(values)
-
-
-# Decisions about pairs of runs under two qrels: do significant differences stay what they are?
-
-Flags = NDArray[np.bool_]
-
-ALPHA = 0.05
-
-_DOUBTFUL = 1e-6
-"""A spread this small beside the scores', or a t this near to the critical one, is computed again pair by pair."""
-
-
-CATEGORIES = ("aa", "ad", "ma", "md", "pa", "pd")
-"""Pairs of runs by two qrels: significant with both (a), with one (m) or with neither (p), and whether they agree (a)
-on which run is better or not (d). Counts of pairs are in this order."""
-
-
-@dataclass(frozen=True, eq=False)
-class Decisions:
-    """What the paired t-test says of all pairs of runs: the sign of a − b, and whether it is significant."""
-
-    sign: NDArray[np.int8]
-    significant: Flags
-
-
-def decisions(values: ArrayLike, *, alpha: float = ALPHA) -> Decisions:
-    """Decide all pairs of some runs (runs by topics), in the order of `compare.pairing.pairs`.
-
-    The same decisions as `compare`'s t-test gives, from sums of products: doubtful pairs are given to that test.
-    """
-    from scipy import special
-
-    scores = as_scores(values)
-    if scores.ndim != 2:
-        raise UsageError("decisions need runs by topics")
-    first, second = pairs(len(scores))
-    topics = scores.shape[1]
-    means = scores.mean(axis=1)
-    centred = scores - means[:, np.newaxis]
-    products = centred @ centred.T
-    own = np.diag(products)
-    squares = own[first] + own[second] - 2 * products[first, second]
-    difference = means[first] - means[second]
-    critical = -float(special.stdtrit(topics - 1, alpha / 2)) if topics > 1 else 0.0
-    bound = critical * np.sqrt(np.maximum(squares, 0) / max(topics - 1, 1) / topics)
-    beyond = np.abs(difference) >= bound
-    largest = float(np.abs(scores).max())
-    doubtful = squares <= np.maximum(_DOUBTFUL * (own[first] + own[second]), topics * (_DOUBTFUL * largest) ** 2)
-    doubtful |= np.abs(np.abs(difference) - bound) <= _DOUBTFUL * bound
-    if doubtful.any():
-        nothing_drawn = np.random.default_rng(0)
-        tested = student(scores[first[doubtful]], scores[second[doubtful]], rng=nothing_drawn)
-        beyond[doubtful] = significant(tested.p, alpha=alpha)
-    difference[np.abs(difference) <= RELATIVE_NOISE * largest] = 0.0
-    return Decisions(np.sign(difference).astype(np.int8), beyond & (difference != 0))
-
-
-def categories(full: Decisions, reduced: Decisions) -> Counts:
-    """The category of each pair, as its place among all categories."""
-    called = full.significant.astype(np.int64) + reduced.significant
-    return np.array([4, 2, 0])[called] + (full.sign * reduced.sign < 0)
-
-
-def categories_by_group(held_out: AllHoldOut, measure: Measure, *, alpha: float = ALPHA) -> Counts:
-    """Compare the decisions of the full qrels with those without each group, on the topics that all runs have.
-
-    Counts as groups by two by categories: of all pairs, and of those of the group's own runs with others.
-    """
-    common = held_out.full.scored.all(axis=0)
-    if not common.any():
-        raise InputError("no topic is scored for all runs, so that pairs cannot be tested")
-    place = held_out.measures.index(measure)
-    full = decisions(held_out.full.values[place][:, common], alpha=alpha)
-    group_of_run = held_out.provenance.group_of_run
-    first, second = pairs(len(group_of_run))
-    found = []
-    for number, values in enumerate(held_out.values[:, place]):
-        sorted_in, own = categories(full, decisions(values[:, common], alpha=alpha)), group_of_run == number
-        found.append([np.bincount(some, minlength=6) for some in (sorted_in, sorted_in[own[first] != own[second]])])
-    return np.array(found)

@@ -20,8 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.base.errors import InputError, UsageError, quoted
-from cranfield.base.text import counted
+from cranfield.base.errors import InputError
 from cranfield.evaluate.align import Alignment, AnyRun, at_each_rank
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values, ratio, strata_of
 from cranfield.qrels.qrels import Qrels, pair_keys
@@ -39,8 +38,6 @@ MANY = -1
 
 NOBODY = -2
 """Owner of a document in no contributor's pooled prefix: an orphan, where it is judged."""
-
-_NAMES_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +59,6 @@ def groups_of(
 ) -> tuple[tuple[str, ...], Numbers]:
     """The contributing groups, sorted by their bytes, and each run's place among them, -1 for no contributor."""
     members = {one.run: one.member_of(level) for one in contributors if one.contributing}
-    without = sorted(run for run, member in members.items() if not member)
-    if without:
-        names = ", ".join(quoted(name) for name in without[:_NAMES_SHOWN])
-        more = f" and {len(without) - _NAMES_SHOWN} more" if len(without) > _NAMES_SHOWN else ""
-        raise InputError(f"{counted(len(without), 'contributing run')} without a {level}: {names}{more}")
     groups = sorted(set(members.values()), key=str.encode)
     place = {group: number for number, group in enumerate(groups)}
     numbers = [place[members[run]] if run in members else -1 for run in run_names]
@@ -75,8 +67,6 @@ def groups_of(
 
 def qrels_rows(alignment: Alignment, qrels: Qrels, runs: Sequence[AnyRun]) -> tuple[Numbers, Numbers, Numbers]:
     """Give the qrels row at each rank, and the alignment's topic and the grade level of each qrels row."""
-    if len(runs) != len(alignment.run_names) or qrels.content_hash != alignment.qrels_hash:
-        raise UsageError("provenance needs the runs and the qrels that the alignment was made of")
     wanted = set(alignment.topic_ids)
     chosen = np.flatnonzero([topic in wanted for topic in qrels.topics])
     row = alignment.qrels_row
@@ -204,9 +194,6 @@ def replayed(provenance: Provenance, qrels: Qrels, chosen: Mapping[str, Iterable
 
     Rows that no contributor explains stay judged, as they do in a deletion.
     """
-    missing = [group for group in provenance.groups if group not in chosen]
-    if missing:
-        raise UsageError(f"the plan was not replayed without {missing[0]!r}")
     removed = np.tile(provenance.owner != NOBODY, (len(provenance.groups), 1))
     for number, group in enumerate(provenance.groups):
         pairs = list(chosen[group])
@@ -236,7 +223,7 @@ class Prefixes:
 
     def levels(self) -> dict[Level, Provenance]:
         """The provenance at all levels; by family only where every contributor has one."""
-        levels: list[Level] = ["run", "group"]
+        levels: list[Level] = ["group", "run"]
         if all(one.family for one in self.contributors if one.contributing):
             levels.append("family")
         return {level: self.by(level) for level in levels}
@@ -394,13 +381,11 @@ _NO_EDGE = "the share of judged documents drops at no common rank"
 class InferredPool:
     """A pool as it shows in what is judged: its depth (0 where none is believed), and which runs contributed.
 
-    `shares` has for each run the share of its first `depth` documents that is in the qrels, and `fed` says which pass
-    for contributors. `refusal` says why nothing could be inferred.
+    `fed` says which runs pass for contributors, and `refusal` why nothing could be inferred.
     """
 
     run_names: tuple[str, ...]
     depth: int
-    shares: Values
     fed: NDArray[np.bool_]
     refusal: str = ""
 
@@ -423,7 +408,7 @@ def infer_pool(
     names, lists = alignment.run_names, alignment.lists
 
     def refused(reason: str) -> InferredPool:
-        return InferredPool(names, 0, np.zeros(len(names)), np.zeros(len(names), dtype=bool), refusal=reason)
+        return InferredPool(names, 0, np.zeros(len(names), dtype=bool), reason)
 
     # After how many documents the first comes that is not in the qrels; -1 where none does.
     clear = lists.first_below(int(NOT_POOLED) + 1) - 1
@@ -450,13 +435,13 @@ def infer_pool(
         if weighed[best] < EVIDENCE * edges.runs[best] or edges.steepness[best] < STEEPNESS:
             return refused(_NO_EDGE if depth is None else _NOT_THERE.format(depth))
     best = int(weighed.argmax())
-    return InferredPool(names, best + 1, edges.shares[:, best], edges.fed[:, best])
+    return InferredPool(names, best + 1, edges.fed[:, best])
 
 
 class _Edges:
     """What stands on both sides of each depth down to the deepest that a fully judged list reaches, of some runs.
 
-    `fed` and `shares` are runs by depths; `fed` are those that pass for contributors there. `runs` is how many of
+    `fed`, runs by depths, are those that pass for contributors there. `runs` is how many of
     them have documents there, `evidence` how much better two shares of unjudged documents, above and below the edge,
     explain them than one (0 where fewer are below), and `steepness` how many times more the average run has unjudged
     below, one more above granted to chance. Both sides are w ranks wide: a fifth of the depth; at shallow ones up to
@@ -469,8 +454,8 @@ class _Edges:
         unjudged, seen = _so_far(alignment, int((depth + wide).max(initial=0)))
         below = [counts[:, depth + wide] - counts[:, depth] for counts in (unjudged, seen)]
         above = [counts[:, depth] - counts[:, depth - wide] for counts in (unjudged, seen)]
-        self.shares = 1.0 - ratio(unjudged[:, depth], seen[:, depth])
-        fed = (seen[:, depth] > 0) & (self.shares >= COVERED) & (above[0] <= (1 - COVERED_AT_EDGE) * above[1])
+        shares = 1.0 - ratio(unjudged[:, depth], seen[:, depth])
+        fed = (seen[:, depth] > 0) & (shares >= COVERED) & (above[0] <= (1 - COVERED_AT_EDGE) * above[1])
         self.fed = fed & among[:, np.newaxis]
         self.runs: Counts = ((above[1] > 0) & self.fed).sum(axis=0)
         (b, m), (a, n) = ([(counts * self.fed).sum(axis=0) for counts in side] for side in (above, below))

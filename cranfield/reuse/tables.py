@@ -5,15 +5,11 @@ A table for people shows some of the columns that data formats have, under the h
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from cranfield.base.text import Column, Number, Table, Value, counted, table_of
 from cranfield.reuse.assess import Assessment
-from cranfield.reuse.hold_out import CATEGORIES
-from cranfield.reuse.provenance import Level
 from cranfield.reuse.verdict import Evidence, Thresholds
 
 if TYPE_CHECKING:
@@ -114,28 +110,19 @@ def trust_table(assessment: Assessment, runs: Sequence[int], *, inferred: bool =
 
 # The collection: its verdict, and what holding out shows at each level, measure by measure.
 
-HOLD_OUTS = (
-    *(Column("level"), Column("method"), Column("measure")),
-    *_numbers("ranked_runs", "held_out", "runs"),
-    Column("p95_is_max"),
-    *(Number("drop_mean", "mean drop"), *_numbers("drop_mean_absolute", "drop_median", "drop_p95")),
-    *(*_numbers("drop_max"), Column("drop_worst_run")),
-    *(Number("relative_mean", "mean relative"), *_numbers("relative_mean_absolute")),
-    *(Number("relative_median", "median relative"), Number("relative_p95", "95%")),
-    *(Number("relative_max", "max"), Column("relative_worst_run", "of run")),
+_HOLD_OUTS = (
+    *(Column("level", "held out"), Column("method"), Column("measure"), *_numbers("runs")),
+    *(Number("drop_mean", "mean drop"), Number("relative_mean", "mean relative")),
+    *(Number("relative_max", "max relative"), Column("relative_worst_run", "of run")),
     *(Number("tau_b", "tau-b", digits=3), Number("tau_b_lowest", "lowest", digits=3)),
     *(Number("tau_ap", "tau_ap", digits=3), Number("tau_ap_lowest", "lowest", digits=3)),
-    *(Number("rank_drop", "max rank drop"), Column("falling_run", "of run")),
-    *_numbers(*CATEGORIES),
-)
-HOLD_OUTS_SHOWN = (
-    *("measure", "drop_mean", "relative_mean", "relative_median", "relative_p95", "relative_max"),
-    *("relative_worst_run", "tau_b", "tau_b_lowest", "tau_ap", "tau_ap_lowest", "rank_drop", "falling_run"),
+    *(Number("rank_drop", "max rank drop"), Column("falling_run", "of run"), *_numbers("reversals")),
 )
 _GROUPS = (
-    *(Column("level"), Column("group"), Column("measure")),
-    *_numbers("runs", "unique_judged", "unique_relevant", "loss_mean", "loss_max", "tau_b", "tau_ap", "rank_drop"),
-    Column("falling_run"),
+    *(Column("level", "held out"), Column("group"), Column("measure")),
+    *_numbers("runs", "unique_judged", "unique_relevant", "loss_mean", "loss_max"),
+    *(Number("tau_b", "tau-b", digits=3), Number("tau_ap", digits=3), Number("rank_drop", "max rank drop")),
+    Column("falling_run", "of run"),
 )
 
 
@@ -151,70 +138,37 @@ def verdicts_table(report: CollectionReport) -> Table:
     return table_of(columns, rows, caption="Is the pool fair to non-contributing runs?")
 
 
-def hold_out_rows(report: CollectionReport, level: Level) -> Iterator[tuple[Value, ...]]:
-    found = report.levels[level]
-    for measure in found.own.measures:
-        summary = found.summary(measure)
-        spreads = [
-            (one.mean, one.mean_absolute, one.median, one.upper.value, one.largest, one.worst)
-            for one in (summary.drop, summary.relative)
-        ]
-        taus = (summary.tau_b, summary.lowest_tau_b, summary.tau_ap, summary.lowest_tau_ap)
-        falls = (None, "") if summary.worst is None else (summary.worst.drop.drop, summary.worst.run)
-        known = (level, found.method, str(measure), len(report.run_names), len(found.uniques.groups))
-        runs = (summary.drop.runs, summary.drop.upper.is_maximum)
-        yield (*known, *runs, *spreads[0], *spreads[1], *taus, *falls, *summary.own_decisions.tolist())
-
-
-def hold_out_table(report: CollectionReport, *, level: Level) -> Table:
-    """Give what holding out shows at one level, measure by measure."""
-    found = report.levels[level]
-    names = [column.name for column in HOLD_OUTS]
-    shown = [names.index(name) for name in HOLD_OUTS_SHOWN]
-    turned = [names.index(name) for name in ("ad", "md")]
-    upper = found.summary(found.own.measures[0]).relative.upper
-    note = "relative: drop divided by the score"
-    note += f"; 95%: the maximum of {upper.n:,}, too few for a percentile" if upper.is_maximum else ""
-    note += f"; ranking of {counted(len(report.run_names), 'run')}; flips: significant differences that are reversed"
-    return table_of(
-        [*(HOLD_OUTS[place] for place in shown), *_numbers("flips")],
-        [
-            (*(row[place] for place in shown), sum(int(str(row[place])) for place in turned))
-            for row in hold_out_rows(report, level)
-        ],
-        caption=f"Leave one {level} out ({found.method}): loss of its own runs, and change of the ranking",
-        notes=[note],
-    )
-
-
-def group_data(report: CollectionReport) -> Table:
-    """Give what each held-out group, run or family shows, for data formats: a row for each, by each measure."""
+def hold_outs_table(report: CollectionReport) -> Table:
+    """What holding out groups, runs and families shows, by each measure."""
     rows: Rows = []
     for level, found in report.levels.items():
-        for place, measure in enumerate(found.own.measures):
-            for number, group in enumerate(found.uniques.groups):
-                runs = np.flatnonzero(found.own.group_of_run == number)
-                drops = found.own.drop[place][runs]
-                ranking = found.rerankings[place][number]
-                unique = (int(found.uniques.judged[number]), int(found.uniques.relevant[number]))
-                loss = (float(drops.mean()), float(drops.max())) if len(runs) else (None, None)
-                taus = (_or_none(ranking.tau_b), _or_none(ranking.tau_ap), ranking.drop.drop, ranking.run)
-                rows.append((level, group, str(measure), len(runs), *unique, *loss, *taus))
-    return table_of(_GROUPS, rows)
+        for measure, one in found.summaries.items():
+            drops = (one.drop.runs, one.drop.mean, one.relative.mean, one.relative.largest, one.relative.worst)
+            taus = (one.tau_b, one.lowest_tau_b, one.tau_ap, one.lowest_tau_ap)
+            fall = (None, "") if one.worst is None else (one.worst.drop, one.worst.run)
+            method = found.held_out.provenance.method
+            rows.append((level, method, str(measure), *drops, *taus, *fall, one.reversals))
+    ranked = counted(len(report.run_names), "run")
+    note = f"relative: drop divided by the score; tau: ranking of {ranked}; reversals: of significant differences"
+    caption = "Held out: loss of its own runs, and change of the ranking"
+    return table_of(_HOLD_OUTS, rows, caption=caption, notes=[note])
 
 
 def groups_table(report: CollectionReport) -> Table:
-    """Give for each held-out group what it alone brought, and the largest drop of its runs under each measure."""
-    uniques, own = report.levels["group"].uniques, report.levels["group"].own
+    """What each held-out group, run or family alone contributed, and what its runs lose, by each measure."""
     rows: Rows = []
-    for number, group in enumerate(uniques.groups):
-        runs = np.flatnonzero(own.group_of_run == number)
-        drops = [float(own.drop[place][runs].max()) if len(runs) else None for place in range(len(own.measures))]
-        rows.append((group, len(runs), int(uniques.judged[number]), int(uniques.relevant[number]), *drops))
-    columns = [Column("group"), *_numbers("runs", "unique_judged", "unique_relevant")]
-    columns += [Column(f"loss_{measure}", f"max loss {measure}", "number") for measure in own.measures]
+    for level, found in report.levels.items():
+        own = found.held_out.own
+        for place, measure in enumerate(own.measures):
+            for one in found.held_out.rerankings(measure):
+                number = found.uniques.groups.index(one.group)
+                drops = own.drop[place][own.group_of_run == number]
+                counts = (len(drops), int(found.uniques.judged[number]), int(found.uniques.relevant[number]))
+                losses = (float(drops.mean()), float(drops.max()))
+                taus = (_or_none(one.tau_b), _or_none(one.tau_ap))
+                rows.append((level, one.group, str(measure), *counts, *losses, *taus, one.drop, one.run))
     caption = "Unique documents of each group, and the loss of its runs when it is held out"
-    return table_of(columns, rows, caption=caption)
+    return table_of(_GROUPS, rows, caption=caption)
 
 
 def thresholds_table(thresholds: Thresholds) -> Table:

@@ -215,7 +215,7 @@ def shown_ends(low: float | None, high: float | None, *, goes_on: bool) -> tuple
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A level, the name of the rule that decided, its reason as a phrase, and the number that triggered it.
+    """A level, the name of the rule that decided, and its reason as a phrase with the number that triggered it.
 
     `to_rank` is there where the measure looks below the pool, and the level holds down to this rank alone. `inferred`
     says that it rests on an inferred pool, as its reason does.
@@ -224,7 +224,6 @@ class Verdict:
     level: Level
     rule: str
     reason: str
-    number: float
     to_rank: str = ""
     inferred: bool = False
 
@@ -263,16 +262,16 @@ def _verdicts(evidence: Evidence, table: Thresholds) -> Iterator[Verdict]:
     below = "; the list goes on unjudged" if evidence.to_rank and evidence.goes_on else ""
     if evidence.pool_judged < table.finished_pool:
         reason = f"{_share(evidence.pool_judged)} of the pool judged"
-        yield Verdict("PROVISIONAL", "pool-unfinished", reason, evidence.pool_judged)
+        yield Verdict("PROVISIONAL", "pool-unfinished", reason)
     if evidence.topic_pool_judged < table.finished_topic:
         reason = f"only {_share(evidence.topic_pool_judged)} of the pool judged in some topic"
-        yield Verdict("PROVISIONAL", "topic-unfinished", reason, evidence.topic_pool_judged)
+        yield Verdict("PROVISIONAL", "topic-unfinished", reason)
     if evidence.finished < 1:
         reason = f"the plan is complete for {_share(evidence.finished)} of its topics"
-        yield Verdict("PROVISIONAL", "plan-unfinished", reason, evidence.finished)
+        yield Verdict("PROVISIONAL", "plan-unfinished", reason)
     if _exceeds(evidence.pooled_unjudged, evidence.tolerance):
         reason = f"its pooled but unjudged documents could change the score by {_points(evidence.pooled_unjudged)}"
-        yield Verdict("PROVISIONAL", "pooled-unjudged", reason, evidence.pooled_unjudged)
+        yield Verdict("PROVISIONAL", "pooled-unjudged", reason)
     # Below the pool runs may not be comparable: some gain from what a deeper pool would find, and others lose.
     uneven = list[Verdict]()
     width, limit = float("inf"), table.caution_drift * evidence.tolerance
@@ -286,7 +285,7 @@ def _verdicts(evidence: Evidence, table: Thresholds) -> Iterator[Verdict]:
         own, usual = _points(drift), _points(drift - evidence.uneven)
         reason = f"complete to rank {depth} it would change by {own}, the usual run by {usual}"
         reason += f" (limit {_points(limit)} apart)"
-        uneven.append(Verdict("CAUTION", "uneven-drift", reason, evidence.uneven))
+        uneven.append(Verdict("CAUTION", "uneven-drift", reason))
     if evidence.unjudged == 0 or is_narrow:
         yield from uneven
     if evidence.pooled and evidence.unjudged == 0:
@@ -294,47 +293,47 @@ def _verdicts(evidence: Evidence, table: Thresholds) -> Iterator[Verdict]:
         if evidence.missing:
             missing = counted(evidence.missing, "missing topic")
             reason += f" on the {evidence.topics:,} topics it covers; {missing} count as 0"
-        yield Verdict("POOLED", "contributed", reason + below, evidence.judged)
+        yield Verdict("POOLED", "contributed", reason + below)
     if evidence.unjudged == 0:
-        yield Verdict("SAFE", "no-holes", f"{top} are all judged{below}", 0.0)
+        yield Verdict("SAFE", "no-holes", f"{top} are all judged{below}")
     if is_narrow:
         reason = f"judging could change the score by at most {_points(max(width, 0.0005))}"
-        yield Verdict("SAFE", "narrow-interval", reason, width)
+        yield Verdict("SAFE", "narrow-interval", reason)
     # Of a measure of the whole list coverage alone says little: most such alarms were false.
     condemns = evidence.depth_known
     if evidence.upper_blind is not None:
         condemns = _exceeds(abs(evidence.upper_blind), table.caution_upper * evidence.tolerance)
     if condemns and _exceeds(table.unreliable_judged, evidence.judged):
         reason = f"only {_share(evidence.judged)} judged (limit {_share(table.unreliable_judged)})"
-        yield Verdict("UNRELIABLE", "minority-judged", reason, evidence.judged)
+        yield Verdict("UNRELIABLE", "minority-judged", reason)
     share = evidence.low_topics / max(evidence.topics, 1)
     if condemns and _exceeds(share, table.unreliable_topics):
         topics = f"{evidence.low_topics:,} of {counted(evidence.topics, 'topic')}"
         reason = f"{topics} mostly unjudged (limit {_share(table.unreliable_topics)})"
-        yield Verdict("UNRELIABLE", "topics-unjudged", reason, share)
+        yield Verdict("UNRELIABLE", "topics-unjudged", reason)
     loss, upper = evidence.loss or 0.0, evidence.upper or 0.0
     expected = f"expected loss {_points(loss)}" if loss >= 0 else f"expected to fall by {_points(-loss)} once judged"
     limit = table.unreliable_loss * evidence.tolerance
     if _exceeds(abs(loss), limit):
-        yield Verdict("UNRELIABLE", "large-loss", f"{expected} (limit {_points(limit)})", loss)
+        yield Verdict("UNRELIABLE", "large-loss", f"{expected} (limit {_points(limit)})")
     known = evidence.loss is not None and evidence.upper is not None and isfinite(loss + upper)
     if evidence.untestable or not known:
         reason = evidence.untestable or "nothing is known about unjudged documents in this pool"
-        yield Verdict("UNTESTABLE", "kappa-unknown", reason, float(evidence.groups))
+        yield Verdict("UNTESTABLE", "kappa-unknown", reason)
     limit = table.caution_loss * evidence.tolerance
     if _exceeds(abs(loss), limit):
-        yield Verdict("CAUTION", "loss", f"{expected} (limit {_points(limit)})", loss)
+        yield Verdict("CAUTION", "loss", f"{expected} (limit {_points(limit)})")
     upper_limit = table.caution_upper * evidence.tolerance
     if _exceeds(abs(upper), upper_limit):
         of = _most_extreme(evidence) if evidence.upper_is_maximum else "95%"
         may = f"loss may reach {_points(upper)}" if upper >= 0 else f"the score may fall by {_points(-upper)}"
         reason = f"{may} ({of}; limit {_points(upper_limit)})"
-        yield Verdict("CAUTION", "upper-loss", reason, upper)
+        yield Verdict("CAUTION", "upper-loss", reason)
     if _exceeds(table.caution_judged, evidence.judged):
         reason = f"{_share(evidence.judged)} judged (limit {_share(table.caution_judged)})"
-        yield Verdict("CAUTION", "coverage", reason, evidence.judged)
+        yield Verdict("CAUTION", "coverage", reason)
     yield from uneven
-    yield Verdict("SAFE", "small-loss", f"{expected} (limit {_points(limit)})", loss)
+    yield Verdict("SAFE", "small-loss", f"{expected} (limit {_points(limit)})")
 
 
 def _most_extreme(evidence: Evidence) -> str:

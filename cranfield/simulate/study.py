@@ -27,7 +27,7 @@ from cranfield.pool.pool import levels
 from cranfield.pool.replay import Labels, labels_of, replay
 from cranfield.pool.strategy import RankAmount, Texts, strategies
 from cranfield.qrels.qrels import Qrels
-from cranfield.reuse.correlation import RankDrop, max_rank_drop, tau_ap, tau_b
+from cranfield.reuse.correlation import max_rank_drop, tau_ap, tau_b
 from cranfield.reuse.hold_out import OwnHoldOut
 from cranfield.reuse.provenance import Contributor, Numbers, groups_of, provenance_of, rows_of_pairs
 from cranfield.reuse.unjudged_model import Spread
@@ -369,13 +369,12 @@ def own_hold_out(known: Known, full: Scores, held: Sequence[Rows]) -> OwnHoldOut
 
     `full` are the scores by the plan's judgments with all groups there.
     """
-    groups, group_of_run = groups_of(known.alignment.run_names, known.contributors, "group")
-    contributing = np.flatnonzero(group_of_run >= 0)
+    _, group_of_run = groups_of(known.alignment.run_names, known.contributors, "group")
     values = full.values.copy()
     for number, rows in enumerate(held):
         runs = np.flatnonzero(group_of_run == number)
         values[:, runs] = known.scores(rows, own_measures(full.measures), runs).values
-    return OwnHoldOut.of("group", groups, group_of_run, full, values[:, contributing])
+    return OwnHoldOut.of(full, replace(full, values=values).summary, group_of_run)
 
 
 @dataclass(frozen=True)
@@ -406,7 +405,7 @@ class Cost:
 class Effect:
     """The ranking of all runs by a plan's judgments against the one by all known judgments.
 
-    `fall` is that of the run that falls by most ranks, and `falling` its name. `change` is the largest change of a
+    `fall` is by how many ranks the run `falling` falls, the one that falls most. `change` is the largest change of a
     score, with its sign: what the plan gives minus what all judgments give; `changing` names its run. Everything is
     NaN, and `fall` None, where fewer than two runs have a score.
     """
@@ -414,7 +413,7 @@ class Effect:
     measure: Measure
     tau_b: float
     tau_ap: float
-    fall: RankDrop | None
+    fall: int | None
     falling: str
     change: float
     changing: str
@@ -587,14 +586,14 @@ def effect_of(full: Scores, reduced: Scores, measure: Measure) -> Effect:
     nothing = float("nan")
     if len(names) < 2:
         return Effect(measure, nothing, nothing, None, "", nothing, "")
-    fall = max_rank_drop(old, new)
+    worst, fall = max_rank_drop(old, new)
     most = int(np.argmax(np.abs(new - old)))
     return Effect(
         measure=measure,
         tau_b=tau_b(old, new),
         tau_ap=tau_ap(old, new, names=names),
         fall=fall,
-        falling=names[fall.place] if fall.drop > 0 else "",
+        falling=names[worst] if fall > 0 else "",
         change=float(new[most] - old[most]),
         changing=names[most] if new[most] != old[most] else "",
     )

@@ -99,7 +99,7 @@ def outcome_rows(outcomes: Sequence[Outcome], *, seconds: float) -> list[Row]:
                 "measure": str(effect.measure),
                 "tau_b": effect.tau_b,
                 "tau_ap": effect.tau_ap,
-                "fall": None if effect.fall is None else effect.fall.drop,
+                "fall": effect.fall,
                 "falling": effect.falling,
                 "change": effect.change,
                 "changing": effect.changing,

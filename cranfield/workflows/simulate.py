@@ -123,7 +123,7 @@ def simulate_plans(
         # The yield of a plan is unknown beyond the depth that was judged.
         facts = {} if store is None else {one.name: one for one in stored_runs.facts(store)}
         pool = None if store is None else fields.known_pool(store, facts)
-        depth = None if pool is None else pool.facts.depth
+        depth = None if pool is None else pool.depth
         depth = provenance.infer_pool(known.alignment).depth if depth is None else depth
         deepest = min(depth or known.pooled.depth, known.pooled.depth)
         words = [f"depth {depth}" for depth in sorted({*DEPTHS, deepest}) if depth <= min(deepest, DEPTHS[-1])]

@@ -109,8 +109,8 @@ def test_novelty_adds_columns_and_takes_the_verdicts_away():
         qrels={"1": {"a": 1, "b": 1}}, runs={"copies": {"1": {"a": 2.0, "b": 1.0}}, "one": {"1": {"b": 1.0}}}
     )
     novel = opened.evaluate("P@2", duplicates="novelty", clusters={"a": "x", "b": "x"})
-    assert novel.columns.tolist() == ["run", "topic", "measure", "value", "plain", "rank", "plain_rank"]
-    assert rows(novel[["value", "plain", "rank", "plain_rank"]]) == [(0.5, 1.0, 1, 1), (0.5, 0.5, 1, 2)]
+    assert novel.columns.tolist() == ["run", "topic", "measure", "value", "plain"]
+    assert rows(novel[["value", "plain"]]) == [(0.5, 1.0), (0.5, 0.5)]
 
 
 def test_frames_mappings_and_files_can_be_mixed():

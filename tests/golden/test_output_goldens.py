@@ -67,7 +67,7 @@ TABLES = {
     "qrels-list-one": "qrels list --name first",
     "qrels-release": "qrels release second --rule highest --note 'all & <each>'",
     "reuse": "reuse -m AP",
-    "reuse-by-topic": "reuse delta -m P@5 --table topics",
+    "reuse-groups": "reuse delta -m P@5 --table groups",
     "reuse-thresholds": "reuse --thresholds",
     "runs-check": "runs check runs/gamma.run",
     "runs-list": "runs list",

@@ -209,7 +209,7 @@ def test_a_live_pool_that_has_not_ended_is_provisional(folder: Path):
     assert {row["verdict"] for row in rows} == {"PROVISIONAL"}
 
 
-PARTS = ("collection", "hold-outs", "groups", "runs", "topics")
+PARTS = ("collection", "hold-outs", "groups", "runs")
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -228,14 +228,10 @@ def test_each_table_can_be_had_alone_as_data(folder: Path, part: str):
 
 def test_hold_outs_as_data_have_every_level_and_say_what_was_done(folder: Path):
     rows = table(call("reuse", *RUNS, *POOL, "-m", "P@3", "--table", "hold-outs", "-f", "csv", folder=folder).out)
-    assert [(row["level"], row["method"], row["ranked_runs"], row["held_out"]) for row in rows] == [
-        ("run", "deletion", "6", "5"),
-        ("group", "deletion", "6", "5"),
+    assert [(row["level"], row["method"], row["runs"], row["reversals"]) for row in rows] == [
+        ("group", "deletion", "5", "0"),
+        ("run", "deletion", "5", "0"),
     ]
-    for row in rows:
-        assert abs(float(row["drop_mean"])) <= float(row["drop_mean_absolute"]) <= float(row["drop_max"])
-        pairs = sum(int(row[name]) for name in ("aa", "ad", "ma", "md", "pa", "pd"))
-        assert pairs == 5 * 5  # each of five contributors with the five others
 
 
 @pytest.mark.parametrize(
@@ -282,11 +278,6 @@ def test_qrels_of_positives_alone_are_told_in_evaluate_too(folder: Path, kept: K
     kept(told)
 
 
-def test_the_tolerance_stands_beside_what_these_topics_can_tell(folder: Path, kept: Kept):
-    told = call("reuse", *RUNS, *POOL, "-m", "P@3", folder=folder).err
-    kept(told)
-
-
 def test_a_plan_is_played_again_without_the_group_that_alone_has_long_lists(folder: Path):
     call("init", "trial", folder=folder)
     documents = sorted({document for run in (1, 2, 3, 4) for topic in range(12) for document in ranking(run, topic)})
@@ -305,4 +296,4 @@ def test_a_plan_is_played_again_without_the_group_that_alone_has_long_lists(fold
     (folder / "judged").write_text("".join(judged))
     call("judge", "import", "judged", "--assessor", "x", folder=folder)
     rows = table(call("reuse", "-m", "P@3", "--table", "hold-outs", "-f", "csv", folder=folder).out)
-    assert [(row["level"], row["method"], row["held_out"]) for row in rows] == [("group", "replay", "4")]
+    assert [(row["level"], row["method"], row["runs"]) for row in rows] == [("group", "replay", "4")]

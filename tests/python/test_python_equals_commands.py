@@ -137,7 +137,7 @@ def test_reuse_of_a_collection_is_what_the_command_says(kitchen: Path):
     assert shown["caution_judged"] == 0.99
 
 
-PARTS = ["collection", "hold-outs", "groups", "runs", "topics"]
+PARTS = ["collection", "hold-outs", "groups", "runs"]
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -165,7 +165,7 @@ def test_runs_are_described_as_the_command_does(kitchen: Path):
     assert list(found.verdicts()) == call(*words, folder=kitchen.parent).out.splitlines()[:2]
 
 
-@pytest.mark.parametrize("name", ["decisions", "pool", "describe", "about_runs", "draw"])
+@pytest.mark.parametrize("name", ["decisions", "pool", "describe", "about_runs", "draw", "topics"])
 def test_what_was_removed_says_what_to_use_instead(pool: Path, name: str, kept: Kept):
     with kept.raises(AttributeError):
         getattr(of_files(pool).reuse(measures="P@3"), name)

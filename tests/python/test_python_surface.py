@@ -21,8 +21,8 @@ PUBLIC = {
         *("report", "reuse", "run", "runs", "settle", "simulate"),
     ],
     cf.ReuseResult: [
-        *("about_collection", "collection", "fairness", "groups", "hold_outs", "narration", "notes", "plot", "runs"),
-        *("table", "tables", "thresholds", "topics", "verdicts", "write_card"),
+        *("about_collection", "collection", "fairness", "groups", "hold_outs", "notes", "plot", "runs"),
+        *("table", "tables", "thresholds", "verdicts", "write_card"),
     ],
     Plots: ["differences", "precision_recall", "strips"],
     ReusePlots: ["coverage", "intervals", "relevant_by_depth"],

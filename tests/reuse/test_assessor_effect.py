@@ -1,15 +1,13 @@
 """What exchanging assessors does to scores and rankings."""
 
 import numpy as np
-import pytest
 from mappings import qrels_from, ranking_from
 
-from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import align
 from cranfield.evaluate.measure import parse_measures
 from cranfield.evaluate.scores import score
 from cranfield.qrels.qrels import qrels_of
-from cranfield.reuse.correlation import TauSpread, assessor_effect, tau_b
+from cranfield.reuse.correlation import assessor_effect, tau_b
 
 RUNS = [
     ranking_from({"1": ["a", "b", "c"], "2": ["a", "b"]}, tag="A"),
@@ -56,7 +54,7 @@ def test_assessors_who_agree_change_nothing():
     np.testing.assert_allclose(found.low, found.official)
     np.testing.assert_allclose(found.high, found.official)
     assert (found.taus == 1).all()
-    assert found.tau(found.measures[0]) == TauSpread(1.0, 1.0, 1.0, 1.0)
+    assert found.tau(found.measures[0]) == [1.0] * 4
 
 
 def test_the_same_seed_draws_the_same():
@@ -73,17 +71,11 @@ def test_a_topic_that_an_assessor_did_not_judge_is_never_that_one_s():
 
 
 def test_one_tau_is_summarized_with_its_interval():
-    found = effect([FIRST, SECOND]).tau(MEASURES[0])
-    assert found.lowest <= found.low <= found.mean <= found.high <= 1
+    mean, low, high, lowest = effect([FIRST, SECOND]).tau(MEASURES[0])
+    assert lowest <= low <= mean <= high <= 1
 
 
 def test_other_ways_to_put_topics_together_work_too():
     measures = parse_measures(["AP(agg='median')"])
     found = effect([FIRST, FIRST], draws=3, measures=measures)
     np.testing.assert_allclose(found.high, found.official)
-
-
-@pytest.mark.parametrize("assessors", [[FIRST], [FIRST, FIRST[:3]]])
-def test_too_few_assessors_or_grades_are_a_wrong_call(assessors):
-    with pytest.raises(UsageError):
-        effect(assessors)

@@ -36,7 +36,7 @@ def collection(made):
 @pytest.fixture(scope="module")
 def card(collection) -> Card:
     provenance = collection.prefixes.by("group")
-    own = hold_out_all(collection.alignment, provenance, MEASURES).own()
+    own = hold_out_all(collection.alignment, provenance, MEASURES).own
     entries = []
     for measure in MEASURES:
         found = assess(collection.alignment, measure, Knowledge(provenance.depth, provenance))

@@ -77,7 +77,6 @@ def test_judged_at_k_is_over_the_length_of_short_lists_and_says_so(collection):
     judged = [coverage.evidence(run, topic_judged=0.5) for run in (0, 1)]
     assert [(one.judged, one.low_topics) for one in judged] == [(1.0, 0), (0.625, 1)]
     assert [(one.topics, one.unjudged) for one in judged] == [(3, 0), (2, 3)]
-    assert [coverage.worst(run) for run in (0, 1)] == [[], [("t1", 0.25)]]
     assert [coverage.first_unjudged(run) for run in (0, 1)] == [None, 1]
 
 

@@ -367,7 +367,7 @@ def test_expected_losses_are_scaled_to_what_held_out_contributors_lost(made, nam
     model = replace(model, growth=1.0)
     cache = ModelCache(collection.alignment, provenance)
     ratio = scale_model(measure, model, cache, depth=depth, rng=np.random.default_rng(1)).blind.scale
-    own = hold_out_all(collection.alignment, provenance, [measure]).own()
+    own = hold_out_all(collection.alignment, provenance, [measure]).own
     assert 0.5 <= ratio <= 2.0
     if name == "P@10":
         assert ratio == pytest.approx(1.0, abs=0.1)

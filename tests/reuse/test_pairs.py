@@ -4,7 +4,6 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +11,7 @@ from kept import Kept
 from mappings import qrels_from, ranking_from, run_from
 
 from cranfield.base.errors import UsageError
-from cranfield.evaluate.align import Alignment, KnownRun, align
+from cranfield.evaluate.align import Alignment, align
 from cranfield.evaluate.measure import parse_measure
 from cranfield.reuse.assess import rank_interval
 from cranfield.reuse.intervals import choose_runs, identities, with_judgments
@@ -164,14 +163,9 @@ def test_documents_follow_the_order_of_trec_eval_9():
         assert found.names(found.codes) == expected
 
 
-def test_runs_without_ids_or_other_runs_are_refused(kept: Kept):
-    run, other = ranking_from({"1": ["a"]}, tag="A"), ranking_from({"1": ["a", "b"]}, tag="B")
+def test_a_run_against_itself_is_refused(kept: Kept):
+    run = ranking_from({"1": ["a"]}, tag="A")
     aligned = align(qrels_from({"1": {"a": 1}}), [run])
-    known = KnownRun("A", "A", pa.array(["1"]), np.array([0, 1]), np.array([0], np.int32), np.array([False]))
-    with kept.raises(UsageError):
-        identities(aligned, [known])
-    with kept.raises(UsageError):
-        identities(aligned, [other])
     with kept.raises(UsageError):
         open_score(aligned, identities(aligned, [run]), parse_measure("AP"), 0, 0, depth=1)
 

@@ -7,7 +7,7 @@ import pytest
 from kept import Kept
 from mappings import qrels_from, ranking_from
 
-from cranfield.base.errors import InputError, UsageError
+from cranfield.base.errors import InputError
 from cranfield.evaluate.align import KnownRun, align
 from cranfield.reuse.provenance import MANY, NOBODY, Contributor, prefixes_of, provenance_of
 
@@ -109,15 +109,3 @@ def test_a_kept_pool_has_the_depth_to_which_all_lists_are_judged():
 def test_contributors_that_cannot_be_are_refused(given_by, kept: Kept):
     with kept.raises(InputError):
         provenance_of(ALIGNED, QRELS, RUNS, given_by, depth=2)
-
-
-def test_a_family_must_be_known_of_all_contributors(kept: Kept):
-    with kept.raises(InputError):
-        provenance_of(
-            ALIGNED, QRELS, RUNS, [Contributor("A", "x", "dense"), Contributor("B", "y")], depth=2, level="family"
-        )
-
-
-def test_other_qrels_than_the_aligned_ones_are_refused(kept: Kept):
-    with kept.raises(UsageError):
-        provenance_of(ALIGNED, qrels_from({"1": {"a": 1}}), RUNS, GIVEN, depth=2)

@@ -7,9 +7,8 @@ import pytest
 from kept import Kept
 from mappings import qrels_from, ranking_from
 
-from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import align
-from cranfield.reuse.collection import extrapolated, fit_decay, new_by_depth
+from cranfield.reuse.collection import decay_of, fit_decay, new_by_depth
 from cranfield.reuse.provenance import Contributor, provenance_of
 
 QRELS = qrels_from({"1": {"a": 1, "b": 0, "c": 2, "d": -1, "e": 1}, "2": {"a": 0, "f": 1}})
@@ -44,21 +43,19 @@ def test_the_fit_finds_the_curve_that_the_counts_lie_on():
 
 def test_the_interval_is_one_standard_error_of_the_fit_away():
     new = np.round(400 * np.arange(1, 51) ** -0.63 * np.tile([0.9, 1.1], 25)).astype(int)
-    found = extrapolated(new, to_depth=100)
-    decay = found.decay
+    decay = decay_of(new)
     beyond = np.arange(51, 101)
-    assert found.found == new.sum()
-    assert found.expected == pytest.approx((decay.c * beyond**decay.s - 1).sum())
-    assert found.low == pytest.approx((decay.c * math.exp(-decay.error) * beyond**decay.s - 1).sum())
-    assert found.high == pytest.approx((decay.c * math.exp(decay.error) * beyond**decay.s - 1).sum())
-    assert found.low < found.expected < found.high
+    low, expected, high = (decay.beyond(errors=errors) for errors in (-1.0, 0.0, 1.0))
+    assert expected == pytest.approx((decay.c * beyond**decay.s - 1).sum())
+    assert low == pytest.approx((decay.c * math.exp(-decay.error) * beyond**decay.s - 1).sum())
+    assert high == pytest.approx((decay.c * math.exp(decay.error) * beyond**decay.s - 1).sum())
+    assert low < expected < high
 
 
 def test_the_sum_ends_where_the_curve_falls_to_nothing():
-    new = np.round(20 / np.arange(1, 31)).astype(int)
-    near, far = extrapolated(new, to_depth=200), extrapolated(new, to_depth=100_000)
-    assert near.expected == far.expected
-    assert far.low >= 0
+    decay = decay_of(np.round(20 / np.arange(1, 31)).astype(int))
+    assert decay.beyond(errors=-1.0) >= 0
+    assert not decay.new_at(1000)
 
 
 @pytest.mark.parametrize(
@@ -71,12 +68,4 @@ def test_the_sum_ends_where_the_curve_falls_to_nothing():
     ],
 )
 def test_what_cannot_be_extrapolated_says_why(new, kept: Kept):
-    found = extrapolated(new)
-    kept(found.refusal)
-    assert math.isnan(found.expected)
-    assert found.found == sum(new)
-
-
-def test_a_goal_within_the_pool_is_a_wrong_call(kept: Kept):
-    with kept.raises(UsageError):
-        extrapolated([5] * 20, to_depth=20)
+    kept(decay_of(np.array(new)))

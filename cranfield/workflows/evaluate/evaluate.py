@@ -34,7 +34,7 @@ from cranfield.evaluate import ties as tie_orders
 from cranfield.evaluate.align import AnyRun
 from cranfield.evaluate.lists import GradeGains
 from cranfield.evaluate.reading import Read, Request
-from cranfield.evaluate.scores import ALL, RankChange, Scores
+from cranfield.evaluate.scores import ALL, Scores
 from cranfield.store import Store
 
 with deferred:
@@ -57,8 +57,7 @@ UNJUDGED_SAID = f"{UNJUDGED} the topic has unjudged documents within the cutoff"
 COLUMNS = (
     *(Column("run"), Column("topic"), Column("measure"), Number("value")),
     *(Column("qrels"), Column("reference"), Number("topics")),
-    *map(Number, ("plain", "rank", "plain_rank")),
-    *map(Number, ("low", "high", "judged", "loss", "loss_upper")),
+    *map(Number, ("plain", "low", "high", "judged", "loss", "loss_upper")),
     *(Column("verdict", kind="verdict"), Column("reason"), Column("to_rank")),
     *map(Number, ("complete", "complete_low", "complete_high", "complete_to")),
 )
@@ -73,14 +72,13 @@ class Evaluation(Result):
     """Scores, how far each of them can be trusted, and what should be known about them.
 
     `moved` are the summaries that hang on the order of tied documents. With novelty `plain` are the scores without
-    it, and `changes` the places of the runs in both. `facts` are sentences on what was read and how it was scored.
+    it. `facts` are sentences on what was read and how it was scored.
     """
 
     scores: Scores
     trust: Trusted | None = None
     moved: tuple[tie_orders.Moved, ...] = ()
     plain: Scores | None = None
-    changes: tuple[RankChange, ...] = ()
     facts: tuple[str, ...] = ()
     by_topic: bool = False
     wide = True
@@ -108,12 +106,11 @@ class Evaluation(Result):
         notes = [note for note in self.notes if surface != "pipe" or note != made]
         if surface == "data":
             return Shown(notes, [self.table()], [one for one in self.remarks if one != UNJUDGED_SAID])
-        wide, *others = self.tables()
+        (wide,) = self.tables()
         legend = [one for place, one in enumerate(self.remarks) if place == 0 or one == UNJUDGED_SAID]
         carried = [*self.notes, *legend] if surface == "document" else [made] if surface == "pipe" else []
-        unchanged = ["novelty scoring changes the rank of no run"] if self.changes and not others else []
         wide = replace(wide, notes=(*wide.notes, *carried))
-        return Shown(notes, [wide, *others], [*unchanged, *self.remarks])
+        return Shown(notes, [wide], self.remarks)
 
     @cached_property
     def _topics(self) -> dict[str, int]:
@@ -140,9 +137,6 @@ class Evaluation(Result):
         cells["topics"] = [self._topics[run] if topic == ALL else None for run, topic, _, _ in rows]
         if self.plain is not None:
             cells["plain"] = [row[3] for row in self.plain.rows(by_topic=self.by_topic)]
-            places = {(one.run, ALL, one.measure): (one.rank, one.plain_rank) for one in self.changes}
-            ranks = [places.get(row[:3], (None, None)) for row in rows]
-            cells["rank"], cells["plain_rank"] = zip(*ranks, strict=True)
         if self.trust is not None:
             cells |= self.trust.columns_beside(rows)
         columns = [column for column in COLUMNS if column.name in cells]
@@ -158,19 +152,7 @@ class Evaluation(Result):
         return frame
 
     def tables(self) -> list[Table]:
-        """One row for each run (and topic), a column for each measure; and the places that novelty changed.
-
-        Those that changed most stand first.
-        """
-        moved = sorted((one for one in self.changes if one.change), key=lambda one: -abs(one.change))
-        rows = [(one.run, one.measure, one.value, one.plain, one.rank, one.plain_rank) for one in moved]
-        numbers = [*map(Number, ("novelty", "plain", "rank", "plain_rank"))]
-        note = f"{len(self.changes) - len(moved):,} of {counted(len(self.changes), 'rank')} of runs did not change"
-        caption = "Ranks of runs changed by novelty scoring"
-        places = table_of([Column("run"), Column("measure"), *numbers], rows, caption=caption, notes=[note])
-        return [self._wide(), places] if moved else [self._wide()]
-
-    def _wide(self) -> Table:
+        """One row for each run (and topic), a column for each measure, and one for its plain score beside novelty."""
         found, trust = self.scores, self.trust
         by_measure = [None if trust is None else trust.of(measure) for measure in found.measures]
         marks = [{} if trust is None or one is None else trust.marks(one) for one in by_measure]
@@ -205,6 +187,8 @@ class Evaluation(Result):
                     for one, value in zip(found.measures, values.tolist(), strict=True)
                 ]
                 cells = [cell(value, run, topic, place) for place, value in enumerate(counts)]
+                if (other := self.plain) is not None:
+                    cells += (other.summary[:, run] if topic is None else other.values[:, run, topic]).tolist()
                 cells += [
                     reuse_verdict.completed_score(one.evidence[run]) if topic is None else ""
                     for one in completed.values()
@@ -218,13 +202,15 @@ class Evaluation(Result):
         best = [place for place, one in enumerate(found.measures, start=1) if one.quality and not self.by_topic]
         bold = with_best(table_of([*heads, *columns], plain), best).bold
         last = [] if trust is None else [*completed, Column("verdict", kind="verdict")]
-        return replace(table_of([*heads, *columns, *last], rows), bold=bold)
+        if self.plain is not None:
+            last = [Number(f"plain_{measure}", f"plain {measure}") for measure in found.measures]
+        return [replace(table_of([*heads, *columns, *last], rows), bold=bold)]
 
 
 def topic_notes(found: Scores) -> list[str]:
     """What stands behind the means: topics scored, missing, extra, without anything relevant.
 
-    Runs of which the same is to be said share a line; the line of the most stands last.
+    Runs of which the same is to be said share a line.
     """
     runs_with: dict[str, list[str]] = {}
     for run, counts in zip(found.run_names, found.counts, strict=True):
@@ -238,11 +224,7 @@ def topic_notes(found: Scores) -> list[str]:
         runs_with.setdefault(", ".join(parts), []).append(run)
     if len(runs_with) == 1 and len(found.run_names) > 1:
         return [f"each of {counted(len(found.run_names), 'run')}: {said}" for said in runs_with]
-    most = max(runs_with, key=lambda said: len(runs_with[said]), default="")
-    if len(runs_with.get(most, ())) <= _RUNS_NAMED:
-        return [f"{', '.join(runs)}: {said}" for said, runs in runs_with.items()]
-    fewer = [f"{few(runs, _RUNS_NAMED)}: {said}" for said, runs in runs_with.items() if said != most]
-    return [*fewer, f"each of the other {counted(len(runs_with[most]), 'run')}: {most}"]
+    return [f"{few(runs, _RUNS_NAMED)}: {said}" for said, runs in runs_with.items()]
 
 
 def made_with(found: Scores) -> str:
@@ -329,8 +311,7 @@ def _score_by_novelty(
     found, plain = (scoring.score(one, measures) for one in (novel, known.aligned))
     lost = counted(int(((known.aligned.lists.grades > 0) & (novel.lists.grades == 0)).sum()), "retrieved document")
     fact = f"novelty: {lost} with a grade above 0 counted as not relevant (near-duplicates)"
-    changes = tuple(scoring.rank_changes(found, plain))
-    return Evaluation(scores=found, plain=plain, changes=changes, facts=(*_tag_notes(known.runs), fact))
+    return Evaluation(scores=found, plain=plain, facts=(*_tag_notes(known.runs), fact))
 
 
 def _score_with_foreign(request: Request, measures: list[measuring.AnyMeasure], progress: Progress) -> Evaluation:
@@ -359,27 +340,18 @@ def _score_with_foreign(request: Request, measures: list[measuring.AnyMeasure], 
 
 
 def _grade_notes(measures: Sequence[measuring.AnyMeasure], request: Request) -> list[str]:
-    """Where grades, or unjudged documents, are worth something else than one would think."""
+    """Where grades are worth something else than one would think."""
     scale_gains = request.scale.own_gains
-    by_grade, below_zero = [], []
-    for one in measures:
-        gains, otherwise = None, True
+    by_grade = []
+    for one in measures if scale_gains else ():
+        otherwise = True
         if isinstance(one, measuring.Measure):
             own = dict(one.settings)
-            gains = own.get("gains")
             takes_gains = "gains" in one.kind.parameters
-            otherwise = gains != scale_gains if takes_gains else one.kind.graded or "gain" in own
-        if scale_gains and otherwise:
+            otherwise = own.get("gains") != scale_gains if takes_gains else one.kind.graded or "gain" in own
+        if otherwise:
             by_grade.append(str(one))
-        if isinstance(gains, tuple) and dict(gains).get(0, 0.0) > 0:
-            below_zero.append(str(one))
-    by_grade_said = "computed from the grades, not from the gains of the scale"
-    below_zero_said = (
-        "an unjudged document has gain 0, less than a document of grade 0; unjudged documents can lower the score"
-        " below its final value"
-    )
-    noted = ((by_grade, by_grade_said), (below_zero, below_zero_said))
-    return [f"{', '.join(names)}: {said}" for names, said in noted if names]
+    return [f"{', '.join(by_grade)}: computed from the grades, not from the gains of the scale"] if by_grade else []
 
 
 def _tag_notes(runs: Sequence[AnyRun | reading.Tag]) -> list[str]:

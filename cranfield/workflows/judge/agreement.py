@@ -182,11 +182,10 @@ def overall_table(estimates: Sequence[coefficients.Estimate], caption: str) -> T
 
 def effect_table(effect: correlation.AssessorEffect) -> Table:
     """The effect on the ranking of runs, measure by measure."""
-    rows = []
+    rows: list[tuple[str | float, ...]] = []
     for place, measure in enumerate(effect.measures):
-        tau = effect.tau(measure)
         width = float((effect.high[place] - effect.low[place]).mean())
-        rows.append((str(measure), tau.mean, tau.low, tau.high, tau.lowest, width))
+        rows.append((str(measure), *effect.tau(measure), width))
     names = (("tau", "mean tau-b"), ("low", "95% from"), ("high", "to"), ("lowest", "lowest"))
     columns = [Column("measure"), *(Number(name, heading, digits=3) for name, heading in names)]
     columns.append(Number("width", "mean range of scores"))

@@ -155,9 +155,7 @@ VERSION = 1
 def collection_card(material: Material) -> dict[str, Any]:
     """The card as what JSON can hold. It names no assessor; a licence is there where the collection has one."""
     status, reuse = material.status, None
-    if (
-        (trust := material.trust) is not None and trust.field.prefixes is not None and trust.trusts
-    ):  # the contributing runs are known
+    if (trust := material.trust) is not None and trust.field.levels and trust.trusts:
         with suppress(CranfieldError):
             reuse = card_for(trust, material.bias, material.history)
     pools = []
@@ -279,7 +277,7 @@ def _fairness(bias: CollectionReport) -> dict[str, Any]:
     for one in bias.verdicts:
         row = {"measure": str(one.measure), "fairness": one.fairness, "reason": one.reason, "mean_loss": one.drop}
         if "group" in bias.levels:
-            summary = bias.levels["group"].summary(one.measure)
+            summary = bias.levels["group"].summaries[one.measure]
             row |= {"tau_b": summary.tau_b, "lowest_tau_b": summary.lowest_tau_b, "tau_ap": summary.tau_ap}
         measures.append(row)
     counts = {"judged": bias.judged, "relevant": bias.relevant, "from_nobody": bias.orphans}

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from shlex import quote
-from typing import NamedTuple
 
 import numpy as np
 
@@ -49,16 +48,15 @@ TOLD_AT_MOST = 6
 class Field:
     """All runs that verdicts need, aligned: the requested runs first, then those that only contributed to the pool.
 
-    `words` are the requested runs as they were named: names, paths, or runs. `prefixes` are the pooled prefixes of
-    the contributing runs, None where these are not known; `levels` who alone contributed what, by run, group and
-    family. `notes` is what should be known about all this. `settled` are the grades that were given to decide between
-    runs, by topic and document: no sample of the unjudged documents. `highest` is the highest grade of the
-    collection's scale. The contributing runs of a bundle, which are not here, are judged down to `plain_depth`.
+    `words` are the requested runs as they were named: names, paths, or runs. `levels` says who alone contributed
+    what, by group, run and family; nothing where the contributing runs are not known. `notes` is what should be known
+    about all this. `settled` are the grades that were given to decide between runs, by topic and document: no sample
+    of the unjudged documents. `highest` is the highest grade of the collection's scale. The contributing runs of a
+    bundle, which are not here, are judged down to `plain_depth`.
     """
 
     read: Read
     words: tuple[str | AnyRun, ...]
-    prefixes: provenance.Prefixes | None
     levels: dict[provenance.Level, provenance.Provenance]
     knowledge: assess.Knowledge
     gains: GradeGains = ()
@@ -130,15 +128,15 @@ def field_of(
             for name in aligned.run_names
             if name in facts and name not in names
         ]
-        pool = _Pool([*stored.contributors, *others], stored.facts.depth, list(stored.notes))
+        pool = replace(stored, contributors=(*stored.contributors, *others))
     else:
         known = [(run, facts[run]) for run in aligned.run_names if run in names and run in facts]
         pool = _pool_without_store(
             read, options, [provenance.Contributor(run, one.group_name, one.family) for run, one in known]
         )
-    prefixes, levels = _prefixes(read, pool, stored, store)
-    if prefixes is not None:
-        depth = prefixes.depth
+    levels = _levels(read, pool, store)
+    if levels:
+        depth = levels["group"].depth
     elif known_card is not None:
         depth = known_card.depths(aligned.topic_ids)
     else:
@@ -151,9 +149,9 @@ def field_of(
         card=known_card,
         families=tuple(families.get(run, "") for run in aligned.run_names),
         relevant_from=scale.relevant_from,
-        finished=1.0 if stored is None else stored.finished,
+        finished=pool.finished,
         inferred=pool.inferred,
-        depth_known=prefixes is not None or known_card is not None or options.depth is not None,
+        depth_known=bool(levels) or known_card is not None or options.depth is not None,
     )
     chosen = set(judging.settled_pairs(store)) if store is not None else set()
     settled = (
@@ -168,22 +166,13 @@ def field_of(
             " chosen for, and other runs are at a disadvantage"
         )
     return Field(
-        *(read, tuple(request.runs), prefixes, levels, knowledge, scale.own_gains, tuple(notes), settled),
+        *(read, tuple(request.runs), levels, knowledge, scale.own_gains, tuple(notes), settled),
         highest=None if store is None else scale.highest,
         plain_depth=options.plain_depth,
     )
 
 
-class _Pool(NamedTuple):
-    """Who contributed, the depth of a pool of equal depth, notes, and whether any of it is inferred."""
-
-    contributors: Sequence[provenance.Contributor] = ()
-    depth: int | None = None
-    notes: Sequence[str] = ()
-    inferred: bool = False
-
-
-def _pool_without_store(read: Read, options: PoolOptions, submitted: Sequence[provenance.Contributor]) -> _Pool:
+def _pool_without_store(read: Read, options: PoolOptions, submitted: Sequence[provenance.Contributor]) -> KnownPool:
     """Take the pool from the options, and infer from the judgments what they do not say."""
     aligned, notes, known = read.aligned, list[str](), submitted
     groups = options.groups or ()
@@ -199,9 +188,9 @@ def _pool_without_store(read: Read, options: PoolOptions, submitted: Sequence[pr
         if not known:
             raise InputError("the groups list none of these runs; the first column of a groups file is the run tag")
     if options.depth is not None and known:
-        return _Pool(known, options.depth, notes)
+        return KnownPool(known, options.depth, notes=notes)
     if options.card is not None and not known:
-        return _Pool(notes=notes)  # what a card says is known, and better than any inference
+        return KnownPool(notes=notes)  # what a card says is known, and better than any inference
     if known:
         contributing = {one.run for one in known if one.contributing}
         named = np.array([run in contributing for run in aligned.run_names])
@@ -213,34 +202,28 @@ def _pool_without_store(read: Read, options: PoolOptions, submitted: Sequence[pr
         remedy = "name the contributing runs with --groups and give the depth with --pool-depth"
         if known:
             unknown, remedy = "pool depth is not known", "set it with --pool-depth"
-        return _Pool(notes=[*notes, f"{unknown}: {inferred.refusal}; {remedy}"])
+        return KnownPool(notes=[*notes, f"{unknown}: {inferred.refusal}; {remedy}"])
     if known:
         notes.append(f"pool depth inferred from the judgments: {inferred.depth}")
-        return _Pool(known, inferred.depth, notes, inferred=True)
+        return KnownPool(known, inferred.depth, notes=notes, inferred=True)
     notes.append(
         f"pool inferred from the judgments: {counted(int(inferred.fed.sum()), 'contributing run')}, depth"
         f" {inferred.depth}; each run counts as its own group, which on TREC-2 changes expected losses by 1% and makes"
         " their upper ends 9 to 10% too high; name the groups with --groups"
     )
-    return _Pool(inferred.contributors, inferred.depth, notes, inferred=True)
+    return KnownPool(inferred.contributors, inferred.depth, notes=notes, inferred=True)
 
 
-def _prefixes(
-    read: Read, pool: _Pool, stored: KnownPool | None, store: Store | None
-) -> tuple[provenance.Prefixes | None, dict[provenance.Level, provenance.Provenance]]:
-    """The pooled prefixes, and who alone contributed what by run, group and family; nothing where it is not known."""
-    entries = () if stored is None else stored.entries
-    if not any(one.contributing for one in pool.contributors) or (stored is None and pool.depth is None):
-        return None, {}
-    prefixes = provenance.prefixes_of(
-        read.aligned, read.qrels, read.runs, pool.contributors, depth=pool.depth, entries=entries
-    )
-    levels = prefixes.levels()
-    if (
-        store is not None and stored is not None and stored.facts.depth is None
-    ):  # such a plan depends on who takes part
-        levels = replayed_without_groups(store, stored, levels, read.qrels)
-    return prefixes, levels
+def _levels(read: Read, pool: KnownPool, store: Store | None) -> dict[provenance.Level, provenance.Provenance]:
+    """Who alone contributed what by group, run and family; nothing where it is not known."""
+    if not any(one.contributing for one in pool.contributors) or (pool.facts is None and pool.depth is None):
+        return {}
+    levels = provenance.prefixes_of(
+        read.aligned, read.qrels, read.runs, pool.contributors, depth=pool.depth, entries=pool.entries
+    ).levels()
+    if store is not None and pool.facts is not None and pool.depth is None:  # it depends on who takes part
+        levels = replayed_without_groups(store, pool, pool.facts, levels, read.qrels)
+    return levels
 
 
 # What a collection knows about the contributing runs of its pool, as verdicts need it.
@@ -248,17 +231,21 @@ def _prefixes(
 
 @dataclass(frozen=True, eq=False)
 class KnownPool:
-    """A stored pool: what is known of it, and the contributing runs that are still here.
+    """Who contributed to a pool, and where it is stored what is known of it.
 
-    Where it has a depth, holding a group out is deleting what it alone contributed. Any other plan is replayed
-    without the group. `finished` is the share of the topics for which a live plan has chosen everything.
+    `depth` is set where the pool is the first so many documents of each run and nothing else: then holding a group
+    out is deleting what it alone contributed. Any other plan is replayed without the group; its `entries` are topics,
+    documents and runs. `finished` is the share of the topics for which a live plan has chosen everything. `inferred`
+    says that contributors or depth were inferred.
     """
 
-    facts: pools.PoolFacts
-    contributors: tuple[provenance.Contributor, ...]
-    entries: Sequence[tuple[str, str, str]]
+    contributors: Sequence[provenance.Contributor] = ()
+    depth: int | None = None
+    facts: pools.PoolFacts | None = None
+    entries: Sequence[tuple[str, str, str]] = ()
     finished: float = 1.0
-    notes: tuple[str, ...] = ()
+    notes: Sequence[str] = ()
+    inferred: bool = False
 
 
 def known_pool(store: Store, here: Mapping[str, stored_runs.RunFacts], name: str = "") -> KnownPool | None:
@@ -275,10 +262,11 @@ def known_pool(store: Store, here: Mapping[str, stored_runs.RunFacts], name: str
         if plans.parse_stored(facts.plan_in_full).adaptive and (topics := pools.pool_topics(store, facts.name)):
             finished = len(live_pools.ends(store, pools.pool_number(store, facts.name))) / len(topics)
     return KnownPool(
-        facts,
         contributors=tuple(
             provenance.Contributor(one.run, one.group_name, here[one.run].family) for one in pooled if one.run in here
         ),
+        depth=facts.depth,
+        facts=facts,
         entries=entries,
         finished=finished,
         notes=(f"withdrawn since the pool was built, and not held out: {', '.join(gone)}",) if gone else (),
@@ -286,19 +274,24 @@ def known_pool(store: Store, here: Mapping[str, stored_runs.RunFacts], name: str
 
 
 def replayed_without_groups(
-    store: Store, pool: KnownPool, levels: Mapping[provenance.Level, provenance.Provenance], qrels: Qrels
+    store: Store,
+    pool: KnownPool,
+    facts: pools.PoolFacts,
+    levels: Mapping[provenance.Level, provenance.Provenance],
+    qrels: Qrels,
 ) -> dict[provenance.Level, provenance.Provenance]:
     """Replay the plan without each group and each family; labels are looked up in the qrels.
 
     Single runs are not held out so: their siblings stay, and it would take a replay for each of them.
     """
     labels = replay.labels_of(qrels, store.scale().relevant_from)
-    name, plan = pool.facts.name, plans.parse_stored(pool.facts.plan_in_full)
-    everything = pool_inputs.pooled_runs(store, pool=name)
+    plan = plans.parse_stored(facts.plan_in_full)
+    everything = pool_inputs.pooled_runs(store, pool=facts.name)
+    topics = pools.pool_topics(store, facts.name)
     replayed: dict[provenance.Level, provenance.Provenance] = {}
     for level in [level for level in levels if level != "run"]:
         members: dict[str, set[str]] = {}
-        for one in pool.contributors:
+        for one in (one for one in pool.contributors if one.contributing):
             members.setdefault(one.family if level == "family" else one.group, set()).add(one.run)
         chosen: dict[str, list[tuple[str, str]]] = {group: [] for group in members}
         for group, names in members.items():
@@ -308,8 +301,8 @@ def replayed_without_groups(
                     plan.within(runs.depth),
                     runs,
                     labels,
-                    topics=[topic for topic in pools.pool_topics(store, name) if topic in runs.codes_by_topic],
-                    seed=pool.facts.seed,
+                    topics=[topic for topic in topics if topic in runs.codes_by_topic],
+                    seed=facts.seed,
                     texts=partial(pool_inputs.read_texts, store),
                     queries=pool_inputs.queries(store),
                 )
@@ -364,7 +357,7 @@ class Trusted:
                 "no document is judged not relevant, so pooled documents cannot be distinguished from others"
             )
         deepest, deeper = self._below_the_pool()
-        if deeper and self.field.prefixes is not None:
+        if deeper and self.field.levels:
             notes.append(
                 f"the pool depth {deepest} is less than the cutoff of {', '.join(deeper)}: contributing runs have"
                 " unjudged documents there too, and their loss is estimated from the ranks above"

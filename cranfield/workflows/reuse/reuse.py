@@ -6,15 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from cranfield.base.errors import InputError, UnknownName, UsageError
 from cranfield.base.registry import deferred
-from cranfield.base.text import Column, Result, Table, counted, html, table_of
+from cranfield.base.text import Result, Table, counted, html, table_of
 from cranfield.base.writing import whole_file
-from cranfield.compare import comparison
 from cranfield.evaluate import measure as measuring
 from cranfield.reuse import assess, card, expected_loss, provenance, tables
 from cranfield.reuse import collection as pool_bias
@@ -35,14 +34,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from rich.console import RenderableType
 
-Part = Literal["collection", "hold-outs", "groups", "runs", "topics"]
+Part = Literal["collection", "hold-outs", "groups", "runs"]
 """The tables by name."""
 
 OF_COLLECTION: tuple[Part, ...] = ("collection", "hold-outs", "groups")
 """Those about the pool as a whole, which there are only where the contributing runs are known."""
 
-_LEVELS = ("group", "run", "family")
-ALWAYS: tuple[Part, ...] = (*OF_COLLECTION, "runs")
+ALWAYS: tuple[Part, ...] = ("collection", "hold-outs", "runs")
 """What people see without naming a table."""
 
 IN_SHORT = ("run", "score", "possible", "judged", "loss", "verdict", "reason")
@@ -50,7 +48,9 @@ IN_SHORT = ("run", "score", "possible", "judged", "loss", "verdict", "reason")
 
 _REMOVED = {
     "estimates": "the frame runs has the expected loss and its upper end",
-    "decisions": "the frame hold_outs counts significant differences in the columns aa to pd",
+    "decisions": "the frame hold_outs counts significant differences that are reversed",
+    "topics": "evaluate(by_topic=True) has the share of judged documents of each topic",
+    "narration": "notes has the same sentences",
     "pool": "the frame runs says which runs contributed",
     "describe": "verdicts() has a sentence on each run",
     "about_runs": "verdicts() has a sentence on each run",
@@ -74,7 +74,7 @@ def reuse(
         field = inputs.field(request, progress)
         progress("holding out runs and groups", 0, None)
         verdicts, held_out = [one for one in wanted if one.takes_verdict], None
-        if verdicts and "group" in field.levels:  # under way while verdicts are made
+        if verdicts and field.levels:  # under way while verdicts are made
             held_out = pool_bias.hold_out_levels(field.read.aligned, field.levels, verdicts, workers=inputs.workers)
         trust = field.trusted(wanted, store=inputs.store, thresholds=values)
         report = examine_collection(trust, held_out=held_out)
@@ -99,7 +99,7 @@ def examine_collection(
     `without` names levels that are left out: holding out each of many runs takes time that grows with their cube.
     """
     field = trust.field
-    if "group" not in field.levels or not trust.trusts:
+    if not field.levels or not trust.trusts:
         return None
     return pool_bias.examine(
         field.read.aligned,
@@ -120,7 +120,7 @@ def card_for(
     The anchor is where the history of the collection stands.
     """
     field = trust.field
-    if field.prefixes is None:
+    if not field.levels:
         raise UsageError("a card needs the contributing runs, which are not known")
     if field.knowledge.inferred:
         raise UsageError("a card cannot be made from an inferred pool; use --groups and --pool-depth")
@@ -132,7 +132,7 @@ def card_for(
             one.coverage.depth,
             model=one.model,
             untestable=one.untestable,
-            losses=None if held_out is None else held_out.own.spread(one.measure),
+            losses=None if held_out is None else held_out.held_out.own.spread(one.measure),
             families=one.family_models,
         )
         for one in trust.trusts
@@ -161,24 +161,20 @@ def card_for(
 def about_collection(report: pool_bias.CollectionReport) -> Iterator[str]:
     """What the pool of a collection is like, in sentences."""
     judged = report.judged or float("nan")
-    relevant, orphans = (100 * (count / judged) for count in (report.relevant, report.orphans))
+    relevant = 100 * (report.relevant / judged)
     yield (
         f"{counted(len(report.contributing), 'contributing run')} of {counted(len(report.groups), 'group')};"
         f" {counted(report.judged, 'judged document')}, {report.relevant:,} relevant ({relevant:.1f}%)"
     )
-    if report.orphans:
-        found = f"{counted(report.orphans, 'judged document')} ({orphans:.1f}%)"
-        yield f"{found} not within the pool depth of any contributing run"
-    else:
-        yield "every judged document is within the pool depth of a contributing run"
-    gone = report.extrapolation
+    decay = report.decay
     testable = all(problem.severity != "error" for problem in report.problems)
-    if testable and gone.refusal:
-        yield f"the number of missed relevant documents cannot be estimated: {gone.refusal}"
-    elif testable:
+    if testable and isinstance(decay, str):
+        yield f"the number of missed relevant documents cannot be estimated: {decay}"
+    elif testable and not isinstance(decay, str):
+        low, expected, high = (decay.beyond(errors=errors) for errors in (-1.0, 0.0, 1.0))
         yield (
-            f"expected from depth {gone.from_depth} to {gone.to_depth}: {gone.expected:,.0f} more relevant documents"
-            f" ({gone.low:,.0f} to {gone.high:,.0f}), in addition to {gone.found:,}"
+            f"expected from depth {decay.depths} to {2 * decay.depths}: {expected:,.0f} more relevant documents"
+            f" ({low:,.0f} to {high:,.0f}), in addition to {report.new_by_depth.relevant.sum():,}"
         )
     if report.not_exhausted:
         shown = ", ".join(report.not_exhausted[:10]) + (" …" if len(report.not_exhausted) > 10 else "")
@@ -224,11 +220,6 @@ class ReuseResult(Result):
         return self._frame("groups")
 
     @cached_property
-    def topics(self) -> pd.DataFrame:
-        """The topics with the lowest share of judged documents, for each run and measure."""
-        return self._frame("topics")
-
-    @cached_property
     def thresholds(self) -> pd.DataFrame:
         """The thresholds, with their defaults and meaning."""
         return tables.thresholds_table(self._found.thresholds).frame()
@@ -245,35 +236,26 @@ class ReuseResult(Result):
 
     def table(self, part: Part = "runs") -> Table:
         """One of the tables, as in data formats and frames."""
-        (table,) = self._part(part, data=True)
-        return table
+        if part == "runs":
+            runs = range(self._found.field.asked)
+            return table_of(tables.RUNS, [row for one in self._found.trusts for row in tables.trust_rows(one, runs)])
+        if self._report is None:
+            raise InputError("nothing to hold out: the contributing runs are not known; name them with --groups")
+        of_collection = {"collection": tables.verdicts_table, "hold-outs": tables.hold_outs_table}
+        return of_collection.get(part, tables.groups_table)(self._report)
 
     def tables(self, part: Part | None = None) -> Iterator[Table]:
         """The tables for reading: those of one part, or all that are always shown.
 
         If the pool is untestable, hold-outs are left out.
         """
-        for one in get_args(Part) if part is None else (part,):
-            shown = part is not None or one in ALWAYS
-            if part is None and one in OF_COLLECTION:
-                shown = self._report is not None and (one == "collection" or self.fairness != "untestable")
-            if shown:
-                yield from self._part(one, data=False)
-
-    def narration(self) -> Iterator[str]:
-        """The notes of the command line: also the tolerance and the confidence interval of differences."""
-        known, aligned = len(self._found.notes), self._found.field.read.aligned
-        yield from self.notes[:known]
-        common = aligned.scored.all(axis=0)
-        for one in self._found.trusts if common.any() else ():
-            values = one.measure.values(aligned.lists).reshape(aligned.shape)[:, common]
-            width = comparison.median_half_width(values)
-            if width == width:
-                yield (
-                    f"{one.measure}: tolerance {one.tolerance:g}; median 95% confidence interval of a difference"
-                    f" between two runs: ±{width:.3f}"
-                )
-        yield from self.notes[known:]
+        for one in ALWAYS if part is None else (part,):
+            if one == "runs":
+                field = self._found.field
+                for trust in self._found.trusts:
+                    yield tables.trust_table(trust, range(field.asked), inferred=field.knowledge.inferred)
+            elif part or (self._report is not None and (one == "collection" or self.fairness != "untestable")):
+                yield self.table(one)
 
     def about_collection(self) -> Iterator[str]:
         """What the pool of the collection is like, if the contributing runs are known."""
@@ -320,38 +302,6 @@ class ReuseResult(Result):
         for table in self.tables("runs"):
             yield table.select([place for place, one in enumerate(table.columns) if one.name in IN_SHORT])
 
-    def _part(self, part: Part, *, data: bool) -> list[Table]:
-        """Give one kind of tables; as data it is one table, with measures and levels as columns."""
-        if part in OF_COLLECTION:
-            report = self._report
-            if report is None:
-                raise InputError("nothing to hold out: the contributing runs are not known; name them with --groups")
-            if part == "collection":
-                return [tables.verdicts_table(report)]
-            if data:
-                every = [row for level in report.levels for row in tables.hold_out_rows(report, level)]
-                return [tables.group_data(report) if part == "groups" else table_of(tables.HOLD_OUTS, every)]
-            if part == "groups":
-                return [tables.groups_table(report)] if "group" in report.levels else []
-            return [tables.hold_out_table(report, level=level) for level in sorted(report.levels, key=_LEVELS.index)]
-        field, trusts = self._found.field, self._found.trusts
-        runs = range(field.asked)
-        if part == "runs":
-            inferred = field.knowledge.inferred
-            return (
-                [table_of(tables.RUNS, [row for one in trusts for row in tables.trust_rows(one, runs)])]
-                if data
-                else [tables.trust_table(one, runs, inferred=inferred) for one in trusts]
-            )
-        rows = [
-            (one.run_names[run], str(one.measure), topic, share)
-            for one in trusts
-            for run in runs
-            for topic, share in one.coverage.worst(run)
-        ]
-        columns = [Column("run"), Column("measure"), Column("topic"), Column("judged", kind="number", digits=2)]
-        return [table_of(columns, rows, caption="Topics with the lowest share of judged documents")]
-
 
 # The pictures of pool bias.
 
@@ -397,11 +347,11 @@ class ReusePlots:
         report = self._report
         if report is None:
             raise UsageError("the contributing runs are not known: pass groups and pool_depth")
-        gone = report.extrapolation
-        reach = gone.to_depth if gone.decay is not None and not gone.refusal else 0
-        fitted = gone.decay.new_at(np.arange(1, reach + 1)) if reach and gone.decay is not None else None
+        decay, fitted = report.decay, None
+        if not isinstance(decay, str):
+            fitted = decay.new_at(np.arange(1, 2 * decay.depths + 1))
         found = report.new_by_depth.relevant.sum(axis=0).astype(np.float64)
-        return report_figures.relevant_by_depth(found, fitted=fitted, until=reach, on=ax or self._on)
+        return report_figures.relevant_by_depth(found, fitted=fitted, on=ax or self._on)
 
     def _trust(self, measure: str | None) -> assess.Assessment:
         """Give what was found under a measure, by its name as results print it, or as it was asked for."""
@@ -410,11 +360,11 @@ class ReusePlots:
             raise UsageError("no measure has a verdict: nothing to plot")
         if measure is None:
             return next(iter(known.values()))
-        if measure not in known:
+        if measure not in known:  # "P@3" may mean P(rel=2)@3 here
             field = self._found.field
             found = measuring.parse_measures([measure], threshold=field.knowledge.relevant_from, gains=field.gains)
-            names = [str(one) for one in found]
-            if len(names) != 1 or names[0] not in known:
+            wanted = "".join(map(str, found))
+            if wanted not in known:
                 raise UnknownName("measure of this result", measure, known)
-            measure = names[0]
+            measure = wanted
         return known[measure]
