@@ -208,8 +208,8 @@ def _pool_without_store(read: Read, options: PoolOptions, submitted: Sequence[pr
         return KnownPool(known, inferred.depth, notes=notes, inferred=True)
     notes.append(
         f"pool inferred from the judgments: {counted(int(inferred.fed.sum()), 'contributing run')}, depth"
-        f" {inferred.depth}; each run counts as its own group, which on TREC-2 changes expected losses by 1% and makes"
-        " their upper ends 9 to 10% too high; name the groups with --groups"
+        f" {inferred.depth}; each run counts as its own group, which on TREC-2 changes expected losses by 1% and"
+        " makes their upper ends 9 to 10% too high; name the groups with --groups"
     )
     return KnownPool(inferred.contributors, inferred.depth, notes=notes, inferred=True)
 
