@@ -360,18 +360,18 @@ class KeyTable:
         Keys that are equal may stand for different things: `columns`, of the known ones and of those asked for,
         are then compared instead. All places are there, and with `clip` numpy does not check that: much faster.
         """
-        columns = columns or [(self.keys, asked)]
+        known = [column for column, _ in columns] or [self.keys]
+        wanted = [column for _, column in columns] or [asked]
         found = self.head.take(_slots(asked, len(self.head)), mode="clip")
-        rows = np.flatnonzero(found >= 0)
+        here, rows = found.astype(np.int64), np.arange(len(asked))
         while len(rows):
-            here = found.take(rows, mode="clip")
             other = np.zeros(len(rows), dtype=bool)
-            for known, wanted in columns:
-                other |= known.take(here, mode="clip") != wanted.take(rows, mode="clip")
-            going_on = self.following[here[other]]
-            rows = rows[other]
-            found[rows] = going_on
-            rows = rows[going_on >= 0]
+            for column, values in zip(known, wanted, strict=True):
+                other |= column.take(here, mode="clip") != values
+            other &= here >= 0
+            rows, wanted = rows[other], [values[other] for values in wanted]
+            here = self.following[here[other]]
+            found[rows] = here
         return found
 
 
