@@ -153,11 +153,15 @@ def align(
     chosen = _chosen_topics(qrels, runs, topics)
     placed = _all_placed(qrels, runs, chosen)
     known = [*zip(known_runs(qrels, runs, reference=reference, keep_keys=keep_rows), placed, strict=True)]
-    rows = np.concatenate([run.judged[of_run.kept] for run, of_run in known])
+    grades = np.append(qrels.grades, NOT_POOLED)  # the last for -1
+    with ThreadPoolExecutor(THREADS) as threads:
+        at_rank = list(threads.map(lambda one: grades[one[0].judged[one[1].kept]], known))
+    needs_rows = keep_rows or qrels.strata is not None
+    rows = np.concatenate([run.judged[of_run.kept] for run, of_run in known]) if needs_rows else None
     has_keys = keep_rows and all(run.keys is not None for run, _ in known)
     levels, counts = levels_of(qrels)
     lists = Lists(
-        grades=np.append(qrels.grades, NOT_POOLED)[rows],  # the last for -1
+        grades=np.concatenate(at_rank),
         offsets=running_sum(np.concatenate([of_run.lengths for of_run in placed])),
         topics=np.tile(np.arange(len(chosen)), len(runs)),
         levels=levels,
@@ -362,8 +366,8 @@ class KeyTable:
         """
         known = [column for column, _ in columns] or [self.keys]
         wanted = [column for _, column in columns] or [asked]
-        found = self.head.take(_slots(asked, len(self.head)), mode="clip")
-        here, rows = found.astype(np.int64), np.arange(len(asked))
+        here = found = self.head.take(_slots(asked, len(self.head)), mode="clip")
+        rows = np.arange(len(asked))
         while len(rows):
             other = np.zeros(len(rows), dtype=bool)
             for column, values in zip(known, wanted, strict=True):
