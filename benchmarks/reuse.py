@@ -24,7 +24,7 @@ from cranfield.evaluate.align import Alignment, align
 from cranfield.evaluate.measure import Measure, own_measures, parse_measures
 from cranfield.evaluate.scores import Scores, score
 from cranfield.qrels.qrels import Qrels, sorted_qrels
-from cranfield.reuse.hold_out import AllHoldOut, categories_by_group, hold_out_all
+from cranfield.reuse.hold_out import AllHoldOut, critical_t, decisions, hold_out_all
 from cranfield.reuse.provenance import Contributor, Provenance, provenance_of
 from cranfield.runs.run import Run
 
@@ -135,7 +135,9 @@ def main() -> None:
         {
             "plain": lambda: plain(data, measures),
             "all": lambda: everything(data, aligned, scores, measures),
-            "decisions": lambda: [categories_by_group(found, measure) for measure in measures],
+            "decisions": lambda: [
+                decisions(one, critical_t(shape.topics)) for group in found.values for one in group
+            ],
         },
         repeat=asked.repeat,
     )

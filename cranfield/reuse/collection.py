@@ -22,13 +22,11 @@ from cranfield.evaluate.lists import Counts
 from cranfield.evaluate.measure import AnyMeasure, Measure, own_measures
 from cranfield.evaluate.scores import score
 from cranfield.reuse.hold_out import (
-    ALPHA,
     CATEGORIES,
     AllHoldOut,
     OwnHoldOut,
     Reranking,
     Uniques,
-    categories_by_group,
     hold_out_all,
     uniques_of,
 )
@@ -291,7 +289,7 @@ class HoldOutSummary:
 
 @dataclass(frozen=True, eq=False)
 class LevelReport:
-    """All hold-outs at one level, by measure; `categories` are as `categories_by_group` counts them."""
+    """All hold-outs at one level, by measure; `categories` are as `AllHoldOut` counts them."""
 
     level: Level
     method: Method
@@ -390,7 +388,6 @@ def examine(
     measures: Sequence[AnyMeasure],
     *,
     rel: int = 1,
-    alpha: float = ALPHA,
     thresholds: Thresholds = DEFAULTS,
     held_out: Mapping[Level, AllHoldOut] | None = None,
 ) -> CollectionReport:
@@ -409,8 +406,7 @@ def examine(
             own=held.own(),
             rerankings=tuple(tuple(held.rerankings(measure)) for measure in chosen),
             categories=tuple(
-                categories_by_group(held, one, alpha=alpha) if common else np.zeros((1, 2, 6), dtype=np.int64)
-                for one in chosen
+                held.categories(one) if common else np.zeros((1, 2, 6), dtype=np.int64) for one in chosen
             ),
         )
     by_group, lists = levels["group"], alignment.lists

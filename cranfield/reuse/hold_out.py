@@ -171,18 +171,33 @@ class Reranking:
 class AllHoldOut:
     """All runs, contributing or not, scored without each group in turn; `full` are the scores with the whole qrels.
 
-    The scores may still be being made elsewhere: they are waited for when they are first needed.
+    They may still be being made elsewhere: they are waited for when they are first needed.
     """
 
     provenance: Provenance
     measures: tuple[Measure, ...]
     full: Scores
-    scored: Iterator[Values]
+    found: Iterator[tuple[Values, Counts]]
 
     @cached_property
+    def _parts(self) -> tuple[Values, Counts]:
+        values, counts = zip(*self.found, strict=True)
+        return np.concatenate(values), np.concatenate(counts)
+
+    @property
     def values(self) -> Values:
         """The scores as groups by measures by runs by topics."""
-        return np.concatenate([*self.scored])
+        return self._parts[0]
+
+    def categories(self, measure: Measure) -> Counts:
+        """Pairs of runs by the decisions on them with the full qrels and without each group.
+
+        Counts as groups by two by categories: of all pairs, and of those of the group's own runs with others.
+        """
+        if not self.full.scored.all(axis=0).any():
+            raise InputError("no topic is scored for all runs, so that pairs cannot be tested")
+        counts: Counts = self._parts[1][:, self.measures.index(measure)]
+        return counts
 
     @cached_property
     def held_out(self) -> Values:
@@ -239,23 +254,26 @@ def hold_out_all(
     whole = score(alignment, chosen) if full is None else full
     groups = range(len(provenance.groups))
     cut = blocks(len(groups), width=len(lists.grades) * len(chosen), block=SCORED_AT_ONCE)
-    shared = lists, provenance, chosen, alignment.shape
-    scored = workers.map(_scored_without, [groups[part] for part in cut], shared)
-    return AllHoldOut(provenance, tuple(chosen), whole, scored)
+    shared = lists, provenance, whole, critical_t(int(whole.scored.all(axis=0).sum()))
+    found = workers.map(_scored_without, [groups[part] for part in cut], shared)
+    return AllHoldOut(provenance, tuple(chosen), whole, found)
 
 
-def _scored_without(
-    groups: Sequence[int], shared: tuple[Lists, Provenance, Sequence[Measure], tuple[int, int]]
-) -> Values:
-    """Score all runs without each of some groups: groups by measures by runs by topics.
+def _scored_without(groups: Sequence[int], shared: tuple[Lists, Provenance, Scores, float]) -> tuple[Values, Counts]:
+    """Score all runs without each of some groups, and count pairs of runs by category as `AllHoldOut` has them.
 
     The grades are changed in place and put back, and the relevant documents, which were found for the full qrels, are
     only filtered: that is much faster than `lists_without` for every group.
     """
-    lists, provenance, measures, shape = shared
-    grades = lists.grades.copy()
+    lists, provenance, full, critical = shared
+    measures, common, grades = own_measures(full.measures), full.scored.all(axis=0), lists.grades.copy()
+    compared = [*full.values] if common.any() and len(full.run_names) > 1 else []
+    first, second = pairs(len(full.run_names)) if compared else (np.empty(0, dtype=np.int64),) * 2
+    for measure in () if lists._relevant else measures:
+        measure.values(lists)  # finds the relevant documents, once for all pieces
     known = {rel: (found, lists.offsets[found.cell] + found.rank - 1) for rel, found in lists._relevant.items()}
-    values = []
+    decided = [decisions(one[:, common], critical) for one in compared]
+    values, counts = [], []
     for group in groups:
         places = provenance.removed_places[group]
         grades[places] = NOT_POOLED
@@ -263,9 +281,15 @@ def _scored_without(
             _without(lists, provenance, group, grades),
             _relevant={rel: found.where(grades[at] != NOT_POOLED) for rel, (found, at) in known.items()},
         )
-        values.append([measure.values(reduced).reshape(shape) for measure in measures])
+        values.append([measure.values(reduced).reshape(full.scored.shape) for measure in measures])
         grades[places] = lists.grades[places]
-    return np.array(values)
+        own = provenance.group_of_run == group
+        mixed = own[first] != own[second]
+        for before, after in zip(decided, values[-1], strict=False):
+            sorted_in = categories(before, decisions(after[:, common], critical))
+            counts.append([np.bincount(some, minlength=len(CATEGORIES)) for some in (sorted_in, sorted_in[mixed])])
+    shape = len(groups), len(decided), 2, len(CATEGORIES)
+    return np.array(values), np.array(counts, dtype=np.int64).reshape(shape)
 
 
 # Decisions about pairs of runs under two qrels: do significant differences stay what they are?
@@ -291,13 +315,18 @@ class Decisions:
     significant: Flags
 
 
-def decisions(values: ArrayLike, *, alpha: float = ALPHA) -> Decisions:
+def critical_t(topics: int) -> float:
+    """From which t on a difference over so many topics is significant: of a library that workers can do without."""
+    from scipy import special
+
+    return -float(special.stdtrit(topics - 1, ALPHA / 2)) if topics > 1 else 0.0
+
+
+def decisions(values: ArrayLike, critical: float) -> Decisions:
     """Decide all pairs of some runs (runs by topics), in the order of `compare.pairing.pairs`.
 
     The same decisions as `compare`'s t-test gives, from sums of products: doubtful pairs are given to that test.
     """
-    from scipy import special
-
     scores = as_scores(values)
     if scores.ndim != 2:
         raise UsageError("decisions need runs by topics")
@@ -309,7 +338,6 @@ def decisions(values: ArrayLike, *, alpha: float = ALPHA) -> Decisions:
     own = np.diag(products)
     squares = own[first] + own[second] - 2 * products[first, second]
     difference = means[first] - means[second]
-    critical = -float(special.stdtrit(topics - 1, alpha / 2)) if topics > 1 else 0.0
     bound = critical * np.sqrt(np.maximum(squares, 0) / max(topics - 1, 1) / topics)
     beyond = np.abs(difference) >= bound
     largest = float(np.abs(scores).max())
@@ -318,7 +346,7 @@ def decisions(values: ArrayLike, *, alpha: float = ALPHA) -> Decisions:
     if doubtful.any():
         nothing_drawn = np.random.default_rng(0)
         tested = student(scores[first[doubtful]], scores[second[doubtful]], rng=nothing_drawn)
-        beyond[doubtful] = significant(tested.p, alpha=alpha)
+        beyond[doubtful] = significant(tested.p, alpha=ALPHA)
     difference[np.abs(difference) <= RELATIVE_NOISE * largest] = 0.0
     return Decisions(np.sign(difference).astype(np.int8), beyond & (difference != 0))
 
@@ -327,22 +355,3 @@ def categories(full: Decisions, reduced: Decisions) -> Counts:
     """The category of each pair, as its place among all categories."""
     called = full.significant.astype(np.int64) + reduced.significant
     return np.array([4, 2, 0])[called] + (full.sign * reduced.sign < 0)
-
-
-def categories_by_group(held_out: AllHoldOut, measure: Measure, *, alpha: float = ALPHA) -> Counts:
-    """Compare the decisions of the full qrels with those without each group, on the topics that all runs have.
-
-    Counts as groups by two by categories: of all pairs, and of those of the group's own runs with others.
-    """
-    common = held_out.full.scored.all(axis=0)
-    if not common.any():
-        raise InputError("no topic is scored for all runs, so that pairs cannot be tested")
-    place = held_out.measures.index(measure)
-    full = decisions(held_out.full.values[place][:, common], alpha=alpha)
-    group_of_run = held_out.provenance.group_of_run
-    first, second = pairs(len(group_of_run))
-    found = []
-    for number, values in enumerate(held_out.values[:, place]):
-        sorted_in, own = categories(full, decisions(values[:, common], alpha=alpha)), group_of_run == number
-        found.append([np.bincount(some, minlength=6) for some in (sorted_in, sorted_in[own[first] != own[second]])])
-    return np.array(found)

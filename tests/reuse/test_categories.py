@@ -15,7 +15,7 @@ from cranfield.reuse.hold_out import (
     CATEGORIES,
     Decisions,
     categories,
-    categories_by_group,
+    critical_t,
     decisions,
     hold_out_all,
 )
@@ -36,7 +36,7 @@ def a_matrix(runs, topics, seed, kind):
 
 @given(matrices)
 def test_all_pairs_are_decided_as_the_paired_t_test_does(values):
-    found = decisions(values)
+    found = decisions(values, critical_t(values.shape[1]))
     first, second = pairs(len(values))
     tested = student(values[first], values[second], rng=np.random.default_rng(0))
     assert found.significant.tolist() == (tested.p <= 0.05).tolist()
@@ -69,7 +69,7 @@ def test_decisions_are_compared_for_each_left_out_group():
     aligned = align(qrels, runs)
     (measure,) = parse_measures(["P@2"])
     held_out = hold_out_all(aligned, provenance_of(aligned, qrels, runs, contributors, depth=3), [measure])
-    (all_of_one, own_of_one), (_, own_of_two) = categories_by_group(held_out, measure)
+    (all_of_one, own_of_one), (_, own_of_two) = held_out.categories(measure)
     # A is better than both; without its own a and b it is worse than B, and so than C half of the time
     assert all_of_one.sum() == 3
     assert own_of_one.tolist() == [0, 2, 0, 0, 0, 0]
@@ -84,4 +84,4 @@ def test_without_common_topics_no_pair_can_be_tested(kept: Kept):
     given_by = [Contributor("A", "x"), Contributor("B", "y")]
     held_out = hold_out_all(aligned, provenance_of(aligned, qrels, runs, given_by, depth=3), [measure])
     with kept.raises(InputError):
-        categories_by_group(held_out, measure)
+        held_out.categories(measure)
