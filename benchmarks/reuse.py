@@ -129,15 +129,13 @@ def main() -> None:
     data, measures = made(shape, contributing=asked.contributing), own_measures(parse_measures(["AP nDCG@10 P@10"]))
     aligned, scores = plain(data, measures)
     found = everything(data, aligned, scores, measures)
-    lost = found.own().relative_spread(measures[0])
+    lost, beyond = found.own().relative_spread(measures[0]), critical_t(shape.topics)
     print(f"{len(data.qrels):,} judged; AP falls by {lost.mean:.2%} on average, by {lost.largest:.2%} at most")
     times = in_turns(
         {
             "plain": lambda: plain(data, measures),
             "all": lambda: everything(data, aligned, scores, measures),
-            "decisions": lambda: [
-                decisions(one, critical_t(shape.topics)) for group in found.values for one in group
-            ],
+            "decisions": lambda: [decisions(one, beyond) for group in found.values for one in group],
         },
         repeat=asked.repeat,
     )
