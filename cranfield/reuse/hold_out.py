@@ -269,8 +269,8 @@ def _scored_without(groups: Sequence[int], shared: tuple[Lists, Provenance, Scor
     measures, common, grades = own_measures(full.measures), full.scored.all(axis=0), lists.grades.copy()
     compared = [*full.values] if common.any() and len(full.run_names) > 1 else []
     first, second = pairs(len(full.run_names)) if compared else (np.empty(0, dtype=np.int64),) * 2
-    for measure in () if lists._relevant else measures:
-        measure.values(lists)  # finds the relevant documents, once for all pieces
+    for measure in measures:
+        lists.relevant(measure.rel or 1)  # found once for all pieces
     known = {rel: (found, lists.offsets[found.cell] + found.rank - 1) for rel, found in lists._relevant.items()}
     decided = [decisions(one[:, common], critical) for one in compared]
     values, counts = [], []
