@@ -36,14 +36,13 @@ PLANS = (
 ).split() + ["sample 10", "statap 10", "mtf-global budget 500 across topics"]
 BUDGETS = [500, 1000, 2000, 4000, 6000, 8000, 12000, 16000]
 
-if __name__ == "__main__":
-    folder, jobs, seeds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    runs = sorted(os.path.join(folder, "runs", name) for name in os.listdir(os.path.join(folder, "runs")))
-    (qrels,) = os.listdir(os.path.join(folder, "qrels"))
-    options = {"skip_bad": True, "progress": False, "jobs": jobs}
-    with cf.open_files(qrels=os.path.join(folder, "qrels", qrels), runs=runs, **options) as files:
-        for seed in range(seeds):
-            print(files.simulate(*PLANS, budgets=BUDGETS, measures="AP", seed=seed).to_csv())
+folder, jobs, seeds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+runs = sorted(os.path.join(folder, "runs", name) for name in os.listdir(os.path.join(folder, "runs")))
+(qrels,) = os.listdir(os.path.join(folder, "qrels"))
+options = {"skip_bad": True, "progress": False, "jobs": jobs}
+with cf.open_files(qrels=os.path.join(folder, "qrels", qrels), runs=runs, **options) as files:
+    for seed in range(seeds):
+        print(files.simulate(*PLANS, budgets=BUDGETS, measures="AP", seed=seed).to_csv())
 """
 
 

@@ -511,8 +511,8 @@ def open_files(
     collection describes its pool. `skip_bad` leaves out run files that have errors; `attrs["notes"]` of each frame
     name them. `progress=False` shows no progress bars.
 
-    Large jobs are spread over `jobs` processes (a script that asks for several needs the usual `if __name__ ==
-    "__main__":`), or over the Dask `cluster`: its address, or a `distributed.Client`. Results are the same.
+    Large jobs are spread over `jobs` processes, or over the Dask `cluster`: its address, or a `distributed.Client`.
+    Results are the same.
     """
     options = pool_given(groups=groups, depth=pool_depth, card=card)
     watch = partial(display.shown_progress, wanted=progress)

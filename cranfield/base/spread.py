@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from types import ModuleType
 from typing import Any, TypeVar
 
 from cranfield._version import __version__
@@ -95,7 +96,13 @@ class Processes(Workers):
         folder = tempfile.TemporaryDirectory(prefix="cranfield-")
         path = os.path.join(folder.name, "shared")  # noqa: PTH118 (no pathlib in a worker)
         _write(shared, path)
-        return self._results([self.begun.submit(_do, function, piece, path) for piece in pieces], folder)
+        # A new process would begin by running the program of its parent: a script anew, or imports it never needs.
+        program, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
+        try:
+            waiting = [self.begun.submit(_do, function, piece, path) for piece in pieces]
+        finally:
+            sys.modules["__main__"] = program
+        return self._results(waiting, folder)
 
     def _results(self, waiting: list[Any], folder: tempfile.TemporaryDirectory[str]) -> Iterator[Any]:
         try:

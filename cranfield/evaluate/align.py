@@ -155,11 +155,15 @@ def align(
     chosen = _chosen_topics(qrels, runs, topics)
     placed = _all_placed(qrels, runs, chosen)
     known = [*zip(known_runs(qrels, runs, reference=reference, keep_keys=keep_rows), placed, strict=True)]
-    rows = np.concatenate([run.judged[of_run.kept] for run, of_run in known])
+    grades = np.append(qrels.grades, NOT_POOLED)  # the last for -1
+    with ThreadPoolExecutor(THREADS) as threads:
+        at_rank = list(threads.map(lambda one: grades[one[0].judged[one[1].kept]], known))
+    needs_rows = keep_rows or qrels.strata is not None
+    rows = np.concatenate([run.judged[of_run.kept] for run, of_run in known]) if needs_rows else None
     has_keys = keep_rows and all(run.keys is not None for run, _ in known)
     levels, counts = levels_of(qrels)
     lists = Lists(
-        grades=np.append(qrels.grades, NOT_POOLED)[rows],  # the last for -1
+        grades=np.concatenate(at_rank),
         offsets=running_sum(np.concatenate([of_run.lengths for of_run in placed])),
         topics=np.tile(np.arange(len(chosen)), len(runs)),
         levels=levels,
@@ -362,18 +366,18 @@ class KeyTable:
         Keys that are equal may stand for different things: `columns`, of the known ones and of those asked for,
         are then compared instead. All places are there, and with `clip` numpy does not check that: much faster.
         """
-        columns = columns or [(self.keys, asked)]
-        found = self.head.take(_slots(asked, len(self.head)), mode="clip")
-        rows = np.flatnonzero(found >= 0)
+        known = [column for column, _ in columns] or [self.keys]
+        wanted = [column for _, column in columns] or [asked]
+        here = found = self.head.take(_slots(asked, len(self.head)), mode="clip")
+        rows = np.arange(len(asked))
         while len(rows):
-            here = found.take(rows, mode="clip")
             other = np.zeros(len(rows), dtype=bool)
-            for known, wanted in columns:
-                other |= known.take(here, mode="clip") != wanted.take(rows, mode="clip")
-            going_on = self.following[here[other]]
-            rows = rows[other]
-            found[rows] = going_on
-            rows = rows[going_on >= 0]
+            for column, values in zip(known, wanted, strict=True):
+                other |= column.take(here, mode="clip") != values
+            other &= here >= 0
+            rows, wanted = rows[other], [values[other] for values in wanted]
+            here = self.following[here[other]]
+            found[rows] = here
         return found
 
 

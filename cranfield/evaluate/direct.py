@@ -32,6 +32,7 @@ from cranfield.runs.columns import (
     as_numbers,
     as_text,
     byte_order,
+    has_repeats,
     joined_text,
     keys_of_pairs,
     keys_of_words,
@@ -280,7 +281,8 @@ def read_direct(
                 return None
             found.append(part)
         return _joined(found, reference) if found else None
-    pieces, turn = enumerate(_pieces(source)), threading.Lock()
+    size = source.size
+    pieces, turn = enumerate(_pieces(source, size)), threading.Lock()
     parts: dict[int, _Part] = {}
     ordinary = True
 
@@ -292,15 +294,15 @@ def read_direct(
                 piece = next(pieces, None)
             if piece is None:
                 return
-            number, (letters, size) = piece
-            rows = _rows_of_lines(letters, size)
+            number, (letters, length) = piece
+            rows = _rows_of_lines(letters, length)
             part = None if rows is None else _part(rows, judged, reference, keep_keys=keep_keys)
             if part is None:
                 ordinary = False
             else:
                 parts[number] = part
 
-    if source.size is not None and source.size <= _SMALL:
+    if size is not None and size <= _SMALL:
         work()
     else:
         with ThreadPoolExecutor(_THREADS) as threads:
@@ -309,14 +311,14 @@ def read_direct(
     return _joined([parts[number] for number in sorted(parts)], reference) if parts and ordinary else None
 
 
-def _pieces(source: Source) -> Iterator[tuple[Letters, int]]:
+def _pieces(source: Source, on_disk: int | None) -> Iterator[tuple[Letters, int]]:
     """The text in pieces of whole lines, each in an array of its own, with their sizes.
 
     A line longer than `_LONGEST_LINE` may be cut; then the piece before or after the cut is not ordinary. A file is
     cut evenly, so that no small piece is left over: a piece costs something whatever its size.
     """
     plain = source.open_as_it_lies()
-    full = _PIECE if plain is None or source.size is None else source.size // max(round(source.size / _PIECE), 1) + 1
+    full = _PIECE if plain is None or on_disk is None else on_disk // max(round(on_disk / _PIECE), 1) + 1
     with plain or source.open() as stream:
         rest = stream.read(len(UTF8_BOM)).removeprefix(UTF8_BOM)
         while True:
@@ -393,7 +395,7 @@ def _part(rows: _Rows, judged: JudgedPairs, reference: Reference, *, keep_keys: 
     pairs = pairs_of(topics, codes, counts, documents)
     rises = scores[1:] > scores[:-1]
     rises[starts[1:] - 1] = False
-    if rises.any() or _has_repeats(pairs.keys):
+    if rises.any() or has_repeats(pairs.keys):
         return None
     compared = as_float32(scores) if reference == "9" else scores
     tied = np.zeros(len(scores), dtype=bool)
@@ -422,12 +424,6 @@ def _part(rows: _Rows, judged: JudgedPairs, reference: Reference, *, keep_keys: 
     )
 
 
-def _has_repeats(keys: Keys) -> bool:
-    """Whether two rows may be the same document of one topic; equal keys of two documents are taken for it."""
-    in_order = np.sort(keys)
-    return bool((in_order[1:] == in_order[:-1]).any())
-
-
 def _joined(parts: list[_Part], reference: Reference) -> KnownRun | None:
     """The run, if topics stand in one piece, scores fall in them, and no document stands twice across parts."""
     first_rows = running_sum([len(part.judged) for part in parts])
@@ -442,7 +438,7 @@ def _joined(parts: list[_Part], reference: Reference) -> KnownRun | None:
         begins.append(part.starts[goes_on:] + row)
         if goes_on:
             keys = np.concatenate([keys, part.first_keys])
-            if part.ends[0] > before.ends[1] or _has_repeats(keys):
+            if part.ends[0] > before.ends[1] or has_repeats(keys):
                 return None
             joint = np.array([before.ends[1], part.ends[0]])
             last, first = as_float32(joint) if reference == "9" else joint

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -12,6 +13,7 @@ import pyarrow as pa
 
 from cranfield.base.errors import InputError
 from cranfield.evaluate.align import (
+    THREADS,
     Alignment,
     AnyRun,
     TopicCounts,
@@ -20,7 +22,7 @@ from cranfield.evaluate.align import (
     documents_of,
     levels_of,
 )
-from cranfield.evaluate.lists import NOT_POOLED, GradeGains, Values, gain_function
+from cranfield.evaluate.lists import NOT_POOLED, GradeGains, Lists, Values, gain_function
 from cranfield.evaluate.measure import AnyMeasure, aggregated_rows, own_measures
 from cranfield.qrels.qrels import Qrels
 from cranfield.runs.columns import Mask
@@ -28,6 +30,9 @@ from cranfield.runs.run import Run
 
 ALL = "all"
 """The topic of a summary row."""
+
+ROWS_AT_ONCE = 1 << 18
+"""How many rows of lists a thread scores at once."""
 
 ORDER = "trec_eval 10"
 """The order of tied documents: scores are compared as doubles, as that version does it."""
@@ -80,14 +85,19 @@ class Scores:
 
 
 def score(alignment: Alignment, measures: Sequence[AnyMeasure]) -> Scores:
-    """Score all runs of an alignment by all measures."""
-    chosen, shape, values = own_measures(measures), alignment.shape, []
-    for measure in chosen:
+    """Score all runs of an alignment by all measures; many lists some at a time, which memory at hand can hold."""
+    chosen, shape = own_measures(measures), alignment.shape
+
+    def values_of(lists: Lists) -> list[Values]:
         with np.errstate(over="ignore", invalid="ignore"):
-            found = measure.values(alignment.lists)
+            return [measure.values(lists) for measure in chosen]
+
+    with ThreadPoolExecutor(THREADS) as threads:
+        parts = list(threads.map(values_of, alignment.lists.pieces(ROWS_AT_ONCE)))
+    values = [np.concatenate(found) for found in zip(*parts, strict=True)]
+    for measure, found in zip(chosen, values, strict=True):
         if not np.isfinite(found).all():
             raise InputError(f"{measure} is not a finite number: the grades or its parameters are too large")
-        values.append(found)
     rel = min((measure.rel for measure in chosen if measure.rel), default=1)
     return Scores(
         measures=tuple(chosen),

@@ -45,10 +45,9 @@ class TiedLists:
     def of(alignment: Alignment, kinds: Kinds, *, ties: Literal["all", "mixed"] = "mixed") -> TiedLists:
         """The lists in which documents of different kinds are tied, with these ties, or with all they have."""
         everything, tied = alignment.lists, alignment.tied
+        rows = np.flatnonzero(tied)
         # Documents that are not in the qrels are of one kind: a look at the others tells all.
-        pooled = everything.grades != NOT_POOLED
-        pooled[1:] |= pooled[:-1]
-        rows = np.flatnonzero(tied & pooled)
+        rows = rows[np.maximum(everything.grades[rows], everything.grades[rows - 1]) != NOT_POOLED]
         rows = rows[kinds(rows) != kinds(rows - 1)]
         cell = np.searchsorted(everything.offsets, rows, side="right") - 1
         cells = cell[np.diff(cell, prepend=-1) != 0]  # np.unique would load masked arrays

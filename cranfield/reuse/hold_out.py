@@ -307,6 +307,8 @@ def _scored_without(
     """
     lists, provenance, measures, shape = shared
     grades = lists.grades.copy()
+    for measure in measures:
+        lists.relevant(measure.rel or 1)  # found once for all groups of a worker
     known = {rel: (found, lists.offsets[found.cell] + found.rank - 1) for rel, found in lists._relevant.items()}
     values = []
     for group in groups:

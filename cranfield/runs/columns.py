@@ -143,6 +143,8 @@ _WORDS = 32
 
 _MULTIPLIER = 0x9E3779B97F4A7C15
 MIXER = np.uint64(0xBF58476D1CE4E5B9)
+_SPARE_BITS = 2
+"""How many slots there are for each key: 2^2 to 2^3."""
 _SHIFT = np.uint64(32)
 _KEPT_BYTES = np.array([(1 << (8 * count)) - 1 for count in range(9)], dtype=np.uint64)
 
@@ -220,10 +222,25 @@ def encoded(values: pa.Array | pa.ChunkedArray | Sequence[str]) -> Coded:
 
 def repeats(keys: Places) -> Places:
     """The places, rising, of numbers that stand at an earlier place too; that there are none is found fast."""
-    in_order = np.sort(keys)
-    has_any = (in_order[1:] == in_order[:-1]).any()
+    has_any = has_repeats(keys.view(np.uint64) * MIXER)
     order = np.argsort(keys, kind="stable") if has_any else np.empty(0, dtype=np.int64)
     return np.sort(order[1:][keys[order][1:] == keys[order][:-1]])
+
+
+def has_repeats(keys: Keys) -> bool:
+    """Whether two keys are equal, if their first bits differ as a rule.
+
+    Each key goes to the slot that its first bits name, where one of several stays. Only the others are sorted.
+    """
+    bits = len(keys).bit_length() + _SPARE_BITS
+    slots = (keys >> np.uint64(64 - bits)).view(np.int64)
+    places, staying = np.arange(len(keys), dtype=np.int32), np.empty(1 << bits, dtype=np.int32)
+    staying[slots] = places
+    there = staying.take(slots, mode="clip")
+    gone = np.flatnonzero(there != places)
+    others = keys[gone]
+    in_order = np.sort(others)
+    return bool((keys[there[gone]] == others).any() or (in_order[1:] == in_order[:-1]).any())
 
 
 def used_only(ids: pa.Array, codes: Codes) -> Coded:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -118,21 +119,30 @@ def test_workers_with_another_version_are_refused(tmp_path: Path, kept: Kept):
     kept(re.sub(r"tcp://[\d.:]+", "ADDRESS", str(refused.value)))
 
 
-def test_ctrl_c_ends_the_workers_too(tmp_path: Path):
-    program = (
-        "import signal, sys, pathlib\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from cranfield.base.spread import Processes\n"
-        "import spreading\n"
-        "if __name__ == '__main__':\n"
-        "    list(Processes(2).map(spreading.wait, range(9), pathlib.Path(sys.argv[1])))\n"
-    )
-    (tmp_path / "program.py").write_text(program)
+def script(folder: Path, *lines: str) -> dict[str, Any]:
+    """How to run a program of these lines, which finds the functions of these tests."""
+    (folder / "program.py").write_text("\n".join(lines))
     places = os.pathsep.join([str(spreading.ROOT / "tests"), str(spreading.ROOT)])
-    command = [sys.executable, str(tmp_path / "program.py"), str(tmp_path)]
-    started = subprocess.Popen(
-        command, env={**os.environ, "PYTHONPATH": places}, stderr=subprocess.DEVNULL, start_new_session=True
+    command = [sys.executable, str(folder / "program.py"), str(folder)]
+    return {"args": command, "env": {**os.environ, "PYTHONPATH": places}, "start_new_session": True}
+
+
+def test_a_script_is_not_run_again_by_each_worker(tmp_path: Path):
+    job = "print(len(set(Processes(2).map(spreading.process, range(40), None)) - {os.getpid()}) > 0)"
+    program = script(tmp_path, "import os, spreading", "from cranfield.base.spread import Processes", job)
+    assert subprocess.run(**program, capture_output=True, text=True, check=False).stdout == "True\n"
+
+
+def test_ctrl_c_ends_the_workers_too(tmp_path: Path):
+    program = script(
+        tmp_path,
+        "import signal, sys, pathlib",
+        "signal.signal(signal.SIGINT, signal.default_int_handler)",
+        "from cranfield.base.spread import Processes",
+        "import spreading",
+        "list(Processes(2).map(spreading.wait, range(9), pathlib.Path(sys.argv[1])))",
     )
+    started = subprocess.Popen(**program, stderr=subprocess.DEVNULL)
     while not all((tmp_path / name).exists() for name in "01"):
         time.sleep(0.05)
     os.killpg(started.pid, signal.SIGINT)
