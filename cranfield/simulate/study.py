@@ -31,7 +31,6 @@ from cranfield.reuse.correlation import RankDrop, max_rank_drop, tau_ap, tau_b
 from cranfield.reuse.hold_out import OwnHoldOut
 from cranfield.reuse.provenance import Contributor, Numbers, groups_of, provenance_of, rows_of_pairs
 from cranfield.reuse.unjudged_model import Spread
-from cranfield.runs.columns import running_sum
 
 # What a simulation starts from: known judgments, the runs that are ranked, and the contributing runs among them.
 
@@ -172,11 +171,6 @@ class Play:
         rows = np.zeros(len(known.qrels), dtype=bool)
         rows[self.row[self.row >= 0]] = True
         return rows
-
-    def found(self, known: Known) -> Counts:
-        """How many known relevant documents are found with the first 0, 1, 2 … documents."""
-        relevant = np.append(known.relevant, False)[self.row]
-        return running_sum(relevant)
 
     @cached_property
     def place(self) -> Counts:

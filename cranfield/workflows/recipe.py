@@ -128,7 +128,8 @@ def _left_outside(corpus: corpus_workflow.Corpus, places: Sequence[str]) -> str:
 
 def _submit(store: Store, requests: Sequence[Request], progress: Progress) -> tuple[list[CheckedRun], list[str]]:
     """Submit runs, repaired where that can be; those that cannot be are left out, and given."""
-    checked = submit.examine(requests, submit.expectations_of(store), repair=True, progress=progress)
+    examined = submit.examine(requests, submit.expectations_of(store), repair=True, progress=progress)
+    checked = [one.mended for one in examined]
     # Runs of one tag, as teams have given them, are told apart by their files.
     often = Counter(name for name, *_ in {(one.name, one.content_hash, one.request.group) for one in checked})
     alike = [one.request.path.parent for one in checked if often[one.name] > 1]
