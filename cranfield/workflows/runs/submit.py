@@ -106,12 +106,11 @@ class CheckedRun:
 
 @dataclass(frozen=True)
 class Submitted:
-    """What became of one run: the warnings kept with it, or how the request differs from the run that is there."""
+    """What became of one run, and the warnings kept with it."""
 
     facts: stored.RunFacts
     what: str
     warnings: tuple[Problem, ...] = ()
-    differences: tuple[str, ...] = ()
 
 
 def examine(
@@ -251,9 +250,7 @@ def store_runs(store: Store, checked: Sequence[CheckedRun], *, progress: Progres
         stored.add_ids(store, "document", new_documents)
     known = {facts.name: facts for facts in stored.facts(store)}
     return [
-        outcomes.pop(one.name)
-        if one.name in outcomes
-        else Submitted(known[one.name], "there already", differences=_differences(one.request, known[one.name]))
+        outcomes.pop(one.name) if one.name in outcomes else Submitted(known[one.name], "there already")
         for one in checked
     ]
 
@@ -305,23 +302,6 @@ def _facts(one: CheckedRun) -> stored.RunFacts:
         file_name=storable(Source(request.path).data_set or Path(request.path).name),
         file_sha256=one.file_sha256,
         submitted=now(),
-    )
-
-
-def _differences(request: Request, facts: stored.RunFacts) -> tuple[str, ...]:
-    """Where a request differs from the run that was submitted earlier."""
-    requested = {
-        "group": (request.group, facts.group_name),
-        "family": (request.family, facts.family),
-        "role": (request.role, facts.role),
-        "priority": (request.priority, facts.priority),
-        "description": (request.description, facts.description),
-        "order": (request.order, facts.ordered_by),
-    }
-    return tuple(
-        f"its {name} stays {known!r}, not {new!r}"
-        for name, (new, known) in requested.items()
-        if new not in (None, "", known)
     )
 
 
