@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -380,7 +380,9 @@ def folder_recipe(folder: Path) -> Recipe:
         notes.append(f"note: {counted(len(unused), 'file')} not used: {shortened(', '.join(unused), 200)}")
     return Recipe(
         name=folder.resolve().name,
-        scale=scale_of({grade for file in files["qrels"] for grade in _grades_in(file)}),
+        scale=scale_of(
+            {int(grade) for file in files["qrels"] for grade in qrels_reading.read_qrels(Source(file)).counts()}
+        ),
         documents=files["documents"],
         topics=files["topics"],
         qrels=files["qrels"],
@@ -409,10 +411,6 @@ def _is_readable(source: Source, part: Part) -> bool:
     except CranfieldError:
         return False
     return True
-
-
-def _grades_in(file: Path) -> Iterator[int]:
-    yield from (int(grade) for grade in qrels_reading.read_qrels(Source(file)).counts())
 
 
 def scale_of(grades: set[int], meanings: Mapping[int, str] | None = None) -> GradeScale:
