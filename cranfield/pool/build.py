@@ -11,7 +11,7 @@ from cranfield.base.errors import Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.text import counted, few
 from cranfield.pool.candidates import Candidates, PooledRuns, candidates_of, clusters_of, collapse, document_draws
 from cranfield.pool.plan import Cap, Plan, PlanStep, Selection
-from cranfield.pool.pool import Duplicate, JudgingOrder, Pool, Source, TopicPool, levels, refuse, view
+from cranfield.pool.pool import Duplicate, JudgingOrder, Pool, Source, TopicPool, levels, view
 from cranfield.pool.strategy import HighestScore, Start, State, Strategy
 from cranfield.runs.columns import Codes, Places, named, running_sum
 
@@ -28,14 +28,14 @@ def build(
     seed: int = 0,
     order: JudgingOrder = "plan",
     clusters: Mapping[str, object] | None = None,
-    refuse_excess: bool = False,
+    refuse_idle: bool = False,
 ) -> Pool:
     """The pool that the plan makes of the runs.
 
     Of a plan with an adaptive step, the steps before it are built: the warm-up. What comes after depends on judgments
-    and is `cranfield.pool.live`'s. `clusters` maps documents to their near-duplicate clusters. `refuse_excess`
-    refuses a sample whose rates need more documents than its amount. The same plan, seed and runs give the same pool,
-    whatever the order in which the runs are given.
+    and is `cranfield.pool.live`'s. `clusters` maps documents to their near-duplicate clusters. `refuse_idle` refuses
+    a plan of which some step would have no effect. The same plan, seed and runs give the same pool, whatever the
+    order in which the runs are given.
     """
     if seed < 0:
         raise UsageError(f"a seed must be an integer of at least 0, not {seed}")
@@ -48,11 +48,8 @@ def build(
         begin=lambda some: TopicPool(some.topic, len(some), seed),
     )
     parts = [part_of(pool, some, order=order) for pool, some in builder.built(plan.static_steps)]
-    for number, step in plan.selections if refuse_excess else ():
-        if beyond := [topic for topic in wanted if number in builder.pools[topic].beyond]:
-            where = f"in {counted(len(beyond), 'topic')} ({few(beyond, _TOPICS_SHOWN)})"
-            message = f"the rates of '{step}' need more than its amount {where}"
-            refuse("rates-beyond-amount", message, "raise the amount, or lower the rates")
+    if refuse_idle and (problems := list(builder.problems(plan))):
+        raise ProblemsFound("this pool cannot be built", problems)
     return assembled(plan, pooled, parts, seed=seed, order=order)
 
 
@@ -90,10 +87,11 @@ def checked_topics(plan: Plan, runs: PooledRuns, topics: Sequence[str] | None) -
 
 
 class TopicBuilder:
-    """The pools of all topics while they grow.
+    """The pools of all topics while they grow, and what each step, by its number, has done to them.
 
     `candidates` gives those of a topic, `begin` its pool before the first step. Candidates are made anew for each
-    part of a plan between two budgets: they are quick to make, and large.
+    part of a plan between two budgets: they are quick to make, and large. `chosen` counts the documents of a step in
+    all topics, and `has_left` has the steps before which some topic had a document that was not in the pool.
     """
 
     def __init__(
@@ -106,6 +104,8 @@ class TopicBuilder:
         self.topics, self._candidates, self._begin = topics, candidates, begin
         self.pools: dict[str, TopicPool] = {}
         self.levels: dict[str, int | None] = dict.fromkeys(topics)
+        self.chosen: dict[int, int] = {}
+        self.has_left: set[int] = set()
 
     def built(self, steps: Numbered) -> Iterator[tuple[TopicPool, Candidates]]:
         """Go through all steps and give the pool of every topic, with its candidates."""
@@ -123,6 +123,18 @@ class TopicBuilder:
             waiting.append((number, step))
         return self._advance(waiting)
 
+    def problems(self, plan: Plan) -> Iterator[Problem]:
+        """Which steps chose nothing anywhere though something was left, and which went beyond their amount."""
+        for number, step in plan.selections:
+            if self.chosen.get(number) == 0 and number in self.has_left:
+                message = f"'{step}' would select nothing that is not there by then"
+                remedy = "drop it, raise its number, let it reach deeper, or make the steps before it smaller"
+                yield Problem("step-without-effect", message, remedy=remedy)
+            if topics := [topic for topic in self.topics if number in self.pools[topic].beyond]:
+                where = f"in {counted(len(topics), 'topic')} ({few(topics, _TOPICS_SHOWN)})"
+                message = f"the rates of '{step}' need more than its amount {where}"
+                yield Problem("rates-beyond-amount", message, remedy="raise the amount, or lower the rates")
+
     def _advance(self, steps: Numbered) -> Iterator[tuple[TopicPool, Candidates]]:
         for topic in self.topics:
             candidates = self._candidates(topic)
@@ -131,8 +143,12 @@ class TopicBuilder:
             for number, step in steps:
                 if isinstance(step, Cap):
                     pool.keep(slice(step.number))
-                else:
-                    pool.apply(candidates, step, number, level=self.levels[topic])
+                    continue
+                before = pool.count
+                pool.apply(candidates, step, number, level=self.levels[topic])
+                self.chosen[number] = self.chosen.get(number, 0) + pool.count - before
+                if before < len(candidates):
+                    self.has_left.add(number)
             yield pool, candidates
 
 

@@ -9,6 +9,7 @@ from cranfield.base.errors import UsageError
 from cranfield.pool.build import build
 from cranfield.pool.extend import extend, top_up
 from cranfield.pool.plan import parse
+from cranfield.workflows.pool.show import dominant_group
 
 
 def told(pool):
@@ -129,3 +130,12 @@ def test_a_top_up_is_what_is_unjudged_in_the_first_ranks(worked, kept: Kept):
     assert top_up(worked, depth=99, judged={"2": set()}) == {"2": ["d8", "d1", "d9"]}
     with kept.raises(UsageError):
         top_up(worked, depth=0, judged={})
+
+
+def test_a_group_that_supplies_most_is_named(kept: Kept):
+    found = dominant_group({"A": 9, "B": 3, "C": 3})
+    assert (found.code, found.severity) == ("one-group-dominates", "warning")
+    kept(str(found))
+    assert dominant_group({"A": 3, "B": 3, "C": 3}) is None
+    assert dominant_group({"A": 9, "B": 3}) is None
+    assert dominant_group({"A": 0, "B": 0, "C": 0}) is None

@@ -76,10 +76,16 @@ class Pool:
         if not topics and (refused := judging.refused_topics(store)):
             wanted = [topic for topic in build.checked_topics(parsed, pooled, None) if topic not in refused]
         built = build.build(
-            parsed, pooled, topics=wanted, seed=seed, order=order, clusters=clusters, refuse_excess=True
+            parsed, pooled, topics=wanted, seed=seed, order=order, clusters=clusters, refuse_idle=True
         )
         if parsed.adaptive is not None:
             self._check_live(built, pooled, clusters)
+            _, step = parsed.adaptive
+            least = min(built.sizes.values(), default=-1)
+            if step.amount.kind == "until" and least >= step.amount.number:
+                before = f"the steps before it give every topic at least {least:,} documents"
+                remedy = "raise the number, or make the steps before it smaller"
+                pooling.refuse("budget-below-warm-up", f"'{step}' would select nothing: {before}", remedy)
         with store.write():
             self._refuse_known_name(name)
             manifest = _manifest(built)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
 
-from cranfield.base.errors import InputError, UnknownName, quoted
+from cranfield.base.errors import InputError, Problem, UnknownName, quoted
 from cranfield.base.registry import deferred
 from cranfield.base.text import Column, Listing, Number, Result, Table, Value, counted, table_of
 from cranfield.pool import candidates
@@ -55,6 +55,28 @@ def judging_speed(store: Store | None) -> Speed:
     """The speed of judging: the measured median, else the assumption."""
     measured = [] if store is None else live_pools.seconds_of_judging(store)
     return Speed(round(median(measured), 1), len(measured)) if measured else Speed(ASSUMED_SECONDS)
+
+
+# Whether one group supplies most of a pool.
+
+MOST = 0.5
+"""The share of all unique documents from which on a group is said to dominate a pool."""
+
+FEWEST_UNIQUE = 10
+"""Of fewer unique documents no share is told."""
+
+
+def dominant_group(uniques: Mapping[str, int]) -> Problem | None:
+    """Warn where one of at least three groups contributed most of the documents that only one group contributed.
+
+    Such a pool judges that group's documents and few others, and may be unfair to other groups and to new runs.
+    """
+    total, most = sum(uniques.values()), max(uniques, key=lambda group: uniques[group], default="")
+    if len(uniques) < 3 or total < FEWEST_UNIQUE or uniques[most] <= MOST * total:
+        return None
+    message = f"{most} contributed {counted(uniques[most], 'unique document')}, {uniques[most] / total:.0%} of all"
+    remedy = "pool by group (by=group), or collect more diverse runs"
+    return Problem("one-group-dominates", f"{message} unique documents", severity="warning", remedy=remedy)
 
 
 # A pool in numbers, with one declared table per view.
@@ -110,6 +132,11 @@ class PoolView(Result):
         """The groups: name, runs, documents, and how many of these no other group has; most of those first."""
         return pools.contributions_of_groups(self.store, self.facts.name)
 
+    @property
+    def dominance(self) -> Problem | None:
+        """A warning where one group supplies most of what only one group has."""
+        return dominant_group({group: unique for group, _, _, unique in self.groups})
+
     def table(self) -> Table:
         """The table of the view."""
         columns, rows = VIEWS[self.by]
@@ -132,6 +159,8 @@ class PoolView(Result):
                 f"{counted(going_on, 'topic')} still open: more documents are selected as judgments come in"
             )
         remarks += [f"ended: {counted(count, 'topic')}: {rule}" for rule, count in ended.most_common()]
+        if (warning := self.dominance) is not None:
+            remarks += [f"{warning.severity}: {warning} [{warning.code}]", f"    {warning.remedy}"]
         if self.judged:
             remarks.append("expected loss of a non-contributing run: see cranfield reuse")
         return remarks

@@ -321,6 +321,8 @@ def pool_section(material: Material, drawings: Sequence[Drawing]) -> Section:
     if pool is not None:
         documents, topics = counted(pool.documents, "document"), counted(len(pool.topics), "topic")
         lead = f"{documents} for {topics} by the plan {pool.facts.plan}."
+        if (warning := pool.dominance) is not None:
+            blocks.append(Callout(f"{warning.message}.", "care", "Warning:"))
     if bias is None:
         unknown = "Whether a new run can be scored fairly is not known: the contributing runs are not known."
         return Section("Pool", (*blocks, Prose(unknown), *drawings), lead)
