@@ -30,11 +30,11 @@ change only with it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Literal, NoReturn, get_args
+from operator import itemgetter
+from typing import Any, Literal, NoReturn, TypeVar, get_args
 
 from cranfield.base.errors import UnknownName, UsageError, nearest, quoted
 from cranfield.pool.stopping import StoppingRule, parsed_rule
@@ -213,14 +213,8 @@ def _spelled_value(value: object) -> str:
 # What a plan may not say, though it can be read.
 
 
-def _problems(step: PlanStep, before: Sequence[Selection]) -> Iterator[str]:
-    """What is wrong with a step, by itself and behind others."""
-    if isinstance(step, Selection):
-        yield from _problems_of_step(step)
-    yield from _problems_after(before, step)
-
-
 def _problems_of_step(step: Selection) -> Iterator[str]:
+    """What is wrong with one step, taken by itself."""
     amount, scope, kind = step.strategy.amount, step.scope, step.strategy.kind
     is_rank = isinstance(amount, RankAmount)
     if is_rank and step.amount.kind != "count":
@@ -259,6 +253,7 @@ def _problems_of_step(step: Selection) -> Iterator[str]:
 
 
 def _problems_after(before: Sequence[Selection], step: PlanStep) -> Iterator[str]:
+    """Why a step that is fine by itself cannot follow others."""
     kinds = {earlier.strategy.kind for earlier in before}
     if isinstance(step, Cap):
         if not before:
@@ -298,21 +293,14 @@ _SCOPE_WORDS = ("by", "ranks", "floor", "cap", "stop")
 Word = tuple[str, int]
 """A word of a plan and the position of its first letter, from 1."""
 
+Mistake = tuple[int, str]
+"""A position, and what is wrong there."""
 
-class _MistakeError(Exception):
-    """Something wrong at a position, from 1."""
-
-
-@contextmanager
-def _at(position: int) -> Iterator[None]:
-    try:
-        yield
-    except UsageError as error:
-        raise _MistakeError(position, error) from None
+Result = TypeVar("Result")
 
 
 def parse(text: str, *, is_checked: bool = True) -> Plan:
-    """The plan that a text means; a `UsageError` says what is first wrong with it, and its position.
+    """The plan that a text means; a `UsageError` lists everything that is wrong with it, with its position.
 
     A number alone is a depth. One that is not `is_checked` is only read, whether it makes sense or not.
     """
@@ -322,55 +310,78 @@ def parse(text: str, *, is_checked: bool = True) -> Plan:
             divided.append([])
         elif match.group().lower() != "then" or divided[-1]:
             divided[-1].append((match.group(), match.start() + 1))
-    steps: list[PlanStep] = []
-    try:
-        for (name, position), *words in filter(None, divided):
-            with _at(position):
-                step = _cap(words, position + len(name)) if name == "cap" else _StepReader(name).read(words)
-                before = [earlier for earlier in steps if isinstance(earlier, Selection)]
-                if wrong := next(_problems(step, before), "") if is_checked else "":
-                    raise UsageError(wrong)
-            steps.append(step)
-        if not steps:
-            known = ", ".join(strategies.names())
-            raise _MistakeError(1, f"expected the name of a strategy, found the end (known: {known})")
-    except _MistakeError as mistake:
-        position, message = mistake.args
-        raise UsageError(
-            f"this plan cannot be used: {quoted(text, limit=300)}\n  at position {position}: {message}"
-        ) from None
-    return Plan(tuple(steps))
+    steps: list[tuple[PlanStep, int]] = []
+    mistakes: list[Mistake] = []
+    for words in filter(None, divided):
+        reader = _StepReader(words)
+        step = reader.read()
+        mistakes += reader.mistakes
+        if step is not None:
+            steps.append((step, words[0][1]))
+    if not steps and not mistakes:
+        known = ", ".join(strategies.names())
+        mistakes.append((1, f"expected the name of a strategy, found the end (known: {known})"))
+    for step, position in steps if is_checked else ():
+        if isinstance(step, Selection):
+            mistakes += [(position, message) for message in _problems_of_step(step)]
+    # How steps follow each other is looked at when each is right by itself.
+    for place, (step, position) in enumerate(steps if is_checked and not mistakes else ()):
+        before = [earlier for earlier, _ in steps[:place] if isinstance(earlier, Selection)]
+        mistakes += [(position, message) for message in _problems_after(before, step)]
+    if mistakes:
+        lines = [f"  at position {position}: {message}" for position, message in sorted(mistakes, key=itemgetter(0))]
+        raise UsageError("\n".join([f"this plan cannot be used: {quoted(text, limit=300)}", *lines]))
+    return Plan(tuple(step for step, _ in steps))
 
 
 parse_stored = partial(parse, is_checked=False)
 """Reads the plan of a pool that was built, and checked then: a rule that came later must not make it unreadable."""
 
 
-def _cap(words: Sequence[Word], end: int) -> Cap:
-    number, position = words[-1] if words else ("", end)
-    if len(words) == 1 and _NUMBER.fullmatch(number) and int(number) > 0:
-        return Cap(int(number))
-    found = quoted(number) if words else "the end of the step"
-    raise _MistakeError(position, f"cap needs one number of at least 1, as in 'cap 800'; found {found}")
-
-
 class _StepReader:
-    """A step while it is read word by word."""
+    """One step while it is read: the words that are left, what is known of it, and what is wrong with it."""
 
-    def __init__(self, name: str) -> None:
-        self.strategy, self.amount = strategies.get(name), Amount()
-        self.given, self.scope = set[str](), dict[str, Any]()
+    def __init__(self, words: Sequence[Word]) -> None:
+        (self.name, self.position), *self.words = words
+        self.options: dict[str, Word] = {}
+        self.amount = Amount()
+        self.scope: dict[str, Any] = {}
+        self.mistakes: list[Mistake] = []
 
-    def read(self, words: Sequence[Word]) -> Selection:
-        """The step that the words behind its name make."""
-        for word, position in words:
-            with _at(position):
-                self._read_word(word)
-        return Selection(self.strategy, self.amount, Scope(**self.scope))
+    def read(self) -> PlanStep | None:
+        """The step, or None where something is wrong with it."""
+        if self.name == "cap":
+            number, position = self.words[-1] if self.words else ("", self.position + len(self.name))
+            if len(self.words) == 1 and _NUMBER.fullmatch(number) and int(number) > 0:
+                return Cap(int(number))
+            found = quoted(number) if self.words else "the end of the step"
+            self.mistakes.append((position, f"cap needs one number of at least 1, as in 'cap 800'; found {found}"))
+            return None
+        named = self._attempt(self.position, strategies.get, self.name)
+        if named is None:
+            return None
+        self.strategy = named
+        while self.words:
+            word, position = self.words.pop(0)
+            self._attempt(position, self._read_word, word, position)
+        # Options are tried one by one, so that everything wrong with them is said, then all together.
+        for name, (value, position) in self.options.items():
+            self._attempt(position, self.strategy.configured, {name: value})
+        values = {name: value for name, (value, _) in self.options.items()}
+        strategy = None if self.mistakes else self._attempt(self.position, self.strategy.configured, values)
+        return None if strategy is None else Selection(strategy, self.amount, Scope(**self.scope))
 
-    def _read_word(self, word: str) -> None:
+    def _attempt(self, position: int, read: Callable[..., Result], *inputs: Any) -> Result | None:
+        """What `read` makes of its inputs; None where that is a mistake."""
+        try:
+            return read(*inputs)
+        except UsageError as error:
+            self.mistakes.append((position, str(error)))
+            return None
+
+    def _read_word(self, word: str, position: int) -> None:
         if "=" in word:
-            self._read_setting(word)
+            self._read_setting(word, position)
         elif match := _AMOUNT.fullmatch(word):
             self._set_amount(match[1] or ("share" if match[3] else "count"), match[2])
         elif word.split() == ["across", "topics"]:
@@ -402,18 +413,17 @@ class _StepReader:
             raise UsageError(f"an amount must be {limit}, not {number:g}")
         self.amount = Amount(kind, number)
 
-    def _read_setting(self, word: str) -> None:
+    def _read_setting(self, word: str, position: int) -> None:
         name, _, value = word.partition("=")
         if '"' in value:
             if not _QUOTED.fullmatch(value):
                 wanted = "a value with '\"' in it must be in double quotes, with '\"' written twice"
                 raise UsageError(f"{wanted}: {quoted(value)}")
             value = value[1:-1].replace('""', '"')
-        if name in self.given:
+        if name in self.options or name in self.scope:
             raise UsageError(f"{quoted(name)} is given twice")
-        self.given.add(name)
         if name.replace("-", "_") in self.strategy.options:
-            self.strategy = self.strategy.configured({name: value})
+            self.options[name] = value, position
         elif name == "by":
             if value not in get_args(By):
                 raise UnknownName("value of 'by':", value, get_args(By))
@@ -424,10 +434,11 @@ class _StepReader:
                 raise UsageError(f"expected ranks as in ranks=11-100, from 1 and rising, found {quoted(value)}")
             self.scope["ranks"] = (int(match[1]), int(match[2]))
         elif name == "stop":
-            self.scope["stop"] = tuple(map(parsed_rule, value.split(",")))
+            rules = [self._attempt(position, parsed_rule, text) for text in value.split(",")]
+            self.scope["stop"] = tuple(rule for rule in rules if rule is not None)
         elif name not in _SCOPE_WORDS:
             known = sorted([*(option.replace("_", "-") for option in self.strategy.options), *_SCOPE_WORDS])
-            raise UnknownName(f"option of {self.strategy.name}", name, known)
+            raise UnknownName(f"option of {self.name}", name, known)
         elif not _NUMBER.fullmatch(value) or int(value) < 1:
             raise UsageError(f"{name} must be a number of at least 1, not {quoted(value)}")
         else:
