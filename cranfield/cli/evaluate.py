@@ -35,8 +35,8 @@ Topics = Annotated[
     str, Option(help="Topics to average: qrels (all topics of the qrels), common, run, or a file of topic ids.")
 ]
 Ties = Annotated[
-    Literal["trec", "best", "worst"],
-    Option(help="Tie order: by id as trec_eval, or the best or worst case."),
+    Literal["trec", "best", "worst", "expected"],
+    Option(help="Tie order: by id as trec_eval, best or worst case, or the mean over all orders."),
 ]
 Plot = Annotated[
     Path | None,

@@ -125,7 +125,8 @@ class MeasureKind:
     `monotone` says that moving a document up past a judged one of lower grade never makes the value worse.
     `rises_with` says what has to stand first among tied documents for the highest value, and last for the lowest:
     high grades (or gains, where the measure takes them), what is judged, what is not; unknown where that depends on
-    the list.
+    the list. `additive` says that the value of a list is a sum over its ranks, of terms that know nothing of the
+    other ranks.
 
     What unjudged documents do to it:
     `unjudged` says what one counts as: not relevant; nothing, being skipped; something the sample accounts for; or
@@ -149,6 +150,7 @@ class MeasureKind:
     scale_gains: bool = True
     monotone: bool = True
     rises_with: RisesWith = "grade"
+    additive: bool = False
     unjudged: Unjudged = "nonrelevant"
     interval: str = "bounds"
     whole_list: bool = False

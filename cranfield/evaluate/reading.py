@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-Ties = Literal["trec", "best", "worst"]
+Ties = Literal["trec", "best", "worst", "expected"]
 Duplicates = Literal["plain", "novelty"]
 
 TOPIC_SETS = ("qrels", "common", "run")
@@ -517,7 +517,7 @@ def pieces_of(request: Request, measures: Sequence[AnyMeasure]) -> list[list[str
     """The files of a request in pieces of some size; none where it is small, or its scores need all runs at once."""
     words = [word for word in request.runs if isinstance(word, str) and located(word).is_file()]
     is_alone = len(words) == len(request.runs) and request.collection is None
-    is_plain = request.duplicates == "plain" and request.topics != "common"
+    is_plain = request.duplicates == "plain" and request.topics != "common" and request.ties != "expected"
     is_piped = isinstance(request.qrels, Path) and Source(request.qrels).is_piped
     if is_piped or not (is_alone and is_plain and all(isinstance(one, Measure) for one in measures)):
         return []
@@ -576,7 +576,7 @@ def _scored_piece(
         if waiting and (rows >= ROWS_AT_ONCE or place == len(words)):
             try:
                 aligned = align_runs(request, request.qrels, waiting)  # type: ignore[arg-type]
-                done.found.append(ties.score_with_ties(aligned, measures, request.ties))
+                done.found.append(ties.score_with_ties(aligned, measures, request.ties, seed=0))
             except ProblemsFound as error:
                 done.strange.extend(error.problems)
             waiting, rows = [], 0

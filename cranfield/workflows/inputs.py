@@ -60,7 +60,7 @@ Watch = Callable[[], AbstractContextManager[Progress]]
 """Opens a progress bar, or nothing that shows."""
 
 CHOICES: Mapping[str, tuple[object, ...]] = {
-    "ties": ("trec", "best", "worst"),
+    "ties": ("trec", "best", "worst", "expected"),
     "duplicates": ("plain", "novelty"),
     "until": ("certain", "likely"),
 }
@@ -127,7 +127,7 @@ class Inputs:
         runs: Sequence[str] | None = None,
         by_topic: bool = False,
         topics: PathLike | Sequence[str] = "qrels",
-        ties: Literal["trec", "best", "worst"] = "trec",
+        ties: Literal["trec", "best", "worst", "expected"] = "trec",
         duplicates: Literal["plain", "novelty"] = "plain",
         clusters: Clusters = None,
         verdicts: bool = True,

@@ -157,8 +157,8 @@ def test_a_curve_has_the_ties_that_are_asked_for(files: Path):
 
     (files / "tied").write_text("1 Q0 a 1 1 tied\n1 Q0 b 2 1 tied\n", encoding="utf-8")
     asked = {"qrels": files / "qrels", "runs": ("tied",), "topics": "run", "measures": ("iprec_at_recall",)}
-    curves = [evaluate(Request(**asked, ties=ties)).scores for ties in ("worst", "best")]
-    assert [float(curve.summary[10, 0]) for curve in curves] == [0.5, 1.0]
+    curves = [evaluate(Request(**asked, ties=ties)).scores for ties in ("worst", "expected", "best")]
+    assert [float(curve.summary[10, 0]) for curve in curves] == [0.5, 0.75, 1.0]
 
 
 def test_a_file_with_several_tags_is_told(files: Path):

@@ -47,8 +47,9 @@ def test_a_set_is_scored_in_pieces_too(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(small_pieces) == 2
 
 
-def test_what_needs_all_runs_is_done_at_once(tmp_path: Path, small_pieces):
-    scored(*RUNS, "--topics", "common", folder=tmp_path)
+@pytest.mark.parametrize("options", [("--topics", "common"), ("--ties", "expected")])
+def test_what_needs_all_runs_is_done_at_once(tmp_path: Path, small_pieces, options):
+    scored(*RUNS, *options, folder=tmp_path)
     assert not small_pieces
 
 

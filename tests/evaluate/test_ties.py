@@ -13,20 +13,23 @@ from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import align
 from cranfield.evaluate.measure import parse_measures
 from cranfield.evaluate.scores import score
-from cranfield.evaluate.ties import Moved, moved_by_ties
-from cranfield.evaluate.ties import score_with_ties as with_ties
+from cranfield.evaluate.ties import Moved, expected_scores, moved_by_ties, scores_at_end
 
 QRELS = qrels_from({"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1}})
 TIED = run_from({"1": {"a": 1.0, "b": 1.0, "c": 1.0, "x": 0.5}, "2": {"z": 3.0, "a": 2.0}}, tag="tied")
 
 
-def score_with_ties(aligned, measures, *, ties: str):
-    return with_ties(aligned, measures, ties).scores
+def score_with_ties(aligned, measures, *, ties: str, rng=None):
+    scores = score(aligned, measures)
+    if ties == "expected":
+        return expected_scores(aligned, scores, rng=rng).scores
+    return scores if ties == "trec" else scores_at_end(aligned, scores, ties)
 
 
 def value(ties: str, measure: str = "nDCG@3", *, run=TIED) -> float:
     aligned = align(QRELS, [run], topics=["1"])
-    return float(score_with_ties(aligned, parse_measures([measure]), ties=ties).summary[0, 0])
+    rng = np.random.default_rng(1)
+    return float(score_with_ties(aligned, parse_measures([measure]), ties=ties, rng=rng).summary[0, 0])
 
 
 def test_the_canonical_order_is_by_document_id_from_high_to_low():
@@ -40,9 +43,20 @@ def test_the_best_order_has_the_highest_grades_first_and_the_worst_the_lowest():
     assert (value("best", "RR"), value("worst", "RR")) == (1.0, 0.5)
 
 
+def test_the_expected_score_is_the_mean_over_all_orders():
+    """Two of three tied documents are relevant: the first is at rank 1 in two of three orders, else at 2."""
+    assert value("expected", "RR") == pytest.approx(2 / 3 + 1 / 3 / 2, abs=1e-12)
+    assert value("expected", "P@1") == pytest.approx(2 / 3, abs=1e-12)
+    assert value("expected", "P@3") == pytest.approx(2 / 3)
+
+
+def test_it_comes_out_the_same_every_time():
+    assert value("expected", "AP") == value("expected", "AP")
+
+
 def test_a_run_without_ties_has_one_score():
     run = ranking_from({"1": ["b", "a", "c"]})
-    assert len({value(order, "AP", run=run) for order in ("trec", "best", "worst")}) == 1
+    assert len({value(order, "AP", run=run) for order in ("trec", "best", "worst", "expected")}) == 1
 
 
 def test_ties_that_can_move_a_score_are_told():
@@ -93,6 +107,7 @@ EVERY_KIND = parse_measures(
         "BinG YAAP IPrecAvg Rprec F@2",
     ]
 )
+UNKNOWN = parse_measures(["infAP", "nDCGRel", "RnDCG", "xinfAP", "infNDCG@2", "statP@2", "statAP"])
 
 
 def in_every_order(judged: dict[str, int], scored: dict[str, int], measures: list) -> np.ndarray:
@@ -110,10 +125,14 @@ def in_every_order(judged: dict[str, int], scored: dict[str, int], measures: lis
     judged=st.dictionaries(st.sampled_from("abcdefm"), st.integers(-1, 2), min_size=1),
     scored=st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 1), min_size=1),
 )
-def test_best_and_worst_are_the_ends_of_all_orders(judged, scored):
+def test_best_worst_and_expected_are_the_ends_and_the_mean_of_all_orders(judged, scored):
     aligned = align(qrels_from({"1": judged}), [run_from({"1": dict(scored)})])
-    everything = in_every_order(judged, scored, EVERY_KIND)
-    for ties, ends in (("best", everything.max(axis=1)), ("worst", everything.min(axis=1))):
+    everything = in_every_order(judged, scored, [*EVERY_KIND, *UNKNOWN])
+    known = everything[: len(EVERY_KIND)]
+    rng = np.random.default_rng(1)
+    expected = score_with_ties(aligned, [*EVERY_KIND, *UNKNOWN], ties="expected", rng=rng).values[:, 0, 0]
+    assert np.allclose(expected, everything.mean(axis=1), atol=1e-12)
+    for ties, ends in (("best", known.max(axis=1)), ("worst", known.min(axis=1))):
         assert np.allclose(score_with_ties(aligned, EVERY_KIND, ties=ties).values[:, 0, 0], ends, atol=1e-12)
 
 
@@ -135,3 +154,29 @@ def test_a_best_order_that_would_have_to_be_searched_for_is_refused_and_its_rang
     (moved,) = moved_by_ties(aligned, score(aligned, parse_measures(["infAP"])))
     assert not moved.exact
     assert moved.worst < moved.best
+
+
+def test_where_there_are_too_many_orders_some_are_drawn_and_the_error_is_told():
+    """Thirty documents are tied, ten of them relevant: C(30, 10) orders. The first is relevant in a third of them."""
+    judged = {f"d{number:02}": int(number < 10) for number in range(30)}
+    run = run_from({"1": dict.fromkeys(judged, 1.0)})
+    aligned = align(qrels_from({"1": judged}), [run])
+    measures = parse_measures(["P@1", "nDCG", "Success@1"])
+    found = expected_scores(aligned, score(aligned, measures), rng=np.random.default_rng(1))
+    exact, ndcg, drawn = found.scores.values[:, 0, 0]
+    discounts = 1 / np.log2(np.arange(2, 32))
+    assert (found.drawn, found.orders) == (1, 10_000)
+    assert 0.001 < found.error < 0.006
+    assert abs(drawn - 1 / 3) < 4 * found.error
+    assert exact == pytest.approx(1 / 3, abs=1e-12)  # a sum over ranks follows from each rank alone
+    assert ndcg == pytest.approx(discounts.sum() / 3 / discounts[:10].sum(), abs=1e-12)
+
+
+def test_what_is_drawn_does_not_depend_on_the_order_of_the_file():
+    """As before, but a relevant document stands first as the list is read: it still comes first in a third only."""
+    judged = {f"d{number:02}": int(number >= 20) for number in range(30)}
+    aligned = align(qrels_from({"1": judged}), [run_from({"1": dict.fromkeys(judged, 1.0)})])
+    plain = score(aligned, parse_measures(["Success@1"]))
+    found = expected_scores(aligned, plain, rng=np.random.default_rng(1))
+    assert plain.values[0, 0, 0] == 1.0
+    assert abs(found.scores.values[0, 0, 0] - 1 / 3) < 4 * found.error < 0.03

@@ -42,7 +42,7 @@ def evaluated(*words: str) -> tuple[dict[tuple[str, str], dict[str, str]], str]:
     return {(row["run"], row["topic"]): row for row in csv.DictReader(io.StringIO(shown.out))}, shown.err
 
 
-@pytest.mark.parametrize("words", [("--ties", "best"), ("--duplicates", "clusters.tsv")])
+@pytest.mark.parametrize("words", [("--ties", "best"), ("--ties", "expected"), ("--duplicates", "clusters.tsv")])
 def test_scores_that_are_not_of_the_lists_as_they_stand_have_no_verdict(words: tuple[str, ...], kept: Kept):
     plain, _ = evaluated("-m", "P@2", "-m", "P@3", "--by-topic")
     rows, told = evaluated("-m", "P@2", "-m", "P@3", "--by-topic", *words)

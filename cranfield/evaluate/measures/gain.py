@@ -31,6 +31,7 @@ Persistence = Annotated[float, Range(0, 1, open=True)]
 @measure(
     "CG",
     bounds=None,
+    additive=True,
     interval="monotone",
     whole_list=True,
     weight=lambda rank, **_: np.ones(rank.shape),
@@ -50,6 +51,7 @@ def cumulated_gain(
 @measure(
     "DCG",
     bounds=None,
+    additive=True,
     interval="monotone",
     whole_list=True,
     weight=lambda rank, *, discount, base, **_: 1.0 / discounts(rank, discount, base),
@@ -95,7 +97,7 @@ def ideal_discounted_cumulated_gain(
     return ideal.total(worth)[lists.topics]
 
 
-@measure("nDCG", "NDCG", interval="normalized_gain")
+@measure("nDCG", "NDCG", additive=True, interval="normalized_gain")
 def normalized_discounted_cumulated_gain(
     lists: Lists,
     *,
@@ -235,6 +237,7 @@ def discounts(rank: Counts, discount: Discount, base: float) -> Values:
 
 @measure(
     "RBP",
+    additive=True,
     interval="persistence",
     whole_list=True,
     weight=lambda rank, *, p, **_: (1.0 - p) * powers(p, rank),
@@ -274,7 +277,7 @@ def rank_biased_precision(
     return (1.0 - p) * found.total(worth * powers(p, found.rank))
 
 
-@measure("RBPGains", scale_gains=False)
+@measure("RBPGains", additive=True, scale_gains=False)
 def rank_biased_gain(lists: Lists, *, p: Persistence = 0.8, gains: GradeGains = ()) -> Values:
     """Rank-biased precision with a gain for each grade.
 
@@ -288,7 +291,9 @@ def rank_biased_gain(lists: Lists, *, p: Persistence = 0.8, gains: GradeGains = 
     return (1.0 - p) * judged.total(scaled_gains(lists, gains) * powers(p, judged.rank))
 
 
-@measure("RBPResidual", "RBPres", monotone=False, quality=False, rises_with="unjudged", unjudged="counted")
+@measure(
+    "RBPResidual", "RBPres", monotone=False, quality=False, rises_with="unjudged", additive=True, unjudged="counted"
+)
 def rank_biased_residual(lists: Lists, *, p: Persistence = 0.8) -> Values:
     """Residual of rank-biased precision: how much RBP would rise if every unjudged document were relevant.
 

@@ -62,7 +62,7 @@ def inferred_average_precision(lists: Lists, *, rel: int = 1) -> Values:
     return ratio(found.total(np.where(above > 0, expected, 1.0)), lists.relevant_count(rel))
 
 
-@measure("Judged", monotone=False, quality=False, rises_with="judged", unjudged="counted")
+@measure("Judged", monotone=False, quality=False, rises_with="judged", additive=True, unjudged="counted")
 def judged_share(lists: Lists, *, cutoff: int) -> Values:
     """Judged: the share of judged documents among the first k.
 
@@ -73,7 +73,7 @@ def judged_share(lists: Lists, *, cutoff: int) -> Values:
     return ratio(lists.judged_so_far.until(size), size)
 
 
-@measure("Unjudged", "Holes", monotone=False, quality=False, rises_with="unjudged", unjudged="counted")
+@measure("Unjudged", "Holes", monotone=False, quality=False, rises_with="unjudged", additive=True, unjudged="counted")
 def unjudged_share(lists: Lists, *, cutoff: int, over: Literal["list", "cutoff"] = "list") -> Values:
     """Unjudged: the share of unjudged documents among the first k, also called hole@k.
 

@@ -18,6 +18,7 @@ ELEVEN = tuple(level / 10 for level in range(11))
 @measure(
     "P",
     "Precision",
+    additive=True,
     interval="monotone",
     weight=lambda rank, *, cutoff, **_: np.full(rank.shape, 1.0 / float(cutoff)),
 )
@@ -30,7 +31,7 @@ def precision(lists: Lists, *, cutoff: int, rel: int = 1) -> Values:
     return lists.relevant(rel).within(cutoff).count / float(cutoff)
 
 
-@measure("R", "Recall", interval="monotone")
+@measure("R", "Recall", additive=True, interval="monotone")
 def recall(lists: Lists, *, cutoff: int, rel: int = 1) -> Values:
     """Recall: the share of the relevant documents that is retrieved in the first k.
 
@@ -40,7 +41,7 @@ def recall(lists: Lists, *, cutoff: int, rel: int = 1) -> Values:
     return ratio(lists.relevant(rel).within(cutoff).count, lists.relevant_count(rel))
 
 
-@measure("RelativeP", "RelP", interval="monotone")
+@measure("RelativeP", "RelP", additive=True, interval="monotone")
 def relative_precision(lists: Lists, *, cutoff: int, rel: int = 1) -> Values:
     """Relative precision: precision at k divided by its highest possible value, also called capped recall.
 

@@ -49,6 +49,9 @@ if TYPE_CHECKING:
     from cranfield.reuse.assess import Learn
     from cranfield.workflows.reuse.field import Field, Trusted
 
+SEED = 1
+"""Where random orders of ties begin: so that they come out the same every time."""
+
 HASH_SHOWN = 16
 UNJUDGED = "°"
 """The mark behind the score of a topic with unjudged documents within the cutoff."""
@@ -344,7 +347,8 @@ def _score(request: Request, measures: list[measuring.AnyMeasure], read: Read) -
         facts.append(f"the qrels are a sample, {drawn:,} of {many:,} documents judged: {said}")
         if empty := aligned.lists.sample.strata_without_draws():
             facts.append(f"{counted(empty, 'stratum', 'strata')} without a sampled document")
-    found = tie_orders.score_with_ties(aligned, measures, request.ties)
+    found = tie_orders.score_with_ties(aligned, measures, request.ties, seed=SEED)
+    facts += [found.note] if found.note else []
     return Evaluation(scores=found.scores, moved=found.moved, facts=tuple(facts))
 
 
