@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import typer
 from typer import Argument, Option
 
-from cranfield.base.errors import CranfieldError, ProblemsFound, UsageError, quoted
+from cranfield.base.errors import CranfieldError, UsageError, quoted
 from cranfield.base.registry import deferred
 from cranfield.cli import console
 from cranfield.cli.console import COLLECTION, Collection, Format
@@ -58,7 +58,7 @@ def add(
     options: Any = {"format": from_, "columns": _columns(columns), "encoding": encoding, "keep_going": keep_going}
     with console.collection(collection) as store, console.progress() as progress:
         documents = corpus.Corpus(store, progress=progress)
-        added = documents.add(files, update=update, report=_Narrator().report, **options)
+        added = documents.add(files, update=update, report=_report, **options)
     if not added.is_complete:
         raise typer.Exit(1)
 
@@ -88,9 +88,7 @@ def topics(
     """Add topics, or list them."""
     options: Any = {"format": from_, "columns": _columns(columns), "encoding": encoding, "keep_going": keep_going}
     with console.collection(collection) as store:
-        result = corpus.Corpus(store).topics(
-            files or (), ids=ids, update=update, report=_Narrator().report, **options
-        )
+        result = corpus.Corpus(store).topics(files or (), ids=ids, update=update, report=_report, **options)
     if not isinstance(result, corpus.Added):
         console.show(result, format, whole=True)
     elif not result.is_complete:
@@ -105,23 +103,13 @@ def _columns(text: str) -> dict[str, str]:
     return {part.strip(): name.strip() for part, _, name in pairs}
 
 
-class _Narrator:
-    """Says what was loaded from each file; the list of formats comes once per command, not once per file."""
-
-    def __init__(self) -> None:
-        self._has_listed = False
-
-    def report(self, outcome: "corpus.Loaded | CranfieldError") -> None:
-        if not isinstance(outcome, CranfieldError):
-            console.put_problems(outcome.problems)
-            console.say(str(outcome))
-            return
-        first, *more = str(outcome).splitlines()
-        if self._has_listed and more and not isinstance(outcome, ProblemsFound):
-            console.say(f"cranfield: {first}")
-        else:
-            console.fail(outcome)
-            self._has_listed = self._has_listed or bool(more)
+def _report(outcome: "corpus.Loaded | CranfieldError") -> None:
+    """Say what was loaded from a file."""
+    if isinstance(outcome, CranfieldError):
+        console.fail(outcome)
+    else:
+        console.put_problems(outcome.problems)
+        console.say(str(outcome))
 
 
 @stage.command(

@@ -8,14 +8,9 @@ import typer
 from typer import Option
 
 from cranfield.base.errors import UsageError
-from cranfield.base.registry import deferred
 from cranfield.cli import completion, console
 from cranfield.cli.console import COLLECTION
 from cranfield.cli.main import Stage
-
-with deferred:
-    from cranfield.report import figures
-    from cranfield.workflows import simulate as workflow
 
 stage = Stage()
 
@@ -51,21 +46,19 @@ RelevantFrom = Annotated[
     Option(min=1, help="Lowest grade that counts as relevant. [default: that of the collection's scale, else 1]"),
 ]
 Seed = Annotated[int, Option(min=0, help="Seed for all random draws.")]
-Plot = Annotated[
-    Path | None, Option(help="Plot yield and rank correlation against cost into this file (PNG, SVG, PDF).")
-]
 
 
 @stage.command(
     "simulate",
     "simulate",
     "simulate --plan 'depth 3' --plan 'rrf until 20'",
-    "simulate --budgets 500,1000,2000 --plot budgets.svg",
+    "simulate --budgets 500,1000,2000 -f csv",
     removed={
         "--difference": _TOPICS,
         "--power": _TOPICS,
         "--forecast": _DEPTHS,
         "--pool-depth": _DEPTHS,
+        "--plot": "--format csv has what is found and tau_b at each budget",
         "--seconds-per-document": "hours are at the measured speed, else at 30 seconds per document",
     },
 )
@@ -80,7 +73,6 @@ def simulate(
     outsiders: Outsiders = False,
     relevant_from: RelevantFrom = None,
     seed: Seed = 0,
-    plot: Plot = None,
     layer: console.Layers = None,
     jobs: console.Jobs = None,
     cluster: console.Cluster = "",
@@ -88,8 +80,6 @@ def simulate(
     format: console.Format = "table",
 ) -> None:
     """Replay pooling plans against known judgments: cost, relevant documents found, and effect on the ranking."""
-    if plot:
-        figures.kind_of(plot)
     if plan and " " not in plan[-1] and any(word.isdecimal() and not Path(word).exists() for word in runs or ()):
         raise typer.BadParameter("a plan of several words needs quotes, as in --plan 'depth 5'")
     inputs: Any = {"qrels": qrels, "runs": runs, "layers": layer, "groups": groups, "skip_bad": skip_bad}
@@ -99,9 +89,6 @@ def simulate(
     with console.opened(collection, warn=console.say, **inputs) as files:
         result = files.simulate(*(plan or ()), **options)
     console.show(result, format)
-    if plot is not None:
-        workflow.plot(result, plot)
-        console.say(f"drew yield and rank correlation against cost into {plot}")
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -8,21 +8,18 @@ from __future__ import annotations
 import re
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
 from typing import Any, Literal
 
 from cranfield.base.errors import CranfieldError, InputError, MissingExtra, nearest, quoted
 from cranfield.base.tables import Schema
-from cranfield.corpus import markup
 
 EXTRA = "datasets"
 Fields = dict[str, str]
-_LICENCE = re.compile(r"[^.]*\blicen[cs]ed?\b[^.]*(?:\.\d[^.]*)*\.", re.IGNORECASE)
-_LEVEL = re.compile(r"\brel=(\d+)")
 
 
 @dataclass(frozen=True)
@@ -94,49 +91,15 @@ class DataSet:
                 reason = f"a file is missing; get {urls[0]}, and put it at {place}" if urls else local[0]._message
             raise InputError(f"ir_datasets cannot read {quoted(self.name)}: {str(reason).rstrip('.')}") from None
 
-    def about(self) -> About:
-        """What ir_datasets knows of it without fetching anything."""
-        data_set = self.itself
-        said = data_set.documentation() if hasattr(data_set, "documentation") else {}
-        counted = data_set.metadata() if hasattr(data_set, "metadata") else {}
-        counts = {ours: counted.get(what, {}).get("count") for ours, what in _COUNTED.items()}
-        description = " ".join(markup.html_to_text(said.get("desc", ""))[1].split())
+    @property
+    def terms(self) -> str:
+        """The terms that its users agree to, if ir_datasets has them."""
         module = sys.modules.get(f"ir_datasets.datasets.{self.name.split('/')[0].replace('-', '_')}")
-        terms = str(getattr(module, "DUA", "")) or " ".join(_LICENCE.findall(description))
-        levels = [int(level) for word in said.get("official_measures", ()) for level in _LEVEL.findall(str(word))]
-        grades = counted.get("qrels", {}).get("fields", {}).get("relevance", {}).get("counts_by_value", {})
-        return About(
-            title=said.get("pretty_name", ""),
-            description=description,
-            licence=" ".join(terms.split()),
-            citation="\n".join(_cited(said.get("bibtex_ids", ()))),
-            meanings=dict(data_set.qrels_handler().qrels_defs() or {}) if self.has("qrels") else {},
-            grades=frozenset(map(int, grades)),
-            relevant_from=max(levels, default=None),
-            counts={what: count for what, count in counts.items() if count is not None},
-        )
+        return " ".join(str(getattr(module, "DUA", "")).split())
 
 
-_COUNTED = {"documents": "docs", "topics": "queries", "judgments": "qrels"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class About:
-    """What is known of a data set: its terms, how it is cited, what its grades mean and how many records it has."""
-
-    title: str = ""
-    description: str = ""
-    licence: str = ""
-    citation: str = ""
-    meanings: Mapping[int, str] = field(default_factory=dict)
-    grades: frozenset[int] = frozenset()
-    relevant_from: int | None = None
-    counts: Mapping[str, int] = field(default_factory=dict)
-
-
-def _cited(keys: Any) -> Iterator[str]:
+def cited(keys: Iterable[str]) -> str:
     """The entries of the bibliography that ir_datasets brings along."""
     text = (resources.files("ir_datasets") / "docs" / "bibliography.bib").read_text("utf-8") if keys else ""
-    for key in keys:
-        if found := re.search(rf"^@\w+\{{{re.escape(key)},.*?^\}}", text, re.DOTALL | re.MULTILINE):
-            yield found[0]
+    found = (re.search(rf"^@\w+\{{{re.escape(key)},.*?^\}}", text, re.DOTALL | re.MULTILINE) for key in keys)
+    return "\n".join(one[0] for one in found if one)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Iterable, Sequence
 from contextlib import redirect_stderr
 from io import StringIO
@@ -20,9 +19,6 @@ from cranfield.qrels.reading import SubtopicRow
 from cranfield.runs.run import Run
 
 EXTRA = "ir-measures"
-_ABSENT_PARAMETER = re.compile(r"invalid param (\w+)=<object object")
-_REFUSALS = (ValueError, AssertionError, KeyError, TypeError)
-_PROVIDER = re.compile(r"- (\S+) \((pip install [^)]+)\)")
 
 
 def foreign_measure(text: str, unknown: UnknownName) -> ForeignMeasure:
@@ -87,26 +83,9 @@ def _evaluator(library: ModuleType, measures: list[Any], rows: list[Any]) -> Any
     """The evaluator of ir_measures, or its refusal in one sentence."""
     try:
         return library.evaluator(measures, rows)
-    except _REFUSALS as error:
-        message = str(error)
-    # One that will not do spoils all: which ones that are, each alone tells.
-    refused = []
-    for measure in measures:
-        try:
-            library.evaluator([measure], rows)
-        except _REFUSALS:
-            refused.append(measure)
-    names = ", ".join(map(str, refused or measures))
-    providers = "; ".join(f"{name}: {install}" for name, install in _PROVIDER.findall(message))
-    if absent := _ABSENT_PARAMETER.search(message):
-        why = f"ir_measures needs the parameter {absent[1]}"
-    elif providers:
-        why = f"ir_measures needs a library that is not installed; {providers}"
-    elif message.startswith("Unsupported measures"):
-        why = "no provider of ir_measures computes this; a cutoff or parameter may be missing"
-    else:
-        why = f"ir_measures reports: {message}"
-    raise UsageError(f"{names}: {why}")
+    except (ValueError, AssertionError, KeyError, TypeError) as error:
+        names, said = ", ".join(map(str, measures)), " ".join(str(error).partition("=<object")[0].split())
+        raise UsageError(f"{names}: ir_measures reports: {said}") from None
 
 
 def _library() -> ModuleType | None:

@@ -23,7 +23,6 @@ from cranfield.runs.columns import (
     encoded,
     in_pieces,
     joined_lines,
-    repeats,
     running_sum,
     taken,
     text_of,
@@ -165,11 +164,6 @@ def qrels_of(rows: Sequence[tuple[str, str, int]], *, name: str = "") -> Qrels:
 def pair_keys(topics: Codes, documents: Codes) -> Places:
     """One number per pair of a topic and a document, in the order of topics and then documents."""
     return (topics.astype(np.int64) << 32) | documents
-
-
-def repeated_pairs(topics: Codes, documents: Codes) -> Places:
-    """The rows, rising, of pairs that stand in an earlier row too."""
-    return repeats(pair_keys(topics, documents))
 
 
 def in_byte_order(ids: pa.Array, codes: Codes) -> tuple[pa.Array, Codes]:

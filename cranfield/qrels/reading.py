@@ -17,13 +17,14 @@ from cranfield.base.files import Source
 from cranfield.base.registry import Format, deferred
 from cranfield.base.tables import LINE_FAULTS, Columns, Fault, Findings, Schema, csv_rows, read_table
 from cranfield.base.text import cell_as_meant, counted
-from cranfield.qrels.qrels import Grades, Qrels, qrels_formats, qrels_of, repeated_pairs, sorted_qrels
+from cranfield.qrels.qrels import Grades, Qrels, pair_keys, qrels_formats, qrels_of, sorted_qrels
 from cranfield.runs.columns import (
     Codes,
     LineNumbers,
     Mask,
     Places,
     encoded,
+    repeats,
 )
 from cranfield.runs.reading import UNFIT_IDS, matching, numbers_in
 
@@ -136,7 +137,7 @@ class QrelsRows:
     def qrels(self, name: str) -> Qrels:
         """The qrels, or an error with everything that is wrong: a pair is judged once, even if the grades agree."""
         problems = list(self.problems)
-        if len(again := repeated_pairs(self.topics, self.documents)):
+        if len(again := repeats(pair_keys(self.topics, self.documents))):
             first = int(again[0])
             topic = self.topic_ids[int(self.topics[first])].as_py()
             example = f"{topic} {self.document_ids[int(self.documents[first])].as_py()}"

@@ -45,7 +45,7 @@ def order_problems(rows: Rows, *, order: Order) -> Iterator[Problem]:
     if order == "rank":
         yield from _unusable_ranks(rows)
     scored = rows.scored
-    contradicted, reordered_ties, first = rank_conflicts(scored)
+    contradicted, first = rank_conflicts(scored)
     if contradicted:
         topic = scored.topic_ids[int(scored.topics[first])].as_py()
         used = "scores are used" if order == "score" else "ranks are used"
@@ -61,11 +61,8 @@ def order_problems(rows: Rows, *, order: Order) -> Iterator[Problem]:
     if order != "score":
         return
     scores, offsets = scored.by_score.scores, scored.by_topic.offsets
-    ranks = (
-        f"; in {counted(reordered_ties, 'topic')} the rank column breaks them differently" if reordered_ties else ""
-    )
     for code, find, words in (
-        ("ties", ties, f"with another document of the topic{ranks}"),
+        ("ties", ties, "with another document of the topic"),
         ("ties-in-32-bits", ties_only_in_float32, "only as 32-bit floats"),
     ):
         documents, topics = tie_groups(find(scores, offsets), offsets)
@@ -74,33 +71,30 @@ def order_problems(rows: Rows, *, order: Order) -> Iterator[Problem]:
             yield problem(code, f"{many} are tied {words}", count=documents)
 
 
-def rank_conflicts(rows: Rows) -> tuple[int, int, int]:
-    """The topics in which ranks contradict scores, those in which they only reorder ties, and the first such row.
+def rank_conflicts(rows: Rows) -> tuple[int, int]:
+    """The number of topics in which ranks contradict scores, and the first such row.
 
     Put in order of rank, the scores of a topic must not rise; where they do, the ranks contradict them. A topic in
     which a row has no usable rank is left out.
     """
     if rows.ranks is None or not len(rows):
-        return 0, 0, 0
+        return 0, 0
     groups, by_score = rows.by_topic, rows.by_score.places
     inner = groups.offsets[1:-1] - 1
     ranks = arranged(rows.ranks, by_score)
     rises = ranks[1:] > ranks[:-1]
     rises[inner] = True
     if rises.all() and (ranks != NO_RANK).all():
-        return 0, 0, 0
+        return 0, 0
     by_rank, scores = (found := ranking(rows, order="rank")).places, found.scores
     wrong = scores[1:] > scores[:-1]
     wrong[inner] = False
     topic_of = np.repeat(np.arange(len(groups.topics)), np.diff(groups.offsets))
     usable = ~np.isin(topic_of, topic_of[arranged(rows.ranks, by_rank) == NO_RANK])
     wrong &= usable[1:]
-    moved = usable & (arranged(rows.documents, by_rank) != arranged(rows.documents, by_score))
-    contradicted = np.unique(topic_of[1:][wrong])
-    reordered = np.setdiff1d(topic_of[moved], contradicted)
     at = np.flatnonzero(wrong) + 1
     first = int((at if by_rank is None else by_rank[at]).min(initial=len(rows)))
-    return len(contradicted), len(reordered), first
+    return len(np.unique(topic_of[at])), first
 
 
 def _unusable_ranks(rows: Rows) -> Iterator[Problem]:

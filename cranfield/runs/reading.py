@@ -119,7 +119,7 @@ CHECKS: tuple[Fault, ...] = (
     ),
     Fault(
         "missing-field",
-        "a row of a JSON lines, CSV or Parquet file has no topic, document or score",
+        "a row of a CSV or Parquet file has no topic, document or score",
         "fill the field or remove the row",
         "drops the row",
     ),

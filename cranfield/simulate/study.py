@@ -27,11 +27,9 @@ from cranfield.pool.pool import levels
 from cranfield.pool.replay import Labels, labels_of, replay
 from cranfield.pool.strategy import RankAmount, Texts, strategies
 from cranfield.qrels.qrels import Qrels
-from cranfield.reuse.correlation import max_rank_drop, tau_ap, tau_b
+from cranfield.reuse import correlation, provenance
 from cranfield.reuse.hold_out import OwnHoldOut
-from cranfield.reuse.provenance import Contributor, Numbers, groups_of, provenance_of, rows_of_pairs
 from cranfield.reuse.unjudged_model import Spread
-from cranfield.runs.columns import running_sum
 
 # What a simulation starts from: known judgments, the runs that are ranked, and the contributing runs among them.
 
@@ -50,7 +48,7 @@ class Known:
     qrels: Qrels
     runs: tuple[AnyRun, ...]
     alignment: Alignment
-    qrels_row: Numbers
+    qrels_row: provenance.Numbers
     pooled: PooledRuns
     relevant_from: int = 1
     texts: Texts | None = None
@@ -84,11 +82,11 @@ class Known:
         return int(self.relevant[np.unique(rows[rows >= 0])].sum())
 
     @cached_property
-    def contributors(self) -> tuple[Contributor, ...]:
+    def contributors(self) -> tuple[provenance.Contributor, ...]:
         """The contributing runs with their groups; a run without a group is one of its own."""
-        return tuple(Contributor(run.name, run.team, run.family) for run in self.pooled.runs)
+        return tuple(provenance.Contributor(run.name, run.team, run.family) for run in self.pooled.runs)
 
-    def part(self, runs: Counts) -> tuple[Lists, Numbers]:
+    def part(self, runs: Counts) -> tuple[Lists, provenance.Numbers]:
         """The lists of some runs, by their places in the alignment, and the row of the qrels at each rank."""
         lists, topics = self.alignment.lists, len(self.alignment.topic_ids)
         cells = (runs[:, np.newaxis] * topics + np.arange(topics)).ravel()
@@ -134,7 +132,7 @@ def known_of(
     `alignment` is that of both over all topics of the qrels, with its rows kept, where it is there already.
     """
     aligned = align(qrels, runs, keep_rows=True) if alignment is None else alignment
-    rows = cast("Numbers", aligned.qrels_row)
+    rows = cast("provenance.Numbers", aligned.qrels_row)
     known = Known(qrels, tuple(runs), aligned, rows, pooled, relevant_from, texts=texts, queries=queries)
     if not known.judged.any():
         raise InputError("a replay needs judgments, but these qrels have none")
@@ -157,7 +155,7 @@ class Play:
     plan: str
     topics: tuple[str, ...]
     topic: Counts
-    row: Numbers
+    row: provenance.Numbers
 
     def __len__(self) -> int:
         return len(self.row)
@@ -172,11 +170,6 @@ class Play:
         rows = np.zeros(len(known.qrels), dtype=bool)
         rows[self.row[self.row >= 0]] = True
         return rows
-
-    def found(self, known: Known) -> Counts:
-        """How many known relevant documents are found with the first 0, 1, 2 … documents."""
-        relevant = np.append(known.relevant, False)[self.row]
-        return running_sum(relevant)
 
     @cached_property
     def place(self) -> Counts:
@@ -231,7 +224,7 @@ def play(
         only=only,
     ).judged
     place = {topic: number for number, topic in enumerate(known.topics)}
-    row = rows_of_pairs(known.qrels, [one.topic for one in judged], [one.document for one in judged])
+    row = provenance.rows_of_pairs(known.qrels, [one.topic for one in judged], [one.document for one in judged])
     row[~np.append(known.judged, False)[row]] = -1
     return Play(str(plan), known.topics, np.array([place[one.topic] for one in judged], dtype=np.int64), row)
 
@@ -352,12 +345,12 @@ def played_without(
     if without == "nothing" or len(known.pooled.teams) < FEWEST_GROUPS:
         return None
     if depth is not None:
-        provenance = provenance_of(known.alignment, known.qrels, known.runs, known.contributors, depth=depth)
-        return [[rows & (provenance.owner != group) for group in range(len(provenance.groups))] for rows in kept]
+        owned = provenance.provenance_of(known.alignment, known.qrels, known.runs, known.contributors, depth=depth)
+        return [[rows & (owned.owner != group) for group in range(len(owned.groups))] for rows in kept]
     if without == "deletion":
         return None
     held: HeldOut = [[] for _ in kept]
-    for group in groups_of(known.alignment.run_names, known.contributors, "group")[0]:
+    for group in provenance.groups_of(known.alignment.run_names, known.contributors, "group")[0]:
         left, player = without_group(known, group), partial(_played_before, plays, group)
         for place, one in enumerate(play_at(known, plan, budgets, runs=left, player=player)):
             held[place].append(one.kept(known))
@@ -369,7 +362,7 @@ def own_hold_out(known: Known, full: Scores, held: Sequence[Rows]) -> OwnHoldOut
 
     `full` are the scores by the plan's judgments with all groups there.
     """
-    _, group_of_run = groups_of(known.alignment.run_names, known.contributors, "group")
+    _, group_of_run = provenance.groups_of(known.alignment.run_names, known.contributors, "group")
     values = full.values.copy()
     for number, rows in enumerate(held):
         runs = np.flatnonzero(group_of_run == number)
@@ -521,7 +514,7 @@ def _pieces(
     """What is to be played for a plan; an adaptive one in a large study some topics at a time, if each is alone."""
     groups = [""]
     if without == "replay" and len(known.pooled.teams) >= FEWEST_GROUPS and (budgets or plan.plain_depth is None):
-        groups += groups_of(known.alignment.run_names, known.contributors, "group")[0]
+        groups += provenance.groups_of(known.alignment.run_names, known.contributors, "group")[0]
     for one in played_alone(plan, budgets):
         slices: list[tuple[str, ...] | None] = [None]
         if is_large and one.adaptive is not None and not one.adaptive[1].scope.across_topics:
@@ -586,12 +579,12 @@ def effect_of(full: Scores, reduced: Scores, measure: Measure) -> Effect:
     nothing = float("nan")
     if len(names) < 2:
         return Effect(measure, nothing, nothing, None, "", nothing, "")
-    worst, fall = max_rank_drop(old, new)
+    worst, fall = correlation.max_rank_drop(old, new)
     most = int(np.argmax(np.abs(new - old)))
     return Effect(
         measure=measure,
-        tau_b=tau_b(old, new),
-        tau_ap=tau_ap(old, new, names=names),
+        tau_b=correlation.tau_b(old, new),
+        tau_ap=correlation.tau_ap(old, new, names=names),
         fall=fall,
         falling=names[worst] if fall > 0 else "",
         change=float(new[most] - old[most]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,6 +113,40 @@ def read_toml(path: Path) -> dict[str, Any]:
     except (RecursionError, ValueError) as error:
         what = "its values are nested too deeply" if isinstance(error, RecursionError) else "a number is too long"
         raise InputError(f"{path}: not usable: {what}") from None
+
+
+def wrong_in(value: Any, shape: Any, place: str = "") -> Iterator[str]:
+    """Say what in settings is not as it must be.
+
+    A shape is a type, a pattern, the values that it can be, several shapes one of which will do, a list of a shape,
+    or a table of them.
+    """
+    if isinstance(shape, Mapping) and isinstance(value, dict):
+        for name, one in value.items():
+            known = (
+                shape[key] for key in shape if key == name or (isinstance(key, re.Pattern) and key.fullmatch(name))
+            )
+            if (inside := next(known, None)) is None:
+                names = ", ".join(str(getattr(key, "pattern", key)) for key in shape)
+                yield f"unknown entry {quoted(f'{place}{name}')} (known: {names})"
+            else:
+                yield from wrong_in(one, inside, f"{place}{name}.")
+    elif isinstance(shape, list) and isinstance(value, list):
+        for one in value:
+            yield from wrong_in(one, shape[0], place)
+    elif isinstance(shape, tuple):
+        if all(any(wrong_in(value, one, place)) for one in shape):
+            yield from wrong_in(value, shape[0], place)
+    elif isinstance(shape, re.Pattern) and isinstance(value, str):
+        if not shape.fullmatch(value):
+            yield f"{place.rstrip('.')} is {quoted(value)}, which it cannot be"
+    elif isinstance(shape, range | frozenset) and type(value) in (str, int):
+        if value not in shape:
+            between = f"between {shape[0]} and {shape[-1]}" if isinstance(shape, range) else ""
+            wanted = between or f"one of {', '.join(sorted(map(str, shape)))}"
+            yield f"{place.rstrip('.')} is {quoted(value)}; it must be {wanted}"
+    elif not isinstance(shape, type) or not isinstance(value, shape) or (isinstance(value, bool) and shape is int):
+        yield f"{place.rstrip('.')} is {quoted(value)}, which has the wrong type"
 
 
 # How a user writes down a scale: by name, on one line, or as a TOML file.

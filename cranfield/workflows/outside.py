@@ -144,7 +144,12 @@ def change(
             raise UnknownName("source of documents", unknown[0], known)
         wanted = [known[name] for name in names]
     # A source is made ready before it is recorded: an index may take minutes, and what does not work is not added.
-    counts = [None if do == "remove" else _prepared(one, progress) for one in wanted]
+    counts = list[int | None]()
+    for one in wanted:
+        try:
+            counts.append(None if do == "remove" else one.open().prepare(progress))
+        except InputError as error:
+            raise InputError(f"{one}: {error}") from None
     if wanted and do != "approve":
         with store.write():
             for one, count in zip(wanted, counts, strict=True):
@@ -155,13 +160,6 @@ def change(
     if wanted and do != "remove":
         _approve(store, map(str, wanted))
     return listing(store)
-
-
-def _prepared(address: sources.Address, progress: Progress) -> int | None:
-    try:
-        return address.open().prepare(progress)
-    except InputError as error:
-        raise InputError(f"{address}: {error}") from None
 
 
 def listing(store: Store) -> Listing:

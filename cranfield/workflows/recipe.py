@@ -9,17 +9,17 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from cranfield.base.errors import CranfieldError, InputError, Problem, ProblemsFound, UsageError, quoted
+from cranfield.base.errors import CranfieldError, InputError, Problem, ProblemsFound, UsageError
 from cranfield.base.files import DATA_SET, Progress, Source, located, silent
 from cranfield.base.records import BINARY, Grade, GradeScale
 from cranfield.base.text import counted, shortened
 from cranfield.base.writing import inside, whole_file
-from cranfield.corpus import datasets
+from cranfield.corpus import datasets, markup
 from cranfield.corpus import reading as corpus_reading
 from cranfield.qrels import qrels as qrels_core
 from cranfield.qrels import reading as qrels_reading
@@ -128,7 +128,8 @@ def _left_outside(corpus: corpus_workflow.Corpus, places: Sequence[str]) -> str:
 
 def _submit(store: Store, requests: Sequence[Request], progress: Progress) -> tuple[list[CheckedRun], list[str]]:
     """Submit runs, repaired where that can be; those that cannot be are left out, and given."""
-    checked = submit.examine(requests, submit.expectations_of(store), repair=True, progress=progress)
+    examined = submit.examine(requests, submit.expectations_of(store), repair=True, progress=progress)
+    checked = [one.mended for one in examined]
     # Runs of one tag, as teams have given them, are told apart by their files.
     often = Counter(name for name, *_ in {(one.name, one.content_hash, one.request.group) for one in checked})
     alike = [one.request.path.parent for one in checked if often[one.name] > 1]
@@ -197,47 +198,20 @@ _SHAPE: Mapping[str, Any] = {
     "traps": [str],
     "files": dict.fromkeys(_FILES, (str, [str])),
     "documents": {"ids": _PATTERN},
-    "topics": {"ids": re.compile("given|position")},
+    "topics": {"ids": frozenset(("given", "position"))},
     "qrels": {"topics": _PATTERN, "grades": {re.compile(r"-?\d{1,4}"): int}},
     "scale": {re.compile(".*"): object},
     "counts": {re.compile(".*"): int},
     "pool": {re.compile(".*"): str},
     "checksums": {re.compile(".*"): str},
 }
-"""What each entry of a recipe must be: of a type, like a pattern, one of several, a list of it, or a table."""
-
 Part = Literal["documents", "topics", "qrels"]
-
-
-def _wrong(value: Any, shape: Any, place: str) -> Iterator[str]:
-    """Say what in a recipe is not as it must be."""
-    if isinstance(shape, Mapping) and isinstance(value, dict):
-        for name, one in value.items():
-            known = (
-                shape[key] for key in shape if key == name or (isinstance(key, re.Pattern) and key.fullmatch(name))
-            )
-            if (inside := next(known, None)) is None:
-                names = ", ".join(str(getattr(key, "pattern", key)) for key in shape)
-                yield f"unknown entry {quoted(f'{place}{name}')} (known: {names})"
-            else:
-                yield from _wrong(one, inside, f"{place}{name}.")
-    elif isinstance(shape, list) and isinstance(value, list):
-        for one in value:
-            yield from _wrong(one, shape[0], place)
-    elif isinstance(shape, tuple):
-        if all(any(_wrong(value, one, place)) for one in shape):
-            yield from _wrong(value, shape[0], place)
-    elif isinstance(shape, re.Pattern) and isinstance(value, str):
-        if not shape.fullmatch(value):
-            yield f"{place.rstrip('.')} is {quoted(value)}, which it cannot be"
-    elif not isinstance(shape, type) or not isinstance(value, shape) or (isinstance(value, bool) and shape is int):
-        yield f"{place.rstrip('.')} is {quoted(value)}, which has the wrong type"
 
 
 def read_recipe(file: Path, place: str = "") -> Recipe:
     """Read a `collection.toml`; its files lie below the place, which may be a data set, or beside it."""
     content = collections.read_toml(file)
-    wrong = [*_wrong(content, _SHAPE, ""), *(() if content.get("name") else ["it has no name"])]
+    wrong = [*collections.wrong_in(content, _SHAPE), *(() if content.get("name") else ["it has no name"])]
     if wrong:
         found_wrong = [Problem("bad-recipe", text, file=str(file)) for text in wrong]
         raise ProblemsFound(f"{file} is not a recipe", found_wrong)
@@ -338,21 +312,37 @@ def _recipe(name: str, place: str) -> Recipe:
 def dataset_recipe(place: str) -> Recipe:
     """What a data set has: topics, qrels, scored documents, and documents that stay in its own store."""
     data_set, file = datasets.DataSet(place.removeprefix(DATA_SET)), located(place)
-    known = data_set.about()
-    scale = scale_of(set(known.grades), known.meanings)
-    if known.relevant_from in [step.grade for step in scale.grades[1:]]:
-        scale = GradeScale(scale.grades, int(known.relevant_from or 1))
-    description = "\n".join(filter(None, (known.title, known.description, f"ir_datasets: {data_set.name}")))
+    itself = data_set.itself
+    said = itself.documentation() if hasattr(itself, "documentation") else {}
+    counted = itself.metadata() if hasattr(itself, "metadata") else {}
+    counts = {ours: counted.get(what, {}).get("count") for ours, what in _COUNTED.items()}
+    grades = counted.get("qrels", {}).get("fields", {}).get("relevance", {}).get("counts_by_value", {})
+    meanings = itself.qrels_handler().qrels_defs() or {} if data_set.has("qrels") else {}
+    scale = scale_of({*map(int, grades)}, meanings)
+    levels = [int(level) for word in said.get("official_measures", ()) for level in _LEVEL.findall(str(word))]
+    if levels and max(levels) in [step.grade for step in scale.grades[1:]]:
+        scale = GradeScale(scale.grades, max(levels))
+    description = " ".join(markup.html_to_text(said.get("desc", ""))[1].split())
+    lines = filter(None, (said.get("pretty_name", ""), description, f"ir_datasets: {data_set.name}"))
     return Recipe(
         name=data_set.name.replace("/", "-"),
-        about={"licence": known.licence, "citation": known.citation, "description": description},
+        about={
+            "licence": data_set.terms or " ".join(" ".join(_LICENCE.findall(description)).split()),
+            "citation": datasets.cited(said.get("bibtex_ids", ())),
+            "description": "\n".join(lines),
+        },
         scale=scale,
         outside=[place] if data_set.has("docs") else (),
         topics=[file] if data_set.has("queries") else (),
         qrels=[file] if data_set.has("qrels") else (),
         runs=[Request(path=file)] if data_set.has("scoreddocs") else (),
-        counts=known.counts,
+        counts={what: count for what, count in counts.items() if count is not None},
     )
+
+
+_COUNTED = {"documents": "docs", "topics": "queries", "judgments": "qrels"}
+_LICENCE = re.compile(r"[^.]*\blicen[cs]ed?\b[^.]*(?:\.\d[^.]*)*\.", re.IGNORECASE)
+_LEVEL = re.compile(r"\brel=(\d+)")
 
 
 # The folder of a campaign without a recipe.
@@ -390,7 +380,9 @@ def folder_recipe(folder: Path) -> Recipe:
         notes.append(f"note: {counted(len(unused), 'file')} not used: {shortened(', '.join(unused), 200)}")
     return Recipe(
         name=folder.resolve().name,
-        scale=scale_of({grade for file in files["qrels"] for grade in _grades_in(file)}),
+        scale=scale_of(
+            {int(grade) for file in files["qrels"] for grade in qrels_reading.read_qrels(Source(file)).counts()}
+        ),
         documents=files["documents"],
         topics=files["topics"],
         qrels=files["qrels"],
@@ -419,10 +411,6 @@ def _is_readable(source: Source, part: Part) -> bool:
     except CranfieldError:
         return False
     return True
-
-
-def _grades_in(file: Path) -> Iterator[int]:
-    yield from (int(grade) for grade in qrels_reading.read_qrels(Source(file)).counts())
 
 
 def scale_of(grades: set[int], meanings: Mapping[int, str] | None = None) -> GradeScale:

@@ -7,11 +7,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-
 from cranfield.base.errors import InputError, UsageError
 from cranfield.base.files import Progress, Source, silent
-from cranfield.base.registry import deferred
 from cranfield.base.text import counted, shortened
 from cranfield.evaluate import measure as measuring
 from cranfield.evaluate.reading import Request, align_runs, read_in_full
@@ -26,9 +23,6 @@ from cranfield.store import runs as stored_runs
 from cranfield.workflows.pool import inputs
 from cranfield.workflows.pool.show import judging_speed
 from cranfield.workflows.reuse import field as fields
-
-with deferred:
-    from cranfield.report import figures
 
 # What should be known about a simulation, in sentences.
 
@@ -154,23 +148,6 @@ def simulate_plans(
         notes.append(f"pooled runs of the groups missing from these runs: {shortened(', '.join(absent), 80)}")
     notes += about_plans(known, outcomes, played, budgets, has_groups=has_groups)
     return tables.Simulation(known, outcomes, tables.outcome_rows(outcomes, seconds=speed.seconds), tuple(notes))
-
-
-def plot(result: tables.Simulation, path: Path) -> None:
-    """Plot the yield of the plans and their effect on the ranking against their cost."""
-    by_strategy: dict[str, list[study.Outcome]] = {}
-    for one in result.outcomes:
-        by_strategy.setdefault(one.strategy, []).append(one)
-    found, taus = {}, {}
-    for name, some in by_strategy.items():
-        # The share found with 0, 1, 2 … documents, of the largest budget.
-        curve = max(some, key=lambda one: one.cost.documents).play.found(result.known)
-        share = curve / max(int(result.known.relevant.sum()), 1)
-        found[name] = np.arange(len(curve), dtype=np.float64), share
-        documents = np.array([one.cost.documents for one in some], dtype=float)
-        taus[name] = documents, np.array([one.effects[0].tau_b for one in some])
-    measure = str(result.outcomes[0].effects[0].measure)
-    figures.save(figures.replayed(found, taus, measure=measure), path)
 
 
 def _known(

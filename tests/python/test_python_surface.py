@@ -39,7 +39,7 @@ import cranfield as cf
 files: cf.Opened = cf.open_files(
     qrels={"1": {"a": 1}}, runs={"x": {"1": {"a": 2.0}}, "y": Path("y.run")}, groups={"x": "us"}, pool_depth=10
 )
-scores: pd.DataFrame = files.evaluate(["AP", "nDCG@10"], runs=["x"], ties="expected", verdicts=False)
+scores: pd.DataFrame = files.evaluate(["AP", "nDCG@10"], runs=["x"], ties="worst", verdicts=False)
 names: tuple[str, ...] = files.runs
 pairs: pd.DataFrame = files.compare("x", "y", measures="AP", test="tukey")
 found: cf.ReuseResult = files.reuse("x", thresholds={"tolerance": 0.02})

@@ -39,17 +39,6 @@ def test_what_is_a_tie_in_a_figure_of_differences_is_what_it_is_told(kept: Kept)
     kept(alike.get_title())
 
 
-def test_a_replay_is_drawn_by_what_each_plan_finds_and_by_the_ranking_it_leads_to():
-    found = {"depth": (np.arange(3.0), np.array([0.0, 0.5, 0.7])), "rrf": (np.arange(2.0), np.array([0.0, 0.6]))}
-    taus = {"depth": (np.array([1.0, 2.0]), np.array([0.4, 0.8])), "rrf": (np.array([1.0]), np.array([0.9]))}
-    left, right = figures.replayed(found, taus, measure="AP").axes
-    assert [line.get_xydata().tolist() for line in left.lines[::2]] == [
-        [[0, 0], [1, 0.5], [2, 0.7]],
-        [[0, 0], [1, 0.6]],
-    ]
-    assert [line.get_xydata().tolist() for line in right.lines] == [[[1, 0.4], [2, 0.8]], [[1, 0.9]]]
-
-
 def test_the_axis_of_differences_names_long_runs_on_lines_of_their_own():
     values = np.array([0.1, 0.2])
     axes = figures.differences("AP", "a" * 75, "b" * 75, ["1", "2"], values, counts=(2, 0, 0))

@@ -80,7 +80,7 @@ def test_a_copy_that_is_there_already_is_never_written_over_and_nothing_else_is_
     assert copies(tmp_path) == {"b.run": "mine"}
 
 
-@pytest.mark.parametrize(("first", "second"), [("p/x.run", "q/x.run"), ("x.csv", "x.jsonl"), ("x.run", "q/X.run.gz")])
+@pytest.mark.parametrize(("first", "second"), [("p/x.run", "q/x.run"), ("x.csv", "x.tsv"), ("x.run", "q/X.run.gz")])
 def test_two_copies_of_one_name_are_refused_before_anything_is_written(tmp_path, first, second, kept: Kept):
     for name in (first, second):
         (tmp_path / name).parent.mkdir(exist_ok=True)

@@ -222,66 +222,6 @@ def test_a_line_of_ten_megabytes_is_read(tmp_path):
     assert all(len(problem.message) < 300 for problem in rows.problems)
 
 
-def test_json_lines_are_read_in_any_of_the_usual_spellings(tmp_path):
-    spellings = [("qid", "docid", "score"), ("query_id", "corpus-id", "sim"), ("topic", "did", "relevance_score")]
-    for topic, document, score in spellings:
-        data = "".join(
-            f'{{"{topic}": "{row[0]}", "{document}": "{row[1]}", "{score}": {row[2]}, "rank": {row[3]}}}\n'
-            for row in THREE
-        )
-        rows = rows_of(tmp_path, data.encode(), "made.jsonl")
-        assert (listed(rows), rows.problems, rows.name) == (THREE, (), "made")
-
-
-def test_numbers_as_ids_become_their_digits(tmp_path):
-    rows = rows_of(tmp_path, b'{"qid": 7, "docid": 12345678901234567890, "score": 1, "tag": "t"}\n')
-    assert (listed(rows), rows.tags) == ([("7", "12345678901234567890", 1.0, None)], (("t", 1),))
-    rows = rows_of(tmp_path, b'{"qid": 7, "docid": 8, "score": 1}\n{"qid": "7", "docid": "8x", "score": "2"}\n')
-    assert listed(rows) == [("7", "8", 1.0, None), ("7", "8x", 2.0, None)]
-
-
-def test_an_id_that_looks_like_a_date_stays_as_it_is(tmp_path):
-    rows = rows_of(tmp_path, b'{"qid": "2020-01-01", "docid": "2020-01-01T00:00:00", "score": 1}\n')
-    assert listed(rows) == [("2020-01-01", "2020-01-01T00:00:00", 1.0, None)]
-
-
-def test_every_bad_object_is_listed_and_those_with_good_ids_are_kept(tmp_path):
-    data = b"""{"qid": "1", "docid": "a", "score": 1}
-not json
-
-{"qid": "1", "score": 1}
-{"qid": "1", "docid": "b c", "score": 1}
-{"qid": "1", "docid": "d", "score": "x"}
-{"qid": "1", "docid": "e", "score": NaN}
-{"qid": "1", "docid": "f", "score": 1e999}
-{"qid": 1.5, "docid": "g", "score": 1}
-{"qid": "1", "docid": "\\u001b", "score": 1}
-{"qid": "1", "docid": "\\ud800", "score": 1}
-{"qid": "1", "docid": "h", "score": true}
-{"qid": "1", "docid": "\xff", "score": 1}
-[1]
-{"qid": "1", "docid": "z", "score": 0}
-"""
-    rows = rows_of(tmp_path, data)
-    assert (listed(rows.scored), lines(rows.scored)) == ([("1", "a", 1.0, None), ("1", "z", 0.0, None)], [1, 15])
-    assert [(row[1], line) for row, line in zip(listed(rows), lines(rows), strict=True) if row[2] is None] == [
-        ("d", 6),
-        ("e", 7),
-        ("f", 8),
-        ("h", 12),
-    ]
-    assert sorted(codes(rows)) == [
-        ("bad-row", (2, 9, 14), 3),
-        ("blank-in-id", (5,), 1),
-        ("control-character", (10,), 1),
-        ("missing-field", (4,), 1),
-        ("not-utf-8", (11, 13), 2),
-        ("score-infinite", (8,), 1),
-        ("score-nan", (7,), 1),
-        ("score-not-a-number", (6, 12), 2),
-    ]
-
-
 @pytest.mark.parametrize(
     "data",
     [
@@ -332,41 +272,6 @@ def test_a_wrong_number_of_columns_is_told_in_the_columns_of_the_file(tmp_path, 
     kept(found[0].message)
 
 
-def test_objects_may_spell_their_fields_in_different_ways(tmp_path):
-    data = b"""{"qid": "1", "docid": "a", "score": 3}
-{"query_id": "1", "docno": "b", "sim": 2}
-{"topic": "2", "corpus-id": "a", "Score": 1, "run_id": "t"}
-"""
-    rows = rows_of(tmp_path, data)
-    assert listed(rows) == [("1", "a", 3.0, None), ("1", "b", 2.0, None), ("2", "a", 1.0, None)]
-    assert (rows.problems, rows.tags) == ((), (("t", 3),))
-
-
-def test_a_tag_that_only_later_objects_have_is_seen(tmp_path):
-    data = b'{"qid": "1", "docid": "a", "score": 3}\n{"qid": "1", "docid": "b", "score": 2, "tag": "t"}\n'
-    assert rows_of(tmp_path, data).tags == (("t", 2),)
-
-
-def test_scores_that_only_later_objects_have_are_not_made_from_ranks(tmp_path):
-    data = b'{"qid": "1", "docid": "a", "rank": 1}\n{"qid": "1", "docid": "b", "rank": 2, "score": 9}\n'
-    rows = rows_of(tmp_path, data)
-    assert listed(rows) == [("1", "a", None, 1), ("1", "b", 9.0, 2)]
-    assert codes(rows) == [("missing-field", (1,), 1)]
-
-
-def test_everything_wrong_with_one_object_is_told_at_once(tmp_path):
-    rows = rows_of(
-        tmp_path, b'{"qid": "1 2", "docid": "\\u0001", "score": "x", "tag": [1]}\n{"qid": ""}\n', "x.jsonl"
-    )
-    assert sorted(codes(rows)) == [
-        ("bad-row", (1,), 1),
-        ("blank-in-id", (1,), 1),
-        ("control-character", (1,), 1),
-        ("missing-field", (2,), 1),
-        ("score-not-a-number", (1,), 1),
-    ]
-
-
 def test_standard_input_is_called_stdin_where_the_format_has_no_tags(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"qid,docid,score\n1,a,1\n")))
     rows = read_rows(Source(Path("-")))
@@ -382,7 +287,7 @@ def test_a_run_with_ranks_and_no_scores_is_ordered_by_its_ranks(tmp_path):
 def test_one_missing_score_among_others_is_not_made_from_the_rank(tmp_path):
     rows = rows_of(tmp_path, b"qid,docid,rank,score\n1,a,1,9\n1,b,2,\n")
     assert (listed(rows), codes(rows)) == ([("1", "a", 9.0, 1), ("1", "b", None, 2)], [("missing-field", (3,), 1)])
-    rows = rows_of(tmp_path, b'{"qid": "1", "docid": "a", "rank": 1}\n\n{"qid": "1", "docid": "b", "rank": null}\n')
+    rows = rows_of(tmp_path, b"qid,docid,rank\n1,a,1\n1,b,\n")
     assert listed(rows.scored) == [("1", "a", -1.0, 1)]
     assert codes(rows) == [("missing-field", (3,), 1), ("rank-not-an-integer", (3,), 1)]
 
@@ -455,7 +360,6 @@ def test_a_broken_parquet_file_and_one_without_the_columns_are_errors_that_name_
         (b"1 Q0 D 1 1\n", "trec"),
         (b"1\tQ0\tD\t1\t1\n", "trec"),
         (b"a b c 1 2 t more\n1 Q0 D 1 1 t x\n1 Q0 D 1 1 t x\n", "trec"),
-        (b'{"qid": 1, "doc": 2, "rank": 3}\n', "jsonl"),
         (b"qid,docid,score\n", "csv"),
         (b"1\t2\t1\n", "csv"),
         (b"PAR1", "parquet"),
@@ -507,11 +411,3 @@ def test_a_parquet_file_of_a_billion_equal_rows_is_refused_before_it_is_read(tmp
     pyarrow.parquet.write_table(pa.table({"topic": ids, "document": ids, "score": scores}), path)
     with kept.raises(SourceError):
         read_rows(Source(path))
-
-
-@pytest.mark.parametrize("place", [0, 1, 2])
-def test_null_instead_of_an_object_is_a_problem_of_its_line(tmp_path, place):
-    rows = [b'{"qid": "1", "docid": "a", "score": 1.5}', b'{"qid": "1", "docid": "b", "score": 1.5}']
-    rows.insert(place, b"null")
-    read = rows_of(tmp_path, b"\n".join(rows), "x.jsonl", format="jsonl")
-    assert codes(read) == [("bad-row", (place + 1,), 1)]

@@ -18,7 +18,6 @@ from cranfield.runs.run import ranked
 
 SEEDS = {
     "trec": b"101 Q0 D2 1 2.5 a\n101\tQ0\tD1\t2\t1.5\ta\n\n102 Q0  D2 1 -0.5e3 a x\n",
-    "jsonl": b'{"qid": "1", "docid": "a", "score": 1.5}\n{"qid": 1, "docid": 2, "score": -3, "rank": 1}\n',
     "csv": b"qid,docid,score,rank\n1,a,2.5,1\n1,b,1.5,2\n2,a,7,1\n",
 }
 PIECES = [

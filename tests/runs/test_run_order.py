@@ -138,7 +138,7 @@ def test_the_content_hash_is_what_its_definition_says(listed):
     assert run.content_hash == hashlib.sha256(text).hexdigest()
 
 
-@given(listed=runs(), name=st.sampled_from(["trec", "jsonl", "csv", "parquet"]))
+@given(listed=runs(), name=st.sampled_from(["trec", "csv", "parquet"]))
 def test_export_then_read_is_the_identity(listed, name, tmp_path_factory):
     run = ranked(rows_of(listed))
     path = Path(tmp_path_factory.mktemp("export")) / "x"

@@ -1,6 +1,5 @@
 """Plans at budgets: played once where that is enough, and always as if each had been played for itself."""
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -112,11 +111,3 @@ def test_the_last_step_goes_on_until_the_budget_is_spent(given, meant):
 def test_a_plan_that_cannot_end_by_a_budget_is_refused(worked, toolbox, plan, kept: Kept):
     with kept.raises(UsageError):
         list(study(worked, [parse(plan)], toolbox.measures("AP"), budgets=(9,)))
-
-
-def test_a_curve_has_what_is_found_with_each_document(worked):
-    played = play(worked, parse("depth 1"))
-    assert played.found(worked).tolist()[0] == 0
-    assert played.found(worked)[-1] == 4
-    assert (np.diff(played.found(worked)) <= 1).all()
-    assert len(played.found(worked)) == len(played) + 1

@@ -87,6 +87,7 @@ class Material:
         self._score(store, progress)
         self.pool = PoolView(store) if self.status.pools else None
         self.pooled_runs = frozenset() if self.pool is None else frozenset(run for run, *_ in self.pool.runs)
+        self.pool_groups = () if self.pool is None else tuple(self.pool.groups)  # read while the store is open
         layers = self.layers or request.layers
         self.judging = judging_progress(store, layer=layers[0]) if self.status.pools else None
         self.disputed = len(open_cases(store, layer=layers[0], across=True))

@@ -166,7 +166,7 @@ def collection_card(material: Material) -> dict[str, Any]:
         pools = [{**facts, "documents": material.pool.documents, "judged": material.pool.judged}]
     estimates = () if material.agreement is None else material.agreement.overall.estimates
     group_names = ("group", "runs", "documents", "only_this_group")
-    groups = material.pool.groups if material.pool is not None else ()
+    groups = material.pool_groups
     return {
         "kind": reuse_cards.COLLECTION_KIND,
         "version": VERSION,

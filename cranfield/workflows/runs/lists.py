@@ -5,31 +5,34 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
-from cranfield.base.errors import InputError, Problem, ProblemsFound, nearest, quoted
+from cranfield.base.errors import InputError, Problem, ProblemsFound, quoted
 from cranfield.base.files import Source, located
 from cranfield.base.tables import LINE_FAULTS, Columns, Fault, Findings, Schema, read_table
 from cranfield.base.writing import inside
 from cranfield.corpus import markup
 from cranfield.runs import metadata, sets
 from cranfield.runs.run import Order
-from cranfield.workflows.collection import read_toml
+from cranfield.workflows.collection import read_toml, wrong_in
 from cranfield.workflows.runs.submit import Names, Request
 
 LOWEST_PRIORITY = 1000
 
 # `runs.toml`: many run files and what their senders say about them, in one file.
 
-_KINDS: dict[str, type[object]] = {
-    **dict.fromkeys(("file", "name", "group", "family", "role"), str),
-    "priority": int,
-    **dict.fromkeys(("description", "order", "names", "format"), str),
+_ENTRIES: Mapping[str, Any] = {
+    **dict.fromkeys(("file", "name", "group", "family"), str),
+    "role": frozenset(("contributing", "new")),
+    "priority": range(1, LOWEST_PRIORITY + 1),
+    "description": str,
+    "order": frozenset(get_args(Order)),
+    "names": frozenset(get_args(Names)),
+    "format": str,
 }
-_CHOICES = {"role": ("contributing", "new"), "order": get_args(Order), "names": get_args(Names)}
 
 
 def requests_for(
@@ -67,27 +70,11 @@ def read_requests(path: Path) -> list[Request]:
     problems = [
         Problem("bad-runs-file", f"run {index}: {text}", file=str(path))
         for index, entry in enumerate(merged, start=1)
-        for text in _entry_problems(entry)
+        for text in (*(() if "file" in entry else ["'file' is missing"]), *wrong_in(entry, _ENTRIES))
     ]
     if problems:
         raise ProblemsFound(f"{path} cannot be used", problems)
     return [Request(path=path.parent / entry.pop("file"), **entry) for entry in merged]
-
-
-def _entry_problems(entry: dict[str, Any]) -> list[str]:
-    problems = [] if "file" in entry else ["'file' is missing"]
-    for name, value in entry.items():
-        if name not in _KINDS:
-            near = nearest(name, list(_KINDS))
-            guess = f"; did you mean {quoted(near[0])}?" if near else ""
-            problems.append(f"unknown entry {quoted(name)}{guess} (known: {', '.join(_KINDS)})")
-        elif not isinstance(value, _KINDS[name]) or isinstance(value, bool):
-            problems.append(f"{name} is {quoted(value)}, which has the wrong type")
-        elif name in _CHOICES and value not in _CHOICES[name]:
-            problems.append(f"{name} is {quoted(value)}; it must be one of {', '.join(_CHOICES[name])}")
-        elif isinstance(value, int) and not 1 <= value <= LOWEST_PRIORITY:
-            problems.append(f"priority is {value}; it must be between 1 and {LOWEST_PRIORITY}")
-    return problems
 
 
 # A run list: one row per run, with its team and its priority.
@@ -160,7 +147,7 @@ def _read_list(source: Source) -> Iterator[dict[str, Any]]:
         row: dict[str, Any] = {role: cell for role, cell in zip(table.values, values, strict=True) if cell}
         if len(row.get("priority", "")) <= 9 and row.get("priority", "").isdecimal():
             row["priority"] = int(row["priority"])
-        for text in _entry_problems({"file": "", **{role: cell for role, cell in row.items() if role != "run"}}):
+        for text in wrong_in({role: cell for role, cell in row.items() if role != "run"}, _ENTRIES):
             table.findings.add("bad-run-list", [line], meaning=text)
         if row["run"] in rows:
             table.findings.add("repeated-run", [line], example=row["run"])

@@ -197,13 +197,8 @@ class Runs:
         if name is not None and len(requests) > 1:
             raise UsageError(f"--name names one run, and there are {len(requests)}")
         outcomes = submit_runs(self._store, requests, repair=repair, progress=self._progress, max_depth=max_depth)
-        notes = [
-            f"note: {one.facts.name} already exists; {difference} (to change it, withdraw it and submit it again)"
-            for one in outcomes
-            for difference in one.differences
-        ]
         new = {one.facts.name for one in outcomes if one.what == "submitted"}
-        pairs = zip(requests, outcomes, strict=True)
+        notes, pairs = list[str](), zip(requests, outcomes, strict=True)
         if alone := [
             one.facts.name
             for request, one in pairs
@@ -217,7 +212,8 @@ class Runs:
                 f" (cranfield pool extend); or, to score a run as non-contributing, withdraw it"
                 " and submit it with --new"
             )
-        unchanged = f", {len(outcomes) - len(new):,} unchanged" if len(new) < len(outcomes) else ""
+        as_they_are = "unchanged (withdraw a run to submit it otherwise)"
+        unchanged = f", {len(outcomes) - len(new):,} {as_they_are}" if len(new) < len(outcomes) else ""
         notes.append(f"{counted(len(new), 'run')} submitted{unchanged}")
         rows = [
             (run.name, run.group_name, run.role, run.topics, run.rows, len(one.warnings), one.what)

@@ -23,7 +23,7 @@ from cranfield.base.writing import whole_file
 from cranfield.runs import check, encoding, metadata, reading
 from cranfield.runs import run as runs_run
 from cranfield.runs.encoding import CodedRun
-from cranfield.runs.run import Order, Rows, Run
+from cranfield.runs.run import Order, Run
 from cranfield.store import Store, documents
 from cranfield.store import runs as stored
 
@@ -61,15 +61,14 @@ class Request:
 class CheckedRun:
     """A run file after reading and checking; `run` is None where errors keep it out.
 
-    After a repair, `repairs` says what differs in `repaired_file`: nothing, where the file had no errors and was
-    copied. `not_repaired` says why there is no such file, though one was requested.
+    After a repair `run` is the repaired one, and `repairs` says what was changed; where there was none though it was
+    requested, `not_repaired` says why. `repaired_file` is its corrected copy, or that of a file without errors.
     """
 
     request: Request
     name: str
     problems: tuple[Problem, ...]
     run: Run | None = None
-    rows: Rows | None = None
     file_sha256: str = ""
     metadata: str = ""
     repairs: tuple[str, ...] = ()
@@ -83,8 +82,16 @@ class CheckedRun:
 
     @property
     def content_hash(self) -> str:
-        """The hash of the ranking."""
-        return "" if self.run is None else self.run.content_hash
+        """The hash of the ranking, where nothing is wrong with it."""
+        return "" if self.run is None or self.errors else self.run.content_hash
+
+    @property
+    def mended(self) -> CheckedRun:
+        """The run as it can be stored: what was repaired are warnings in the place of its errors."""
+        if not self.repairs:
+            return self
+        changes = [reading.problem("repaired", text).at(self.file) for text in self.repairs]
+        return replace(self, problems=(*changes, *self.warnings))
 
     @property
     def errors(self) -> list[Problem]:
@@ -99,25 +106,23 @@ class CheckedRun:
 
 @dataclass(frozen=True)
 class Submitted:
-    """What became of one run: the warnings kept with it, or how the request differs from the run that is there."""
+    """What became of one run, and the warnings kept with it."""
 
     facts: stored.RunFacts
     what: str
     warnings: tuple[Problem, ...] = ()
-    differences: tuple[str, ...] = ()
 
 
 def examine(
     requests: Sequence[Request],
     expectations: check.Expectations,
     *,
-    keep_rows: bool = False,
     repair: bool = False,
     progress: Progress = silent,
 ) -> list[CheckedRun]:
     """Read, check and rank files, two at a time: parsing and sorting leave Python's lock most of the time.
 
-    With `repair` a run that can be repaired has warnings of what was changed, instead of its errors.
+    With `repair` a run that can be repaired is.
     """
 
     def examine_one(request: Request) -> CheckedRun:
@@ -133,19 +138,18 @@ def examine(
             rows = replace(rows, metadata=metadata.commented(Source(request.metadata).text()))
         given = request.name or (source.stem if request.names == "file" else None)
         found = tuple(check.check(rows, replace(expectations, order=request.order, name=given)))
-        run = None
+        name = rows.name if given is None else given
+        run, said = None, list[str]()
         if not any(problem.severity == "error" for problem in found):
             run = runs_run.ranked(rows, order=request.order)
-            _ = run.content_hash  # takes long, so that it is made in this thread
-        name, kept = rows.name if given is None else given, rows if keep_rows else None
-        if repair and run is None:
+        elif repair:
             options: Any = {"name": name, "order": request.order, "max_depth": expectations.max_depth}
-            run, sentences = check.repair(rows, found, **options)
-            if run is not None:
-                _ = run.content_hash
-                changes = [reading.problem("repaired", text).at(source.name) for text in sentences]
-                found = (*changes, *(problem for problem in found if problem.severity == "warning"))
-        return CheckedRun(request, name, found, run, kept, rows.file_sha256, rows.metadata)
+            run, said = check.repair(rows, found, **options)
+        if run is not None:
+            _ = run.content_hash  # takes long, so that it is made in this thread
+        done, undone = ((), tuple(said)) if run is None else (tuple(said), ())
+        about = rows.file_sha256, rows.metadata
+        return CheckedRun(request, name, found, run, *about, repairs=done, not_repaired=undone)
 
     done: list[CheckedRun] = []
     with reading_threads(WORKERS) as threads:
@@ -216,7 +220,9 @@ def submit_runs(
     already is left alone. Files are read and checked before the write lock is taken; what depends on the other runs
     of the collection is decided under it.
     """
-    checked = examine(requests, expectations_of(store, **limits), repair=repair, progress=progress)
+    checked = [
+        one.mended for one in examine(requests, expectations_of(store, **limits), repair=repair, progress=progress)
+    ]
     _refuse(checked, [])
     return store_runs(store, checked, progress=progress)
 
@@ -244,9 +250,7 @@ def store_runs(store: Store, checked: Sequence[CheckedRun], *, progress: Progres
         stored.add_ids(store, "document", new_documents)
     known = {facts.name: facts for facts in stored.facts(store)}
     return [
-        outcomes.pop(one.name)
-        if one.name in outcomes
-        else Submitted(known[one.name], "there already", differences=_differences(one.request, known[one.name]))
+        outcomes.pop(one.name) if one.name in outcomes else Submitted(known[one.name], "there already")
         for one in checked
     ]
 
@@ -301,23 +305,6 @@ def _facts(one: CheckedRun) -> stored.RunFacts:
     )
 
 
-def _differences(request: Request, facts: stored.RunFacts) -> tuple[str, ...]:
-    """Where a request differs from the run that was submitted earlier."""
-    requested = {
-        "group": (request.group, facts.group_name),
-        "family": (request.family, facts.family),
-        "role": (request.role, facts.role),
-        "priority": (request.priority, facts.priority),
-        "description": (request.description, facts.description),
-        "order": (request.order, facts.ordered_by),
-    }
-    return tuple(
-        f"its {name} stays {known!r}, not {new!r}"
-        for name, (new, known) in requested.items()
-        if new not in (None, "", known)
-    )
-
-
 # Every problem of run files, and corrected copies of those that can be repaired.
 
 
@@ -335,8 +322,7 @@ def check_runs(
     complete but for what has to be fixed by hand. A name that is taken there is refused before anything is read.
     """
     copies = [None] * len(requests) if repair_into is None else _copies(requests, repair_into)
-    expectations = expectations_of(store, **limits)
-    checked = examine(requests, expectations, keep_rows=repair_into is not None, progress=progress)
+    checked = examine(requests, expectations_of(store, **limits), repair=repair_into is not None, progress=progress)
     # What depends on the other runs: names that are taken, and runs that are there already.
     standing = stored.facts(store) if store is not None else []
     known = {facts.name: facts.content_hash for facts in standing}
@@ -346,14 +332,14 @@ def check_runs(
     new = [
         one
         for one in checked
-        if one.run is not None and str(one.request.path) not in further and known.get(one.name) != one.content_hash
+        if not one.errors and str(one.request.path) not in further and known.get(one.name) != one.content_hash
     ]
     alike = copy_warnings(known, new)
     outcomes = []
     for one, copy in zip(checked, copies, strict=True):
         problems = (*one.problems, *further.get(str(one.request.path), []), *alike.get(one.name, []))
         complete = replace(one, problems=problems)
-        outcomes.append(complete if copy is None else _repaired(complete, copy, expectations.max_depth))
+        outcomes.append(complete if copy is None else _copied(complete, copy))
     return outcomes
 
 
@@ -377,19 +363,15 @@ def _copies(requests: Sequence[Request], folder: Path) -> list[Path]:
     return copies
 
 
-def _repaired(one: CheckedRun, copy: Path, max_depth: int) -> CheckedRun:
+def _copied(one: CheckedRun, copy: Path) -> CheckedRun:
     """Write a corrected copy as a TREC file where that leaves no error; else say what stands in the way.
 
     A file without errors is copied as it is; one that came through a pipe is gone, and written like the others.
     """
-    if one.rows is None or (one.errors and not any(problem.repairable for problem in one.problems)):
-        return replace(one, not_repaired=tuple(check.by_hand_first(one.problems)))
-    run, sentences, as_it_is = one.run, list[str](), not one.errors and one.request.path.is_file()
-    if one.errors:
-        options: Any = {"name": one.name, "order": one.request.order, "max_depth": max_depth}
-        run, sentences = check.repair(one.rows, one.problems, **options)
-    if run is None:
-        return replace(one, not_repaired=tuple(sentences))
+    by_hand = check.by_hand_first(one.problems)
+    if by_hand or one.run is None:
+        return replace(one, repairs=(), not_repaired=tuple(by_hand) or one.not_repaired)
+    as_it_is = not one.errors and one.request.path.is_file()
     copy = copy.with_name(one.request.path.name) if as_it_is else copy
     copy.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(copy) as unfinished:
@@ -398,5 +380,5 @@ def _repaired(one: CheckedRun, copy: Path, max_depth: int) -> CheckedRun:
         else:
             with unfinished.open("wb") as stream:
                 stream.write(one.metadata.encode())
-                reading.run_formats.get("trec").write(run, stream)
-    return replace(one, repairs=tuple(sentences), repaired_file=str(copy))
+                reading.run_formats.get("trec").write(one.run, stream)
+    return replace(one, repaired_file=str(copy))
