@@ -7,7 +7,7 @@ import shlex
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -169,11 +169,13 @@ def collection_rule(store: Store) -> Rule:
 # Warnings about qrels: grades of an older scale, and samples that strata do not describe.
 
 
-def older_grades(store: Store, others: Collection[int], word: str | None = None, selection: Selection = ALL) -> str:
-    """How many deciding grades were given on one of these `others` than the present scale, and how many it lacks.
+def older_grades(store: Store, word: str | None = None, selection: Selection = ALL) -> str:
+    """How many deciding grades were given on another scale than the present one, and how many it does not have.
 
     One sentence; empty where there are none, and for files, of which nothing is known.
     """
+    if not (others := store.other_scales()):
+        return ""
     chosen, on_scale = meant_by(store, word, layers=selection.layers), [step.grade for step in store.scale().grades]
     older = off_scale = 0
     if chosen == NOW:
@@ -203,8 +205,7 @@ def scoring_warnings(store: Store, word: str | None, layers: Sequence[str], qrel
             if facts.rows > judged and (whole := manifest_from(facts.manifest).judged) > judged:
                 own, others = counted(judged, "judgment"), counted(whole, "judgment")
                 yield f"scored with the {own} made here; release {quoted(name)} has {others}: --qrels {name}"
-    scales = store.other_scales()
-    if scales and (older := older_grades(store, scales, word, Selection(layers=tuple(layers)))):
+    if older := older_grades(store, word, Selection(layers=tuple(layers))):
         on_scale = f"its gains, relevant from grade {store.scale().relevant_from}"
         yield f"{older}; all are interpreted on the current scale: {on_scale}"
     if qrels.strata is not None and pools.draws_unevenly(store):
@@ -286,7 +287,7 @@ class Qrels:
         parts += [f"{pooled:,} pooled but not judged"] if (pooled := len(qrels) - judged - junk) else []
         parts += [f"{junk:,} junk (grade {columns.JUNK} or below)"] if junk else []
         remarks = [f"{', '.join(parts)}; content hash {qrels.content_hash}"]
-        if (others := store.other_scales()) and (older := older_grades(store, others, which, selection)):
+        if older := older_grades(store, which, selection):
             how = "as relevant or not on its own scale" if binary else "as it was assigned"
             remarks.insert(0, f"warning: {older}; each is written {how}")
         if not binary and (lost := _scale_lost(store)):
@@ -355,8 +356,7 @@ class Qrels:
             notes.append(f"wrote {files} to {bundle}; check them with sha256sum -c SHA256SUMS")
             if sign is not None:
                 notes.append(f"signed as {_signed(bundle / 'SHA256SUMS', sign)}; {VERIFY}")
-        others = store.other_scales()
-        older = older_grades(store, others, name) if others else ""
+        older = older_grades(store, name)
         remarks = [f"warning: {older}; each is released as it was assigned"] if older else []
         if manifest is not known and not selection.unjudged and selection.layers == (MAIN,) and not selection.as_of:
             pooled = {*events.pooled_documents(store)} - events.answered_pairs(store, MAIN)
