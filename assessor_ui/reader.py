@@ -380,7 +380,8 @@ class Reader:
 
     def _go_on(self, notice: Notice) -> Notice:
         """Open what was put aside, else the next document. The answer before is safe whatever happens here."""
-        self._close()
+        self.open, self.reading, self.note, self.keys.digits, self.doing = None, None, "", "", "opening"
+        self.card = False
         try:
             if self._aside:
                 self._take_up(self._aside.pop())
@@ -433,11 +434,6 @@ class Reader:
                 joined.append((start, end))
         self.watch.begin()
         return self.reading
-
-    def _close(self) -> None:
-        """Put the document away; the next one is opened after that."""
-        self.open, self.reading, self.note, self.keys.digits, self.doing = None, None, "", "", "opening"
-        self.card = False
 
     def _say(self, notice: Notice, **fields: object) -> Notice:
         if isinstance(fields.get("error"), CollectionMoved):

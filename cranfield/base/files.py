@@ -106,11 +106,6 @@ class Source:
         return self.is_stdin or (self.path.exists() and not self.path.is_file() and not self.path.is_dir())
 
     @property
-    def is_remote(self) -> bool:
-        """Whether the bytes come from a URL; they are kept on disk as those of a pipe, but can be fetched again."""
-        return isinstance(self.path, Place) and self.path.is_remote
-
-    @property
     def run(self) -> str:
         """Which run of a set this is; empty for a file by itself."""
         return self.path.run if isinstance(self.path, Place) else ""
@@ -279,7 +274,7 @@ class Source:
 
     def _raw(self, *, buffering: int = -1) -> BinaryIO:
         try:
-            if self.is_remote:
+            if isinstance(self.path, Place) and self.path.is_remote:  # kept as a pipe is, but can be fetched again
                 return self.spooled.open("rb", buffering=buffering)
             mode = 0 if str(self.path) in ("-", "/dev/stdin") else self.path.stat().st_mode
             if stat.S_ISDIR(mode):

@@ -33,8 +33,6 @@ _KEPT = "\n\t"
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _HOSTILE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}\u2028\u2029\ufeff\ud800-\udfff]")
 
-_QUERY = re.compile(r"([a-z][a-z0-9+.:-]*:/[^\s?'\"]*)\?[^\s'\")]+", re.IGNORECASE)
-
 HIT_START, HIT_END = "\ufdd0", "\ufdd1"
 """What stands around a hit in a snippet; Unicode keeps these two for such inner uses, no document may hold them."""
 
@@ -47,11 +45,6 @@ def visible(text: str) -> str:
     Right-to-left letters stay as they are: ordering them is the terminal's work.
     """
     return _HOSTILE.sub(lambda match: _PICTURES.get(ord(match.group())) or f"<U+{ord(match.group()):04X}>", text)
-
-
-def without_queries(text: str) -> str:
-    """A sentence in which no URL has a query: it may hold a key."""
-    return _QUERY.sub(r"\1?…", text) if ":/" in text else text
 
 
 def visible_line(text: str) -> str:

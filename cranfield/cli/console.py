@@ -54,6 +54,9 @@ _NAMELESS = re.compile(
 )
 """Where a sentence has a command that names no collection."""
 
+_QUERY = re.compile(r"([a-z][a-z0-9+.:-]*:/[^\s?'\"]*)\?[^\s'\")]+", re.IGNORECASE)
+"""A URL with a query, which may hold a key, in a sentence."""
+
 
 def table_formats() -> list[str]:
     """The names that `--format` takes, without their aliases."""
@@ -209,7 +212,8 @@ def say(*lines: str) -> None:
     command = "cranfield " if is_usual else f"cranfield -C {shlex.quote(str(named))} "
     for line in lines:
         text = _NAMELESS.sub(lambda _: command, line)
-        shown = texts.without_queries(texts.visible(text))
+        shown = texts.visible(text)
+        shown = _QUERY.sub(r"\1?…", shown) if ":/" in shown else shown
         is_folded = sys.stderr.isatty() and not text.startswith("$ ")
         print(_folded(shown) if is_folded else shown, file=sys.stderr)  # noqa: T201
 
@@ -358,10 +362,9 @@ def opened(
     options = workflow.PoolOptions(groups=groups, depth=pool_depth, card=card, pool="" if card else pool)
     # A collection that happens to lie in the folder must not change what files say by its pool and its scale.
     is_bundle = qrels is not None and workflow.may_be_bundle(Path(qrels))
-    is_ignored = False
-    if path == COLLECTION and path.exists() and _is_default():
-        words = (qrels, *runs) if qrels and runs else ()
-        is_ignored = is_bundle or (len(words) > 0 and all(files.located(word).is_file() for word in words))
+    is_ignored = path == COLLECTION and path.exists() and _is_default()
+    if is_ignored and not is_bundle:
+        is_ignored = bool(qrels and runs and all(files.located(word).is_file() for word in (qrels, *runs)))
     if is_ignored:
         with_it = "" if is_bundle else f"; -C {path} adds its pool and scale"
         say(f"note: qrels and runs are files, so {path} is not used{with_it}")

@@ -448,8 +448,7 @@ def pieces_of(request: Request, measures: Sequence[AnyMeasure]) -> list[list[str
     words = [word for word in request.runs if isinstance(word, str) and located(word).is_file()]
     is_alone = len(words) == len(request.runs) and request.collection is None
     is_plain = request.duplicates == "plain" and request.topics != "common" and request.ties != "expected"
-    is_piped = isinstance(request.qrels, Path) and Source(request.qrels).is_piped
-    if is_piped or not (is_alone and is_plain and all(isinstance(one, Measure) for one in measures)):
+    if _is_piped(request.qrels) or not (is_alone and is_plain and all(isinstance(one, Measure) for one in measures)):
         return []
     return in_pieces(words)
 
@@ -467,9 +466,10 @@ def score_runs(
     A caller that has read and aligned the runs passes `read`. Many or large files are scored in pieces, unless their
     lists are there `at_once`.
     """
-    if not at_once and (pieces := pieces_of(request, measures)) and (plain := plain_qrels(request)):
-        found, tags = score_in_pieces(request, measures, pieces, plain, progress)
-        return found, tags, []
+    if not at_once and (pieces := pieces_of(request, measures)):
+        qrels = collected(partial(read_qrels, request.qrels), [])
+        if qrels is not None and qrels.strata is None:
+            return *score_in_pieces(request, measures, pieces, qrels, progress), []
     known, notes = read_aligned(request, progress) if read is None else read(), list[str]()
     if known.qrels.strata is not None:
         drawn, many = int((known.qrels.grades >= 0).sum()), len(known.qrels)
@@ -479,12 +479,6 @@ def score_runs(
             notes.append(f"{counted(empty, 'stratum', 'strata')} without a sampled document")
     found = ties.score_with_ties(known.aligned, measures, request.ties, seed=SEED)
     return found, known.runs, [*notes, found.note] if found.note else notes
-
-
-def plain_qrels(request: Request) -> Qrels | None:
-    """The qrels, if they are no sample and nothing is wrong with them."""
-    qrels = collected(partial(read_qrels, request.qrels), [])
-    return None if qrels is None or qrels.strata is not None else qrels
 
 
 def exceed_memory(pieces: Sequence[Sequence[str]]) -> bool:

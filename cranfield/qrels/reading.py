@@ -49,12 +49,10 @@ def read_qrels(source: Source, *, format: str | None = None) -> Qrels:
 
 
 def format_of(source: Source, *, format: str | None = None) -> Format:
-    """The named format, or the one that recognises the file. An empty file is read as TREC and refused there."""
+    """The named format, or the one that recognises the file. An empty file is taken for TREC's, and refused there."""
     if format is not None:
         return qrels_formats.get(format)
     head = source.head()
-    if not head.strip():
-        return qrels_formats.get("trec")
     for known in qrels_formats.in_turn():
         if known.sniff(head, source.name):
             return known

@@ -43,6 +43,16 @@ APPLICATION_ID = 0x43524E46
 BUSY_MILLISECONDS = 1_000
 """How long one attempt to write waits; `Store.write` repeats it, so that a waiting user can be told."""
 
+PRAGMAS = {
+    "busy_timeout": BUSY_MILLISECONDS,
+    "foreign_keys": "ON",
+    "synchronous": "FULL",
+    "recursive_triggers": "ON",
+    "trusted_schema": "OFF",
+    "temp_store": "MEMORY",
+}
+"""What SQLite forgets when a file is closed, and every connection sets again."""
+
 PATIENCE_SECONDS = 600.0
 """How long a writer waits for another one before it gives up. Bulk loading is the one long write."""
 
@@ -492,12 +502,8 @@ def connect(path: Path, *, mode: str = "rw", called: Path | None = None) -> sqli
     with translated(called or path):
         uri = f"{path.absolute().as_uri()}?mode={mode}"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
-        connection.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA recursive_triggers = ON")
-        connection.execute("PRAGMA trusted_schema = OFF")
-        connection.execute("PRAGMA temp_store = MEMORY")
+        for name, value in PRAGMAS.items():
+            connection.execute(f"PRAGMA {name} = {value}")
     return connection
 
 

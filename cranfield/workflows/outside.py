@@ -110,15 +110,6 @@ def _approvals() -> dict[str, list[str]]:
     return {}
 
 
-def _approve(store: Store, names: Iterable[str]) -> None:
-    known, file = _approvals(), _file()
-    with suppress(OSError):  # what is wrong is said when the file is written
-        file.parent.mkdir(parents=True, exist_ok=True)
-    known[_identity(store)] = sorted({*known.get(_identity(store), ()), *names})
-    with whole_file(file, replace=True) as unfinished:
-        unfinished.write_text(json.dumps(known, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-
-
 # Sources are added, approved, removed and listed.
 
 
@@ -158,7 +149,12 @@ def change(
                 else:
                     documents.remove_outside(store, one.kind, one.place)
     if wanted and do != "remove":
-        _approve(store, map(str, wanted))
+        approved, file, identity = _approvals(), _file(), _identity(store)
+        with suppress(OSError):  # what is wrong is said when the file is written
+            file.parent.mkdir(parents=True, exist_ok=True)
+        approved[identity] = sorted({*approved.get(identity, ()), *map(str, wanted)})
+        with whole_file(file, replace=True) as unfinished:
+            unfinished.write_text(json.dumps(approved, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     return listing(store)
 
 

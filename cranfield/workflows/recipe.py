@@ -104,7 +104,13 @@ def make_collection(path: Path, recipe: Recipe, *, progress: Progress = silent) 
                 problems += one.problems
                 remarks.append(str(one))
             if recipe.outside:
-                remarks.append(_left_outside(corpus, recipe.outside))
+                names = " ".join(recipe.outside)
+                try:
+                    corpus.outside(recipe.outside)
+                    copies = f"cranfield corpus add {names} copies them"
+                    remarks.append(f"note: the documents stay in the store of ir_datasets; {copies}")
+                except InputError as error:  # the collection can still be scored with
+                    remarks.append(f"warning: no documents: {error}; then run: cranfield corpus outside {names}")
             for file in recipe.qrels:
                 name = OFFICIAL if len(recipe.qrels) == 1 else Source(file).stem
                 remarks += qrels_workflow.Qrels(store).import_(file, name, change=recipe.changed).remarks
@@ -114,16 +120,6 @@ def make_collection(path: Path, recipe: Recipe, *, progress: Progress = silent) 
                 problems += [problem for one in refused for problem in one.errors]
             _check_counts(store, recipe)
     return Made([*remarks, *recipe.notes, *(f"note: {trap}" for trap in recipe.traps)], problems, not refused)
-
-
-def _left_outside(corpus: corpus_workflow.Corpus, places: Sequence[str]) -> str:
-    """Leave documents where they are; where they cannot be had yet, the collection can still be scored with."""
-    names = " ".join(places)
-    try:
-        corpus.outside(places)
-    except InputError as error:
-        return f"warning: no documents: {error}; then run: cranfield corpus outside {names}"
-    return f"note: the documents stay in the store of ir_datasets; cranfield corpus add {names} copies them"
 
 
 def _submit(store: Store, requests: Sequence[Request], progress: Progress) -> tuple[list[CheckedRun], list[str]]:
@@ -222,7 +218,9 @@ def read_recipe(file: Path, place: str = "") -> Recipe:
     else:
         folder = Path(place) if place else file.parent
         files = {part: _found(folder, names, content) for part, names in content.get("files", {}).items()}
-        _compare_checksums(folder, content.get("checksums", {}))
+        for name, digest in content.get("checksums", {}).items():
+            if Source(inside(folder / name, folder)).file_sha256 != digest:
+                raise InputError(f"{folder / name} is not the file that the recipe describes: its checksum differs")
         found = Recipe(
             name="",
             scale=collections.parse_scale(str(files["scale"])) if "scale" in files else BINARY,
@@ -269,14 +267,6 @@ def _found(folder: Path, names: str | Sequence[str], content: Mapping[str, Any])
                 return inside(path, folder)
     source = f"; get it from {content['source']}, and name its folder with --from" if "source" in content else ""
     raise InputError(f"{folder} has no file {' or '.join(wanted)}{source}")
-
-
-def _compare_checksums(folder: Path, checksums: Mapping[str, str]) -> None:
-    wrong = [
-        name for name, digest in checksums.items() if Source(inside(folder / name, folder)).file_sha256 != digest
-    ]
-    if wrong:
-        raise InputError(f"{folder / wrong[0]} is not the file that the recipe describes: its checksum differs")
 
 
 def recipe_for(name: str, place: str, *, copy: bool = False) -> Recipe:
