@@ -510,12 +510,19 @@ class Place(PosixPath):
         self.asked(get)
 
     def asked(self, ask: Callable[[Any, str], Any]) -> Any:
-        """What a file system of fsspec answers; what goes wrong is one sentence without anything the library says.
+        """What a file system of fsspec answers."""
+        with self.answering():
+            return ask(*fsspec.url_to_fs(self.whole))
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Turn what goes wrong with a file system into one sentence without anything the library says.
 
         Its own messages may hold the query of a URL or an access key.
         """
         try:
-            return ask(*fsspec.url_to_fs(self.whole))
+            yield
+            return
         except ImportError:
             raise MissingExtra(quoted(str(self)), "remote") from None
         except (SourceError, MemoryError):
@@ -523,11 +530,11 @@ class Place(PosixPath):
         except FileNotFoundError:
             reason = "no such file"
         except Exception as error:  # noqa: BLE001 (each library behind fsspec has errors of its own)
+            kind = type(error).__name__
             denied = isinstance(error, PermissionError) or getattr(error, "status", None) in (401, 403)
-            reason = (
-                f"cannot be read, or the connection broke ({type(error).__name__}); try again, or copy it here first"
-            )
+            reason = f"cannot be read, or the connection broke ({kind}); try again, or copy it here first"
             reason = "access denied; are the credentials in the environment right?" if denied else reason
+            reason = "no credentials; they belong into the environment" if "Credentials" in kind else reason
             reason = "fsspec knows no such kind of address" if str(error).startswith("Protocol not known") else reason
         raise SourceError(str(self), reason) from None
 

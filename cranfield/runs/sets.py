@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -127,12 +127,17 @@ def refuse_grown(name: str, facts: Any, size: int, columns: int) -> Any:
 
 @contextmanager
 def _sound(name: str) -> Iterator[None]:
-    try:
-        yield
-    except FileNotFoundError:
-        raise SourceError(name, "no such file") from None
-    except (pa.ArrowException, OSError, ValueError, OverflowError, KeyError) as error:
-        raise SourceError(name, f"is not a sound Parquet file: {error}") from None
+    place = located(name)
+    remote = place if isinstance(place, Place) and place.is_remote else None
+    with remote.answering() if remote else nullcontext():
+        try:
+            yield
+        except FileNotFoundError:
+            raise SourceError(name, "no such file") from None
+        except (pa.ArrowException, OSError, ValueError, OverflowError, KeyError) as error:
+            if remote and isinstance(error, OSError) and error.errno is not None:
+                raise  # it comes from the network, not from the content
+            raise SourceError(name, f"is not a sound Parquet file: {error}") from None
 
 
 def _opened(whole: str) -> _Set | None:
@@ -143,7 +148,7 @@ def _opened(whole: str) -> _Set | None:
     if isinstance(place, Place) and place.is_remote:
         system, path = place.asked(lambda files, path: (files, path))
         options["filesystem"] = system
-        files = place.asked(lambda files, path: sorted(files.find(path)) if is_folder else [path])
+        files = place.asked(lambda files, path: sorted(files.find(path)) if is_folder else [files.info(path)["name"]])
     else:
         path = str(place)
         files = sorted(map(str, place.rglob("*"))) if place.is_dir() else [path]
@@ -169,6 +174,8 @@ def _names_in(whole: str) -> list[str]:
     try:
         opened = _opened(whole)
     except SourceError:
+        if isinstance(place := located(whole), Place) and place.is_remote:
+            raise  # a set whose names did not arrive would be read as one run
         return []  # what is wrong is said where it is read
     if opened is None:
         return []

@@ -1,5 +1,6 @@
 """Runs, qrels, topics and documents by URL: from a real S3 server and a web server, both on loopback."""
 
+import asyncio
 import gzip
 import shutil
 import sqlite3
@@ -14,6 +15,8 @@ from kept import Kept
 
 s3fs = pytest.importorskip("s3fs")
 serving = pytest.importorskip("serving")
+
+from aiohttp import ClientPayloadError  # noqa: E402
 
 import cranfield as cf  # noqa: E402
 from cranfield.base import files  # noqa: E402
@@ -139,6 +142,36 @@ def test_a_bucket_that_breaks_off_again_and_again_is_one_sentence(
     assert "secret" not in said
     assert len(site.asked) > 2, "it was not tried again"
     kept(said)
+    s3fs.S3FileSystem.clear_instance_cache()
+
+
+@pytest.mark.parametrize("word", ["set.parquet", "set.parquet#larder-bm25", "folder/"])
+def test_a_set_in_a_bucket_that_cannot_be_reached_is_one_sentence(
+    reached, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: Kept, word: str
+):
+    call("runs", "pack", *RUNS[:4], "-o", "set.parquet", folder=tmp_path)
+    for key in ("set.parquet", "folder/set.parquet"):
+        reached.put(key, (tmp_path / "set.parquet").read_bytes())
+    words = ["evaluate", "--qrels", QRELS, f"s3://bucket/{word}"]
+
+    def said() -> str:
+        s3fs.S3FileSystem.clear_instance_cache()
+        return call(*words, status=1, folder=tmp_path).err
+
+    async def broken(*_: object, **__: object) -> bytes:
+        raise ClientPayloadError("of https://bucket?X-Amz-Signature=secret")
+
+    with monkeypatch.context() as breaking:
+        breaking.setattr(s3fs.S3FileSystem, "_cat_file", broken)
+        breaking.setattr(s3fs.core.S3File, "_fetch_range", lambda *_: asyncio.run(broken()))
+        kept(said())
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
+    kept(said())
+    for name in ("AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    kept(said())
     s3fs.S3FileSystem.clear_instance_cache()
 
 
