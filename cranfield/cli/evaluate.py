@@ -133,9 +133,10 @@ def _draw(found: "evaluation.Evaluation") -> None:
         bars, legend = [], ""
         for run in found.order:
             value, high, verdict = float(scores.summary[place, run]), None, ""
+            text = f"{value:.4f}"
             if trust is not None:
-                high, verdict = trust.evidence[run].interval[1], trust.verdicts[run].short
-                legend = "{shade} the score may rise this far if unjudged documents are judged"
-            upper = "" if high is None or high <= value else f"–{high:.4f}"
-            bars.append(charts.Bar(names[run], value, high, f"{value:.4f}{upper} {verdict}", verdict))
+                (low, high), verdict = trust.evidence[run].interval, trust.verdicts[run].short
+                legend = "{shade} up to the highest possible score; in brackets: the interval"
+                text += "" if low is None or high is None or low >= high else f" ({low:.4f}–{high:.4f})"
+            bars.append(charts.Bar(names[run], value, high, f"{text} {verdict}", verdict))
         charts.put(str(measure), bars, legend=legend)

@@ -79,7 +79,7 @@ def facts_of_pool(store: Store, name: str = "") -> PoolFacts:
     """The pool of this name, or the latest where none is named."""
     known = {facts.name: facts for facts in pool_facts(store)}
     if not known:
-        raise CollectionError("no pool yet; build one with: cranfield pool build 'depth 10'")
+        raise CollectionError("no pool yet; build one with: cranfield pool build depth 10")
     name = name or list(known)[-1]
     if name not in known:
         raise UnknownName("pool", name, known)

@@ -188,7 +188,8 @@ def _pair_notes(
         yield f"{measure}: the two runs are equal; judging could change the difference to {low:+.4f} to {high:+.4f}"
     else:
         lead = f"{claim.winner} leads {claim.loser} by {claim.lead:.4f} ({low:+.4f} to {high:+.4f})"
-        yield f"{measure}: {lead}: {claim.level.upper()}, {claim.reason}"
+        reason = claim.reason.removeprefix(f"{claim.winner} leads by {claim.lead:.4f}, ")
+        yield f"{measure}: {lead}: {claim.level.upper()}, {reason}"
     if not found.queue:
         return
     if found.expected is not None:

@@ -75,7 +75,7 @@ class Status(Result):
                 send = "everything is judged; send the file back to the organiser, who merges it with"
                 return send, "judge merge FILE"
             judged = f"{self.counts.judged:,} of {counted(self.counts.pooled, 'document')} judged"
-            return f"judge: {judged}; then send the file back", "judge"
+            return f"judge, then send the file back ({judged})", "judge"
         if self.counts.releases and not self.pools:  # qrels that were made elsewhere
             for name in self.queues:
                 return f"judge the queue {name}", f"judge --queue {quote(name)}"
@@ -96,12 +96,12 @@ class Status(Result):
         if not self.counts.judged and not self.assigned:
             return "judge; with several assessors, assign topics first (cranfield judge assign)", "judge"
         if self.counts.unjudged:
-            return f"judge: {counted(self.counts.unjudged, 'unjudged pooled document')}", "judge"
+            return f"judge {counted(self.counts.unjudged, 'unjudged pooled document')}", "judge"
         if self.unfinished:
             more = f"continue judging: {counted(self.unfinished, 'topic')} of a live pool will get more documents"
             return more, "judge"
         if self.seconds:
-            return f"judge: {counted(self.seconds, 'second judgment')} missing", "judge"
+            return f"{counted(self.seconds, 'second judgment')} missing", "judge"
         for name in self.queues:
             return f"judge the queue {name}", f"judge --queue {quote(name)}"
         if not self.counts.releases:

@@ -159,7 +159,7 @@ def _short(material: Material, one: Assessment | MeasureVerdict) -> str:
 def _about_runs(material: Material, one: Assessment, runs: Sequence[int]) -> Iterator[str]:
     """What is wrong with the scores of some runs with the same verdict; of many, of those that may be best."""
     if len(runs) > 1 and len(reasons := {one.verdicts[run].reason for run in runs}) == 1:
-        yield f"{counted(len(runs), 'score')}: {reasons.pop()}"
+        yield f"{counted(len(runs), 'score')}, {reasons.pop()}"
         return
     runs = sorted(runs, key=lambda run: -_range(one, run)[2])
     for run in runs if len(runs) <= _TOLD else runs[:1]:
