@@ -106,6 +106,10 @@ def test_a_file_that_ir_measures_would_read_is_read_here(tmp_path, random_data):
     first = next(begun)
     assert evaluator.calc_aggregate(begun) == evaluator.calc_aggregate([*ir_measures.read_trec_run(text)][1:])
     assert first.query_id in run
+    for nothing in (tmp_path / "a.run", text.splitlines()):
+        assert list(ir_measures.read_trec_run(nothing)) == []
+        with pytest.raises(TypeError, match="a path as a string"):
+            evaluator.calc_aggregate(ir_measures.read_trec_run(nothing))
     for line in ("1 Q0 a 1 2.5\n", "1 Q0 a 1 2.5 t t\n"):
         with pytest.raises(ValueError, match="values to unpack"):
             evaluator.calc_aggregate(ir_measures.read_trec_run(line))
@@ -154,6 +158,14 @@ def test_qrels_that_the_default_providers_take_are_taken(imported):
             provider.calc_aggregate([ir_measures.AP], blank, other)
     with pytest.raises(TypeError, match="strings, not int"):
         provider.calc_aggregate([ir_measures.AP], {"1": {"a": 1}}, {"1": {10: 1.0}})
+    assert provider.calc_aggregate([ir_measures.AP], {"1": {"a": 1.0}}, {"1": {"a": 1.0}}) == {ir_measures.AP: 1.0}
+    for grade in (1.5, "1"):
+        with pytest.raises(ValueError, match="not a whole number"):
+            provider.calc_aggregate([ir_measures.AP], {"1": {"a": grade}}, {"1": {"a": 1.0}})
+    texts = pd.DataFrame({"query_id": ["1"], "doc_id": ["a"], "score": ["2.5"]})
+    for scores in ({"1": {"a": "2.5"}}, texts, [ir_measures.ScoredDoc("1", "a", "2.5")]):
+        with pytest.raises(TypeError, match="scores of a run are numbers, not str"):
+            provider.calc_aggregate([ir_measures.AP], {"1": {"a": 1}}, scores)
 
 
 def test_measures_come_in_the_order_of_their_names():
