@@ -251,6 +251,15 @@ def test_objects_of_trectools_go_in_and_come_out():
     assert trectools.TrecEval(run, judged).get_map() == pytest.approx(mine.evaluate("AP")["value"].item())
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_an_empty_object_of_trectools_is_told(kept: Kept):
+    trectools = package("trectools")
+    with kept.raises(cf.CranfieldError):
+        cf.open_files(qrels=QRELS, runs=trectools.TrecRun())
+    with kept.raises(cf.CranfieldError):
+        cf.open_files(qrels=trectools.TrecQrel(), runs={"mine": RUN}).qrels()
+
+
 def test_a_run_without_a_name_and_an_unknown_form_are_told(kept: Kept):
     ranx = package("ranx")
     with kept.raises(cf.CranfieldError):
