@@ -136,6 +136,13 @@ def test_measures_that_a_script_defines_stay_its_own(imported, kept: Kept):
         cf.open_files(qrels=judged, runs={"mine": ranked}).evaluate([ours @ 5, ir_measures.define_byquery(half)])
 
 
+def test_accuracy_of_ir_measures_is_not_taken_for_ours(imported, kept: Kept):
+    judged, ranked = {"1": {"a": 1}}, {"1": {"b": 2.0, "a": 1.0}}
+    assert ir_measures.calc_aggregate([ir_measures.Accuracy], judged, ranked) == {ir_measures.Accuracy: 0.0}
+    with kept.raises(cf.CranfieldError):
+        cf.open_files(qrels=judged, runs={"mine": ranked}).evaluate([ir_measures.Accuracy @ 5])
+
+
 def test_it_comes_first_where_it_can_and_leaves_the_rest_to_others(imported):
     others = ["ERR@10", "Judged@10", "nDCG(dcg='exp-log2')@10", "Compat", "Judged", "alpha_nDCG@10"]
     assert [text for text in others if provider.supports(ir_measures.parse_measure(text))] == []
