@@ -15,7 +15,7 @@ from inspect import GEN_CREATED, getgeneratorstate
 from io import StringIO
 from itertools import chain, islice, repeat
 from operator import attrgetter
-from struct import pack
+from struct import error, pack
 from typing import Any
 
 import ir_measures
@@ -62,14 +62,17 @@ class _Evaluator(providers.Evaluator):
         judged = _by_topic(qrels, "relevance")
         super().__init__(measures, [*judged])
         self.ours = [ours for measure in measures if (ours := _measure(measure))]
+        lengths = np.array([*map(len, judged.values())], np.int64)
+        topics = np.repeat(np.arange(len(judged)), lengths)
+        given = [*chain.from_iterable(rows.values() for rows in judged.values())]
+        grades = np.fromiter(given, np.int32, len(topics))
+        if grades.tolist() != given:
+            raise ValueError("the qrels have a grade that is not a whole number")
         # Where unjudged documents count as not relevant, those that are judged not relevant need not be looked up.
         lowest = min(map(_lowest_that_counts, self.ours))
         self.sought = [
             {document: grade for document, grade in rows.items() if grade >= lowest} for rows in judged.values()
         ]
-        lengths = np.array([*map(len, judged.values())], np.int64)
-        topics = np.repeat(np.arange(len(judged)), lengths)
-        grades = np.fromiter(chain.from_iterable(rows.values() for rows in judged.values()), np.int32, len(topics))
         self.topics, self.grades = topics[grades >= lowest], grades[grades >= lowest]
         topics, grades = topics[grades >= 0], grades[grades >= 0]
         levels = np.unique(grades)
@@ -95,9 +98,13 @@ class _Evaluator(providers.Evaluator):
     def _at_each_rank(self, rankings: list[Mapping[str, float]], lengths: Counts) -> Codes:
         """The grade at each rank of all rankings: those of the documents sought, and NOT_POOLED for all others."""
         packed, own = bytearray(), bytearray()  # several times faster than arrays of Python's numbers
-        for ranking, sought in zip(rankings, self.sought, strict=True):
-            packed += pack(f"{len(ranking)}d", *ranking.values())
-            own += pack(f"{len(sought)}d", *map(ranking.get, sought, repeat(math.nan)))
+        try:
+            for ranking, sought in zip(rankings, self.sought, strict=True):
+                packed += pack(f"{len(ranking)}d", *ranking.values())
+                own += pack(f"{len(sought)}d", *map(ranking.get, sought, repeat(math.nan)))
+        except error:
+            found_types = ", ".join(sorted({type(score).__name__ for score in ranking.values()}))
+            raise TypeError(f"the scores of a run are numbers, not {found_types}") from None
         scores, found = (np.frombuffer(part).astype(np.float32) for part in (packed, own))
         if np.isnan(scores).any():
             raise ValueError("a run has a score that is not a number")
@@ -208,6 +215,8 @@ def _read(file: Any) -> Iterator[tuple[str, str, float]]:
         with opened as stream:
             yield from _read(stream)
         return
+    if not hasattr(file, "read"):  # every score would be 0
+        raise TypeError(f"read_trec_run reads a path as a string, a text or an open file, not {type(file).__name__}")
     for words in filter(None, map(str.split, file)):
         topic, _, document, _, score, _ = words
         yield topic, document, float(score)

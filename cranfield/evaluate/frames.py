@@ -51,6 +51,8 @@ def _unpacked(value: Any) -> Any:
     if hasattr(value, "to_dict"):
         return value.to_dict()
     data = value.run_data if hasattr(value, "run_data") else value.qrels_data
+    if data is None:
+        raise UsageError(f"the {type(value).__name__} of trectools is empty")
     return data.rename(columns={theirs: ours for ours, theirs in _SPELLED["trectools"].items()})
 
 

@@ -510,6 +510,9 @@ def words_of(words: str | Sequence[str]) -> tuple[str, ...]:
     parts = tuple(given) if isinstance(given, Iterable) else (given,)
     if own := [str(part) for part in parts if hasattr(part, "runtime_impl")]:
         raise UsageError(f"{', '.join(own)}: a measure that a script defines; only ir_measures itself computes it")
+    if any(type(part).__module__ == "ir_measures.measures.accuracy" for part in parts):
+        meaning = "the probability that a relevant document ranks above a non-relevant one"
+        raise UsageError(f"Accuracy of ir_measures is {meaning}; only ir_measures itself computes it")
     found = tuple(
         re.sub(r"^ERR\b", "ERR(max_grade=4)", str(part)) if type(part).__module__.startswith("ir_measures.") else part
         for part in parts

@@ -106,6 +106,10 @@ def test_a_file_that_ir_measures_would_read_is_read_here(tmp_path, random_data):
     first = next(begun)
     assert evaluator.calc_aggregate(begun) == evaluator.calc_aggregate([*ir_measures.read_trec_run(text)][1:])
     assert first.query_id in run
+    for nothing in (tmp_path / "a.run", text.splitlines()):
+        assert list(ir_measures.read_trec_run(nothing)) == []
+        with pytest.raises(TypeError, match="a path as a string"):
+            evaluator.calc_aggregate(ir_measures.read_trec_run(nothing))
     for line in ("1 Q0 a 1 2.5\n", "1 Q0 a 1 2.5 t t\n"):
         with pytest.raises(ValueError, match="values to unpack"):
             evaluator.calc_aggregate(ir_measures.read_trec_run(line))
@@ -132,6 +136,13 @@ def test_measures_that_a_script_defines_stay_its_own(imported, kept: Kept):
         cf.open_files(qrels=judged, runs={"mine": ranked}).evaluate([ours @ 5, ir_measures.define_byquery(half)])
 
 
+def test_accuracy_of_ir_measures_is_not_taken_for_ours(imported, kept: Kept):
+    judged, ranked = {"1": {"a": 1}}, {"1": {"b": 2.0, "a": 1.0}}
+    assert ir_measures.calc_aggregate([ir_measures.Accuracy], judged, ranked) == {ir_measures.Accuracy: 0.0}
+    with kept.raises(cf.CranfieldError):
+        cf.open_files(qrels=judged, runs={"mine": ranked}).evaluate([ir_measures.Accuracy @ 5])
+
+
 def test_it_comes_first_where_it_can_and_leaves_the_rest_to_others(imported):
     others = ["ERR@10", "Judged@10", "nDCG(dcg='exp-log2')@10", "Compat", "Judged", "alpha_nDCG@10"]
     assert [text for text in others if provider.supports(ir_measures.parse_measure(text))] == []
@@ -154,6 +165,14 @@ def test_qrels_that_the_default_providers_take_are_taken(imported):
             provider.calc_aggregate([ir_measures.AP], blank, other)
     with pytest.raises(TypeError, match="strings, not int"):
         provider.calc_aggregate([ir_measures.AP], {"1": {"a": 1}}, {"1": {10: 1.0}})
+    assert provider.calc_aggregate([ir_measures.AP], {"1": {"a": 1.0}}, {"1": {"a": 1.0}}) == {ir_measures.AP: 1.0}
+    for grade in (1.5, "1"):
+        with pytest.raises(ValueError, match="not a whole number"):
+            provider.calc_aggregate([ir_measures.AP], {"1": {"a": grade}}, {"1": {"a": 1.0}})
+    texts = pd.DataFrame({"query_id": ["1"], "doc_id": ["a"], "score": ["2.5"]})
+    for scores in ({"1": {"a": "2.5"}}, texts, [ir_measures.ScoredDoc("1", "a", "2.5")]):
+        with pytest.raises(TypeError, match="scores of a run are numbers, not str"):
+            provider.calc_aggregate([ir_measures.AP], {"1": {"a": 1}}, scores)
 
 
 def test_measures_come_in_the_order_of_their_names():
@@ -237,6 +256,15 @@ def test_objects_of_trectools_go_in_and_come_out():
     run, judged = mine.run("mine", form="trectools"), mine.qrels(form="trectools")
     assert same_scores(judged, run) == ["mine"]
     assert trectools.TrecEval(run, judged).get_map() == pytest.approx(mine.evaluate("AP")["value"].item())
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_empty_object_of_trectools_is_told(kept: Kept):
+    trectools = package("trectools")
+    with kept.raises(cf.CranfieldError):
+        cf.open_files(qrels=QRELS, runs=trectools.TrecRun())
+    with kept.raises(cf.CranfieldError):
+        cf.open_files(qrels=trectools.TrecQrel(), runs={"mine": RUN}).qrels()
 
 
 def test_a_run_without_a_name_and_an_unknown_form_are_told(kept: Kept):
