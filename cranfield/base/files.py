@@ -516,10 +516,7 @@ class Place(PosixPath):
 
     @contextmanager
     def answering(self) -> Iterator[None]:
-        """Turn what goes wrong with a file system into one sentence without anything the library says.
-
-        Its own messages may hold the query of a URL or an access key.
-        """
+        """Turn what goes wrong into one sentence without the library's own, which may hold an access key."""
         try:
             yield
             return
