@@ -159,6 +159,8 @@ def _measure(measure: Any) -> Measure | None:
     except CranfieldError:
         return None
     if ours.name == "IPrec":
+        if ours.judged_only:  # not a number there for topics of which the run retrieves no judged document
+            return None
         return replace(ours, settings=tuple(sorted({**dict(ours.settings), "rounding": "9"}.items())))
     return ours
 

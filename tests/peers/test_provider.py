@@ -280,3 +280,11 @@ def test_a_run_comes_back_as_it_is_ranked():
     rows = files.run("mine").values.tolist()
     assert rows[:3] == [["mine", "1", "d1", 1, 9.5], ["mine", "1", "d7", 2, 8.1], ["mine", "1", "d4", 3, 8.1]]
     assert files.run("mine", form="ir_measures").columns.tolist() == ["run", "query_id", "doc_id", "rank", "score"]
+
+
+def test_a_condensed_list_may_be_empty_and_its_interpolated_precision_is_left_to_the_default_provider():
+    ir_measures = package("ir_measures")
+    from cranfield.ir_measures import provider
+
+    assert provider.supports(ir_measures.IPrec @ 0.1)
+    assert not provider.supports(ir_measures.IPrec(judged_only=True) @ 0.1)
