@@ -92,10 +92,7 @@ PLAIN_ONLY = (
 """What lists of a screen do by moving the cursor."""
 # fmt: on
 
-_NOT_IN_ADJUDICATION = {
-    *("cannot", "mark", "topics", "history", "search", "back"),
-    *("take", "unmark"),
-}
+_NOT_IN_ADJUDICATION = {*("cannot", "mark", "topics", "history", "search", "back"), *("take", "unmark")}
 ADJUDICATION: Groups = tuple(
     (name, tuple(command for command in group if command.action not in _NOT_IN_ADJUDICATION))
     for name, group in GROUPS

@@ -167,11 +167,7 @@ class Reader:
     """Somebody who reads and grades documents, at most one of them `open`: an adjudicator; an assessor does more."""
 
     def __init__(
-        self,
-        judging: AdjudicationSession,
-        *,
-        language: str = "english",
-        clock: Callable[[], float] = time.monotonic,
+        self, judging: AdjudicationSession, *, language: str = "english", clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.judging, self.scale, self.guidelines = judging, judging.scale, judging.guidelines
         self._stem, self.watch, self.keys = stemmer(language), Watch(clock), GradeKeys(judging.scale)

@@ -191,10 +191,7 @@ def timers(qrels: Path, runs: list[Path]) -> dict[str, Callable[[], Timed]]:
     if len(runs) > 1:
         collection, names = stored(runs, qrels.parent), [run.stem for run in runs]
         command = [*cranfield(qrels, [Path(name) for name in names], THREE), "-C", str(collection)]
-        found |= {
-            "stored": partial(timed, command),
-            "stored, again": partial(again, collection, qrels, names),
-        }
+        found |= {"stored": partial(timed, command), "stored, again": partial(again, collection, qrels, names)}
     return found
 
 

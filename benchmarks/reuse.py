@@ -140,10 +140,7 @@ def main() -> None:
         repeat=asked.repeat,
     )
     tell(
-        "all runs without each group, with tau, against plain scores (s)",
-        times["all"],
-        times["plain"],
-        "at most 20",
+        "all runs without each group, with tau, against plain scores (s)", times["all"], times["plain"], "at most 20"
     )
     tell(
         "significant differences reversed without each group against that (s)",

@@ -324,10 +324,7 @@ class Opened:
         return frames.given_back(reading.read_in_full(request)[1][0], form)
 
     def pool(
-        self,
-        name: str = "",
-        *,
-        by: Literal["document", "run", "group", "topic", "depth", "version"] = "document",
+        self, name: str = "", *, by: Literal["document", "run", "group", "topic", "depth", "version"] = "document"
     ) -> pd.DataFrame:
         """A pool of the collection, the latest by default: its documents, or one table about it."""
         inputs = self.results

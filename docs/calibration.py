@@ -196,11 +196,7 @@ WRONG = Figure(
     ".1%",
 )
 UNLIKE = Figure(
-    "unlike",
-    "runs that are found unlike all contributors",
-    lambda c, w: w @ c.unlike,
-    ".0f",
-    with_interval=False,
+    "unlike", "runs that are found unlike all contributors", lambda c, w: w @ c.unlike, ".0f", with_interval=False
 )
 LOSSES = (RUNS, EXPECTED, TRUE, RATIO, SLOPE, CORRELATION, BY_COVERAGE, ERROR, LOW, HIGH)
 ENDS = (BELOW, WIDTH, SAFE, LARGEST, WRONG)

@@ -33,7 +33,7 @@ FIELDS = {
     (
         "ReuseResult",
         "notes",
-    ): "Notes on the whole result: which runs contributed to the pool, and whether that was inferred.",
+    ): "Notes on the whole result: which runs contributed to the pool, and whether that was inferred."
 }
 """What fields are: Python keeps no docstrings of them."""
 

@@ -34,10 +34,7 @@ stage = Stage()
 
 
 @stage.command(
-    "init",
-    "init",
-    "init recipes --scale graded --guidelines guidelines.md",
-    "init --recipe kitchen -C kitchen.db",
+    "init", "init", "init recipes --scale graded --guidelines guidelines.md", "init --recipe kitchen -C kitchen.db"
 )
 def init(
     name: Annotated[str, Argument(help="Name of the collection.")] = "",
@@ -51,8 +48,7 @@ def init(
         ),
     ] = "",
     recipe: Annotated[
-        str,
-        Option(help="A known collection: what its files are called and mean, and how many records they have."),
+        str, Option(help="A known collection: what its files are called and mean, and how many records they have.")
     ] = "",
     copy: Annotated[bool, Option("--copy", help="Copy the documents of a data set of ir_datasets.")] = False,
     scale: Annotated[
@@ -96,12 +92,7 @@ def _say_created(collection: Path, scale: GradeScale) -> None:
     console.say(f"created {collection}; scale: {steps}; relevant from grade {scale.relevant_from}")
 
 
-@stage.command(
-    "status",
-    "status",
-    "status -C recipes.db",
-    "status --sql",
-)
+@stage.command("status", "status", "status -C recipes.db", "status --sql")
 def status(
     sql: Annotated[bool, Option("--sql", help="Print the query behind each number, as a script for SQLite.")] = False,
     collection: Collection = COLLECTION,
@@ -172,11 +163,7 @@ def datasette(
             pm.unregister(ReadOnly)
 
 
-@stage.command(
-    "check",
-    "check",
-    "check --against backup.db",
-)
+@stage.command("check", "check", "check --against backup.db")
 def check(
     against: Annotated[
         Path | None, Option(help="Also compare the history with that in a card, a release bundle or a backup.")
@@ -195,11 +182,7 @@ def check(
         raise typer.Exit(1)
 
 
-@stage.command(
-    "backup",
-    "backup copy.db",
-    "backup backups --keep 7",
-)
+@stage.command("backup", "backup copy.db", "backup backups --keep 7")
 def backup(
     file: Annotated[Path, Argument(help="File to create, never overwritten; with --keep, a folder.")],
     keep: Annotated[
@@ -220,11 +203,7 @@ def backup(
         console.say(f"warning: what was copied is not sound: {wrong}{kept}; cranfield check lists all that is wrong")
 
 
-@stage.command(
-    "restore",
-    "restore backup.db",
-    "restore backup.db -C recipes.db",
-)
+@stage.command("restore", "restore backup.db", "restore backup.db -C recipes.db")
 def restore(
     backup: Annotated[Path, Argument(help="A file that cranfield backup has made.")],
     unsound: Annotated[bool, Option("--unsound", help="Take a backup in which check finds errors, too.")] = False,
@@ -241,11 +220,7 @@ def restore(
             console.say(f"judgments that only it has come back with: {merge}")
 
 
-@stage.command(
-    "demo",
-    "demo",
-    "demo kitchen --whole",
-)
+@stage.command("demo", "demo", "demo kitchen --whole")
 def demo(
     folder: Annotated[Path, Argument(help="Folder for the demonstration.")] = Path("cranfield-demo"),
     whole: Annotated[bool, Option("--whole", help="Show all that the commands print, not its first lines.")] = False,

@@ -137,8 +137,7 @@ Cluster = Annotated[
     Option(envvar="CRANFIELD_CLUSTER", help="Large jobs go to the Dask cluster at this address.", show_envvar=False),
 ]
 Groups = Annotated[
-    Path | None,
-    Option(parser=path_or_url, help="A file of run tag, group, and pooled or new, separated by tabs."),
+    Path | None, Option(parser=path_or_url, help="A file of run tag, group, and pooled or new, separated by tabs.")
 ]
 PoolDepth = Annotated[int | None, Option(min=1, help="The pool depth.")]
 Pool = Annotated[

@@ -22,14 +22,12 @@ stage = Stage("corpus", "Documents and topics.")
 Files = Annotated[
     list[Path],
     Argument(
-        parser=console.path_or_url,
-        help="Files (also gzip, bz2, xz, zstd), URLs, a folder, or - for standard input.",
+        parser=console.path_or_url, help="Files (also gzip, bz2, xz, zstd), URLs, a folder, or - for standard input."
     ),
 ]
 From = Annotated[str | None, Option("--from", help="The format, if it is not recognised (see cranfield formats).")]
 Columns = Annotated[
-    str,
-    Option(help="What a table or JSON lines call the parts, if not by the usual words: id=name,text=body."),
+    str, Option(help="What a table or JSON lines call the parts, if not by the usual words: id=name,text=body.")
 ]
 Encoding = Annotated[str, Option(help="The encoding of the files, if not UTF-8 (latin-1, cp1252 …).")]
 KeepGoing = Annotated[
@@ -40,10 +38,7 @@ Update = Annotated[bool, Option("--update", help="Replace existing records that 
 
 
 @stage.command(
-    "add",
-    "corpus add documents.jsonl",
-    "corpus add texts",
-    "corpus add documents.jsonl --keep-going --update",
+    "add", "corpus add documents.jsonl", "corpus add texts", "corpus add documents.jsonl --keep-going --update"
 )
 def add(
     files: Files,
@@ -63,15 +58,10 @@ def add(
         raise typer.Exit(1)
 
 
-@stage.command(
-    "topics",
-    "corpus topics topics.trec",
-    "corpus topics",
-)
+@stage.command("topics", "corpus topics topics.trec", "corpus topics")
 def topics(
     files: Annotated[
-        list[Path] | None,
-        Argument(parser=console.path_or_url, help="Topic files; omit them to list the topics."),
+        list[Path] | None, Argument(parser=console.path_or_url, help="Topic files; omit them to list the topics.")
     ] = None,
     collection: Collection = COLLECTION,
     from_: From = None,
@@ -112,12 +102,7 @@ def _report(outcome: "corpus.Loaded | CranfieldError") -> None:
         console.say(str(outcome))
 
 
-@stage.command(
-    "outside",
-    "corpus outside jsonl:documents.jsonl",
-    "corpus outside --approve",
-    "corpus outside",
-)
+@stage.command("outside", "corpus outside jsonl:documents.jsonl", "corpus outside --approve", "corpus outside")
 def outside(
     sources: Annotated[
         list[str] | None,
@@ -141,11 +126,7 @@ def outside(
     console.show(result, format, whole=True)
 
 
-@stage.command(
-    "show",
-    "corpus show",
-    "corpus show K146",
-)
+@stage.command("show", "corpus show", "corpus show K146")
 def show(
     document: Annotated[str, Argument(help="A document id; omit it to list the first documents.")] = "",
     collection: Collection = COLLECTION,
@@ -167,11 +148,7 @@ def show(
     )
 
 
-@stage.command(
-    "search",
-    "corpus search burnt pan",
-    "corpus search '\"burnt pan\"' --count 3",
-)
+@stage.command("search", "corpus search burnt pan", "corpus search '\"burnt pan\"' --count 3")
 def search(
     words: Annotated[list[str], Argument(help="Query words; a phrase in double quotes inside single quotes.")],
     collection: Collection = COLLECTION,
@@ -197,11 +174,7 @@ def search(
     "corpus duplicates",
     "corpus duplicates --threshold 0.5",
     "corpus duplicates --stored",
-    removed={
-        "--shingle": "a shingle has 5 words; use --threshold",
-        "--permutations": _MINHASH,
-        "--seed": _MINHASH,
-    },
+    removed={"--shingle": "a shingle has 5 words; use --threshold", "--permutations": _MINHASH, "--seed": _MINHASH},
 )
 def duplicates(
     collection: Collection = COLLECTION,

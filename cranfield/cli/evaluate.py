@@ -43,8 +43,7 @@ Plot = Annotated[
     Option(help="Plot the first measure by topic (PNG, SVG, PDF); for iprec_at_recall, precision-recall curves."),
 ]
 Chart = Annotated[
-    bool,
-    Option("--chart", help="Draw bars in the terminal, a chart for each measure; for iprec_at_recall, curves."),
+    bool, Option("--chart", help="Draw bars in the terminal, a chart for each measure; for iprec_at_recall, curves.")
 ]
 Explain = Annotated[bool, Option("--explain", help="Show the ranked list of a run for one topic.")]
 Depth = Annotated[int, Option(min=1, help="Number of ranks that --explain shows.")]

@@ -203,11 +203,7 @@ def assign(
     console.show(result, format if result.made else "table")
 
 
-@stage.command(
-    "progress",
-    "judge progress",
-    "judge progress --by assessor",
-)
+@stage.command("progress", "judge progress", "judge progress --by assessor")
 def progress(
     collection: Collection = COLLECTION,
     by: Annotated[
@@ -224,22 +220,14 @@ def progress(
         console.show(judging.progress(by=by, pool=pool, queue=queue, layer=layer), format)
 
 
-@stage.command(
-    "guidelines",
-    "judge guidelines guidelines.md",
-    "judge guidelines guidelines.md -C recipes.db",
-)
+@stage.command("guidelines", "judge guidelines guidelines.md", "judge guidelines guidelines.md -C recipes.db")
 def guidelines(file: Annotated[Path, Argument(help="A Markdown file.")], collection: Collection = COLLECTION) -> None:
     """Replace the guidelines; judgments made under the old ones are kept and can be made again."""
     with opened(collection) as judging:
         console.show(judging.guidelines(file))
 
 
-@stage.command(
-    "scale",
-    "judge scale graded",
-    "judge scale '0=no, 1=partly, 2=mostly, 3=fully' --relevant-from 2",
-)
+@stage.command("scale", "judge scale graded", "judge scale '0=no, 1=partly, 2=mostly, 3=fully' --relevant-from 2")
 def scale(
     scale: Annotated[str, Argument(help="As for init: binary, graded, '0=no, 1=yes', or a TOML file.")],
     collection: Collection = COLLECTION,
@@ -278,17 +266,12 @@ def try_topic(
         console.show(judging.try_(topic, accept=accept, refuse=refuse), format)
 
 
-@stage.command(
-    "import",
-    "judge import judgments.csv",
-    "judge import qrels.txt --assessor Ann --layer second",
-)
+@stage.command("import", "judge import judgments.csv", "judge import qrels.txt --assessor Ann --layer second")
 def import_(
     file: Annotated[
         Path,
         Argument(
-            parser=console.path_or_url,
-            help="Qrels, or a table: topic, document, grade[, assessor, time, note].",
+            parser=console.path_or_url, help="Qrels, or a table: topic, document, grade[, assessor, time, note]."
         ),
     ],
     collection: Collection = COLLECTION,
@@ -304,10 +287,7 @@ def import_(
 
 
 @stage.command(
-    "packet",
-    "judge packet Ben -o for-ben.db",
-    "judge packet Ben -o for-ben.db --topic T01 --days 30",
-    removed=_ORDER,
+    "packet", "judge packet Ben -o for-ben.db", "judge packet Ben -o for-ben.db --topic T01 --days 30", removed=_ORDER
 )
 def packet(
     assessor: Annotated[str, Argument(help="The assessor of the packet.")],
@@ -326,16 +306,11 @@ def packet(
     console.show(result)
 
 
-@stage.command(
-    "merge",
-    "judge merge ben.db",
-    "judge merge recovered.db --trust",
-)
+@stage.command("merge", "judge merge ben.db", "judge merge recovered.db --trust")
 def merge(
     file: Annotated[Path, Argument(help="A judged packet, or with --trust a recovery file or a copy.")],
     trust: Annotated[
-        bool,
-        Option("--trust", help="Merge the file as it is, also if it was not issued here to its assessor."),
+        bool, Option("--trust", help="Merge the file as it is, also if it was not issued here to its assessor.")
     ] = False,
     collection: Collection = COLLECTION,
     format: Format = "table",
@@ -420,11 +395,7 @@ def agreement(
         console.show(result, format)
 
 
-@stage.command(
-    "adjudicate",
-    "judge adjudicate",
-    "judge adjudicate --list",
-)
+@stage.command("adjudicate", "judge adjudicate", "judge adjudicate --list")
 def adjudicate(
     assessor: Assessor = "",
     collection: Collection = COLLECTION,
@@ -462,11 +433,7 @@ def adjudicate(
     "judge propagate --layer second",
     removed={"--exact": "grades pass to all near-duplicates; corpus duplicates --threshold 1 finds exact ones only"},
 )
-def propagate(
-    collection: Collection = COLLECTION,
-    layer: Layer = "main",
-    format: Format = "table",
-) -> None:
+def propagate(collection: Collection = COLLECTION, layer: Layer = "main", format: Format = "table") -> None:
     """Propagate grades to the near-duplicates of judged documents."""
     with opened(collection) as judging:
         console.show(judging.propagate(layer=layer), format)

@@ -76,11 +76,7 @@ def build(
     console.show(result)
 
 
-@stage.command(
-    "extend",
-    "pool extend",
-    "pool extend --run dense",
-)
+@stage.command("extend", "pool extend", "pool extend --run dense")
 def extend(
     collection: Collection = COLLECTION,
     name: Name = "",
@@ -99,9 +95,7 @@ def extend(
     "top-up",
     "pool top-up dense --depth 10",
     "pool top-up dense.run --depth 5 --topic T01",
-    removed={
-        "--seconds-per-document": _HOURS,
-    },
+    removed={"--seconds-per-document": _HOURS},
 )
 def top_up(
     run: Annotated[str, Argument(help="A stored run or a run file.", autocompletion=completion.runs)],
@@ -176,11 +170,7 @@ def _draw(by: str, table: "texts.Table") -> None:
     charts.put(title, bars, legend=legend)
 
 
-@stage.command(
-    "explain",
-    "pool explain T01 K146",
-    "pool explain T01 K146 --format json",
-)
+@stage.command("explain", "pool explain T01 K146", "pool explain T01 K146 --format json")
 def explain(
     topic: Annotated[str, Argument(help="Topic id.", autocompletion=completion.topics)],
     document: Annotated[str, Argument(help="Document id.")],
@@ -194,11 +184,7 @@ def explain(
     console.show(result, format)
 
 
-@stage.command(
-    "verify",
-    "pool verify",
-    "pool verify --name first",
-)
+@stage.command("verify", "pool verify", "pool verify --name first")
 def verify(collection: Collection = COLLECTION, name: Name = "") -> None:
     """Rebuild a pool from the stored runs, repeat every choice, and list any differences."""
     with console.collection(collection) as store:

@@ -36,8 +36,7 @@ RuleWords = Annotated[
     ),
 ]
 AsOf = Annotated[
-    str,
-    Option(help="Judgments recorded up to this time (ISO 8601; a date means its end, UTC), or up to this event."),
+    str, Option(help="Judgments recorded up to this time (ISO 8601; a date means its end, UTC), or up to this event.")
 ]
 Unjudged = Annotated[bool, Option("--unjudged", help="Add pooled but unjudged documents, with grade -1.")]
 From = Annotated[str | None, Option("--from", help="The format, if it is not recognised: see cranfield formats.")]
@@ -108,9 +107,7 @@ def release(
 
 
 @stage.command(
-    "import",
-    "qrels import qrels.txt --name theirs",
-    "qrels import qrels.txt --name theirs --note 'from the track'",
+    "import", "qrels import qrels.txt --name theirs", "qrels import qrels.txt --name theirs --note 'from the track'"
 )
 def import_(
     file: Annotated[Path, Argument(parser=console.path_or_url, help="A qrels file, compressed or not, or its URL.")],
@@ -125,11 +122,7 @@ def import_(
     console.say(*made.remarks)
 
 
-@stage.command(
-    "list",
-    "qrels list",
-    "qrels list --name first",
-)
+@stage.command("list", "qrels list", "qrels list --name first")
 def list_(
     collection: Collection = COLLECTION,
     name: Annotated[str, Option("--name", help="Show the manifest of one release.")] = "",
@@ -164,15 +157,10 @@ def diff(
     console.show(found, format, whole=True)
 
 
-@stage.command(
-    "licence",
-    "qrels licence",
-    "qrels licence CC-BY-4.0",
-)
+@stage.command("licence", "qrels licence", "qrels licence CC-BY-4.0")
 def licence(
     text: Annotated[
-        str | None,
-        Argument(help="A name, like CC-BY-4.0, or a sentence; none removes it. [default: show it]"),
+        str | None, Argument(help="A name, like CC-BY-4.0, or a sentence; none removes it. [default: show it]")
     ] = None,
     collection: Collection = COLLECTION,
 ) -> None:
@@ -185,11 +173,7 @@ def licence(
         console.say("no licence is set; set one with cranfield qrels licence 'CC-BY-4.0'")
 
 
-@stage.command(
-    "rule",
-    "qrels rule",
-    "qrels rule adjudicated,majority,latest",
-)
+@stage.command("rule", "qrels rule", "qrels rule adjudicated,majority,latest")
 def rule(
     words: Annotated[str, Argument(help="The rule, like adjudicated,majority,latest. [default: show the rule]")] = "",
     collection: Collection = COLLECTION,

@@ -40,9 +40,7 @@ Name = Annotated[str, Argument(help="The run's name: see cranfield runs list.", 
     "check",
     "runs check bm25.run dense.run",
     "runs check bm25.run --repair repaired",
-    removed={
-        "--min-depth": "runs show has the number of rows of a run",
-    },
+    removed={"--min-depth": "runs show has the number of rows of a run"},
 )
 def check(
     files: Files,
@@ -75,11 +73,7 @@ def check(
         raise typer.Exit(1)
 
 
-@stage.command(
-    "watch",
-    "runs watch runs --once",
-    "runs watch runs --once --every 1",
-)
+@stage.command("watch", "runs watch runs --once", "runs watch runs --once --every 1")
 def watch(
     folder: Annotated[Path, Argument(help="The folder in which run files arrive, and folders in it.")],
     collection: Collection = COLLECTION,
@@ -90,8 +84,7 @@ def watch(
         float, Option(min=0.1, help="Look every so many seconds; a file that has not changed since is complete.")
     ] = 5,
     once: Annotated[
-        bool,
-        Option("--once", help="Check what is there and end: for cron and git hooks. Errors make the status 1."),
+        bool, Option("--once", help="Check what is there and end: for cron and git hooks. Errors make the status 1.")
     ] = False,
 ) -> None:
     """Check runs as they arrive in a folder, and write a report beside each."""
@@ -115,9 +108,7 @@ def watch(
     "runs submit bm25.run --group larder --family lexical",
     "runs submit dense.run --new",
     "runs submit runs --repair",
-    removed={
-        "--min-depth": "runs show has the number of rows of a run",
-    },
+    removed={"--min-depth": "runs show has the number of rows of a run"},
 )
 def submit(
     files: Files,
@@ -157,11 +148,7 @@ def submit(
     console.show(result, format)
 
 
-@stage.command(
-    "list",
-    "runs list",
-    "runs list --withdrawn --format csv",
-)
+@stage.command("list", "runs list", "runs list --withdrawn --format csv")
 def list_(
     collection: Collection = COLLECTION,
     withdrawn: Annotated[bool, Option("--withdrawn", help="Show withdrawn runs too.")] = False,
@@ -173,11 +160,7 @@ def list_(
     console.show(result, format, whole=True)
 
 
-@stage.command(
-    "show",
-    "runs show bm25",
-    "runs show bm25 --format json",
-)
+@stage.command("show", "runs show bm25", "runs show bm25 --format json")
 def show(name: Name, collection: Collection = COLLECTION, format: Format = "table") -> None:
     """Show one run and the warnings from its submission."""
     with console.collection(collection) as store:
@@ -186,11 +169,7 @@ def show(name: Name, collection: Collection = COLLECTION, format: Format = "tabl
     console.put_problems(result.problems)
 
 
-@stage.command(
-    "export",
-    "runs export bm25",
-    "runs export bm25 -o bm25.txt",
-)
+@stage.command("export", "runs export bm25", "runs export bm25 -o bm25.txt")
 def export(
     name: Name,
     collection: Collection = COLLECTION,
@@ -207,9 +186,7 @@ def export(
 
 
 @stage.command(
-    "pack",
-    "runs pack runs -o runs.parquet",
-    "runs pack bm25.run dense.run -o runs.parquet --columns pyterrier",
+    "pack", "runs pack runs -o runs.parquet", "runs pack bm25.run dense.run -o runs.parquet --columns pyterrier"
 )
 def pack(
     files: Annotated[list[str], Argument(help="Run files, or folders of run files.")],

@@ -38,11 +38,7 @@ TopicIds = Literal["given", "position"]
 
 
 def read_documents(
-    path: Path | Source,
-    *,
-    format: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    ids: str = "",
+    path: Path | Source, *, format: str | None = None, columns: Mapping[str, str] | None = None, ids: str = ""
 ) -> Iterator[Document | Problem]:
     """The documents of a file or folder and the problems with it, in the order of the file, streamed.
 

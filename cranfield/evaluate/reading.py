@@ -17,14 +17,7 @@ from typing import Literal, TypeVar, cast
 
 import numpy as np
 
-from cranfield.base.errors import (
-    CranfieldError,
-    Problem,
-    ProblemsFound,
-    SourceError,
-    UsageError,
-    quoted,
-)
+from cranfield.base.errors import CranfieldError, Problem, ProblemsFound, SourceError, UsageError, quoted
 from cranfield.base.files import Progress, Source, located, reading_threads, silent
 from cranfield.base.records import BINARY, GradeScale
 from cranfield.base.spread import HERE, WORTH, Workers

@@ -17,16 +17,7 @@ from cranfield.pool.build import build
 from cranfield.pool.candidates import Candidates, PooledRuns, clusters_of
 from cranfield.pool.extend import collapsed_topic, earlier_of
 from cranfield.pool.plan import Plan, Selection
-from cranfield.pool.pool import (
-    NO_PROBABILITY,
-    Pool,
-    Stratum,
-    TopicPool,
-    check_budget,
-    levels,
-    refuse,
-    view,
-)
+from cranfield.pool.pool import NO_PROBABILITY, Pool, Stratum, TopicPool, check_budget, levels, refuse, view
 from cranfield.pool.stopping import Review
 from cranfield.pool.strategy import Label, Start, State, Texts
 from cranfield.runs.columns import Mask

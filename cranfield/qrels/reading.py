@@ -18,14 +18,7 @@ from cranfield.base.registry import Format, deferred
 from cranfield.base.tables import LINE_FAULTS, Columns, Fault, Findings, Schema, csv_rows, read_table
 from cranfield.base.text import cell_as_meant, counted
 from cranfield.qrels.qrels import Grades, Qrels, pair_keys, qrels_formats, qrels_of, sorted_qrels
-from cranfield.runs.columns import (
-    Codes,
-    LineNumbers,
-    Mask,
-    Places,
-    encoded,
-    repeats,
-)
+from cranfield.runs.columns import Codes, LineNumbers, Mask, Places, encoded, repeats
 from cranfield.runs.reading import UNFIT_IDS, matching, numbers_in
 
 with deferred:

@@ -13,15 +13,7 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from cranfield.base.errors import (
-    InputError,
-    Problem,
-    ProblemsFound,
-    SourceError,
-    UnknownName,
-    UsageError,
-    quoted,
-)
+from cranfield.base.errors import InputError, Problem, ProblemsFound, SourceError, UnknownName, UsageError, quoted
 from cranfield.base.files import Source, most_grown
 from cranfield.base.records import Grade, GradeScale
 from cranfield.base.registry import deferred

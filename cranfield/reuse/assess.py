@@ -23,13 +23,7 @@ from cranfield.reuse.collection import obstacles
 from cranfield.reuse.completeness import Completed, Completion
 from cranfield.reuse.completions import unjudged_within
 from cranfield.reuse.expected_loss import Loss, ModelCache, expected_loss, scale_model
-from cranfield.reuse.intervals import (
-    Intervals,
-    interval,
-    interval_depth,
-    intervals_of_runs,
-    takes_pool_depth,
-)
+from cranfield.reuse.intervals import Intervals, interval, interval_depth, intervals_of_runs, takes_pool_depth
 from cranfield.reuse.provenance import Provenance, prefix_of
 from cranfield.reuse.unjudged_model import UnjudgedModel, fit_model
 from cranfield.reuse.verdict import DEFAULTS, REMEDY, Evidence, Thresholds, Verdict, verdict_of
@@ -160,11 +154,7 @@ def coverage_of(
 
 
 def why_untestable(
-    alignment: Alignment,
-    provenance: Provenance | None,
-    table: Thresholds = DEFAULTS,
-    *,
-    relevant_from: int = 1,
+    alignment: Alignment, provenance: Provenance | None, table: Thresholds = DEFAULTS, *, relevant_from: int = 1
 ) -> str:
     """Why holding out groups shows nothing here; an empty text where it does.
 

@@ -367,13 +367,7 @@ class _GainRatio:
     """Some cells, their DCG without unjudged documents, and sums of discounts: at these (`sums`) and at all ranks."""
 
     def __init__(
-        self,
-        open_lists: Completions,
-        cells: Counts,
-        gains: _GainLevels,
-        base: Values,
-        sums: Values,
-        running: Values,
+        self, open_lists: Completions, cells: Counts, gains: _GainLevels, base: Values, sums: Values, running: Values
     ) -> None:
         self._gains, self._base, self._sums, self._running = gains, base, sums, running
         self._known = gains.known[open_lists.lists.topics[cells]]

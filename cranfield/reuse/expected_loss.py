@@ -257,12 +257,7 @@ def unjudged_of(
         if measure.kind.interval == "normalized_gain":
             counts = np.minimum(counts, measure.cutoff)  # an ideal of k documents has no more of one grade
     own = replace(
-        mine,
-        topics=np.arange(len(cells)),
-        level_counts=counts,
-        pooled_count=None,
-        stratified=None,
-        _relevant={},
+        mine, topics=np.arange(len(cells)), level_counts=counts, pooled_count=None, stratified=None, _relevant={}
     )
     place, topics = own.offsets[list_of] + here.rank - 1, len(alignment.topic_ids)
     popular = None if popularity is None else popularity[at]

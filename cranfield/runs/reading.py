@@ -19,17 +19,7 @@ from cranfield.base.errors import ProblemsFound, quoted
 from cranfield.base.files import Source
 from cranfield.base.registry import Format, Registry, deferred
 from cranfield.base.tables import LINE_FAULTS, Columns, Fault, Findings, Schema, read_list
-from cranfield.runs.columns import (
-    TEXT,
-    Coded,
-    LineNumbers,
-    Mask,
-    Places,
-    Scores,
-    encoded,
-    in_pieces,
-    used_only,
-)
+from cranfield.runs.columns import TEXT, Coded, LineNumbers, Mask, Places, Scores, encoded, in_pieces, used_only
 from cranfield.runs.run import NO_RANK, Rows, Run
 
 with deferred:

@@ -197,12 +197,7 @@ class Play:
 
 
 def play(
-    known: Known,
-    plan: Plan,
-    *,
-    seed: int = 0,
-    runs: PooledRuns | None = None,
-    only: Collection[str] | None = None,
+    known: Known, plan: Plan, *, seed: int = 0, runs: PooledRuns | None = None, only: Collection[str] | None = None
 ) -> Play:
     """Play a plan; `runs` are other contributing runs than the known ones, such as all but a group's.
 

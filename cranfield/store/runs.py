@@ -48,13 +48,7 @@ _FACTS = """name, tag, group_name, family, role, priority, description, ordered_
 
 
 def add(
-    store: Store,
-    run: RunFacts,
-    *,
-    ranking: bytes,
-    encoding: int,
-    warnings: Sequence[Problem],
-    metadata: str = "",
+    store: Store, run: RunFacts, *, ranking: bytes, encoding: int, warnings: Sequence[Problem], metadata: str = ""
 ) -> int:
     """Store a run inside `store.write()` and give its number."""
     row = [*astuple(run)[:-1], encoding, ranking, crc32(ranking)]

@@ -185,10 +185,7 @@ class Inputs:
         return comparing.compare_runs(self, request, options, verdicts=verdicts)
 
     def reuse(
-        self,
-        *runs: str,
-        measures: str | Sequence[str] = MEASURES,
-        thresholds: Mapping[str, float] | None = None,
+        self, *runs: str, measures: str | Sequence[str] = MEASURES, thresholds: Mapping[str, float] | None = None
     ) -> reusing.ReuseResult:
         """Assess how reliable scores are: for non-contributing runs in general, and for each run (all by default).
 
@@ -251,11 +248,7 @@ class Inputs:
             )
 
     def explain(
-        self,
-        topic: str,
-        *runs: str,
-        depth: int = 30,
-        measures: str | Sequence[str] = "AP",
+        self, topic: str, *runs: str, depth: int = 30, measures: str | Sequence[str] = "AP"
     ) -> evaluation.Explanation:
         """Ranked lists of runs for a topic: each rank with its document, its judgment, and P, R and DCG so far.
 

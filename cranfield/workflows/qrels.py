@@ -263,12 +263,7 @@ class Qrels:
         self.store = store
 
     def export(
-        self,
-        which: str | None = None,
-        *,
-        format: str = "trec",
-        binary: bool = False,
-        selection: Selection = ALL,
+        self, which: str | None = None, *, format: str = "trec", binary: bool = False, selection: Selection = ALL
     ) -> Export:
         """Qrels to be written as a file; `binary` by the scale each grade was given on."""
         store = self.store

@@ -64,10 +64,7 @@ class Recipe:
         """Qrels with the ids and the grades that are meant."""
         topics, names = (
             {id: corpus_reading.renumbered(id, pattern) for id in ids}
-            for ids, pattern in (
-                (qrels.topics, self.topic_ids),
-                (qrels.document_ids.to_pylist(), self.document_ids),
-            )
+            for ids, pattern in ((qrels.topics, self.topic_ids), (qrels.document_ids.to_pylist(), self.document_ids))
         )
         rows = {(topics[topic], names[document]): self.grades.get(grade, grade) for topic, document, grade in qrels}
         if len(rows) < len(qrels):

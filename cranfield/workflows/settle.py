@@ -23,13 +23,7 @@ from cranfield.store.store import Store
 from cranfield.workflows.inputs import Inputs, refuse_unknown
 from cranfield.workflows.judge.queue import split_notes
 from cranfield.workflows.pool.show import ASSUMED_SECONDS, Speed, judging_speed
-from cranfield.workflows.reuse.field import (
-    Documents,
-    Field,
-    claim_of,
-    open_score,
-    with_documents,
-)
+from cranfield.workflows.reuse.field import Documents, Field, claim_of, open_score, with_documents
 
 
 @dataclass(frozen=True)
@@ -176,11 +170,7 @@ def _contest(
 
 
 def _pair_notes(
-    contest: settling.Contest,
-    claim: Claim,
-    found: settling.Settlement,
-    judging: settling.Judging,
-    speed: Speed,
+    contest: settling.Contest, claim: Claim, found: settling.Settlement, judging: settling.Judging, speed: Speed
 ) -> Iterator[str]:
     (low, high), measure, names = claim.ends, contest.pair.measure, contest.pair.alignment.run_names
     until, likely = contest.goal, contest.table.likely

@@ -151,10 +151,7 @@ def simulate_plans(
 
 
 def _known(
-    request: Request,
-    members: Sequence[run_reading.Member] | None,
-    relevant_from: int | None,
-    store: Store | None,
+    request: Request, members: Sequence[run_reading.Member] | None, relevant_from: int | None, store: Store | None
 ) -> study.Known:
     qrels, runs = read_in_full(request)
     return study.known_of(

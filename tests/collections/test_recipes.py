@@ -295,11 +295,7 @@ def test_a_folder_of_runs_is_submitted_with_its_list(nist: Path, tmp_path: Path,
     kept(call(*words, folder=tmp_path, status=1).err)
     written(nist / "runs" / "three.run", rows("three").replace("9", "7"))
     call(*words, folder=tmp_path)
-    assert runs_of(tmp_path) == [
-        ("input.one", "Larder, Inc.", 2),
-        ("input.two", "Mortar", 1),
-        ("three", "Mortar", 3),
-    ]
+    assert runs_of(tmp_path) == [("input.one", "Larder, Inc.", 2), ("input.two", "Mortar", 1), ("three", "Mortar", 3)]
 
 
 def test_a_list_may_be_xml_and_what_is_wrong_with_it_is_said(nist: Path, tmp_path: Path, kept: Kept):

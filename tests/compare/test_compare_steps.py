@@ -11,12 +11,7 @@ from cranfield.compare.by_measure import ONE_TOPIC, MeasureComparison, Options, 
 from cranfield.compare.differences import COVERAGE, MOST_WORK, difference_interval, draws_needed, enough_draws, seeded
 from cranfield.evaluate.measure import parse_measures
 from cranfield.evaluate.scores import Scores
-from cranfield.workflows.compare import (
-    MOST_PAIRS,
-    Comparison,
-    claimed_pairs,
-    shown_pairs,
-)
+from cranfield.workflows.compare import MOST_PAIRS, Comparison, claimed_pairs, shown_pairs
 from cranfield.workflows.evaluate.evaluate import Evaluation
 
 

@@ -16,11 +16,7 @@ def test_mean_and_relative_difference():
 
 def test_a_relative_difference_to_nothing_is_infinite_or_none():
     zeros = np.zeros(2)
-    assert [float(effects_of(a, zeros).relative) for a in ([0.1, 0.2], [-0.1, 0.0], zeros)] == [
-        np.inf,
-        -np.inf,
-        0,
-    ]
+    assert [float(effects_of(a, zeros).relative) for a in ([0.1, 0.2], [-0.1, 0.0], zeros)] == [np.inf, -np.inf, 0]
 
 
 def test_cohen_divides_by_the_deviation_of_the_differences():

@@ -30,13 +30,7 @@ def test_where_all_are_baselines_all_pairs_meet():
     assert len(listed(5, [3, 1, 4, 0, 2])) == 10
 
 
-@pytest.mark.parametrize(
-    ("entries", "baselines"),
-    [
-        (1, None),
-        (3, [1, 1]),
-    ],
-)
+@pytest.mark.parametrize(("entries", "baselines"), [(1, None), (3, [1, 1])])
 def test_what_cannot_be_paired_is_an_error(entries, baselines, kept: Kept):
     with kept.raises(UsageError):
         pairs(entries, baselines=baselines)

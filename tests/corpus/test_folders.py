@@ -116,10 +116,7 @@ def test_a_text_file_alone_is_the_document_it_is_in_its_folder(tmp_path):
     assert (
         alone
         == in_folder
-        == [
-            Document("a%20note.txt", "First line\n\nsecond", "First line"),
-            Document("page.html.gz", "one", "Page"),
-        ]
+        == [Document("a%20note.txt", "First line\n\nsecond", "First line"), Document("page.html.gz", "one", "Page")]
     )
 
 

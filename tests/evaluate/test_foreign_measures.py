@@ -95,14 +95,7 @@ def test_without_the_extra_the_error_says_which_one_would_bring_it(without_ir_me
     kept(said)
 
 
-@pytest.mark.parametrize(
-    "measure",
-    [
-        "alpha_nDGC@10",
-        "alpha_nDCG(foo=1)@10",
-        "INSQ",
-    ],
-)
+@pytest.mark.parametrize("measure", ["alpha_nDGC@10", "alpha_nDCG(foo=1)@10", "INSQ"])
 def test_a_wrong_call_is_answered_with_a_sentence(measure: str, kept: Kept):
     ended = call("evaluate", "--qrels", "qrels", "run", "-m", measure, status=2)
     kept(ended.err)

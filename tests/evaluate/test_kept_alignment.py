@@ -43,12 +43,7 @@ def test_the_second_evaluation_takes_the_alignment_of_the_first(collection: Path
 
 @pytest.mark.parametrize(
     "change",
-    [
-        {"runs": ["second", "first"]},
-        {"topics": "run"},
-        {"topics": "chosen"},
-        {"runs": ["first", "./two.run"]},
-    ],
+    [{"runs": ["second", "first"]}, {"topics": "run"}, {"topics": "chosen"}, {"runs": ["first", "./two.run"]}],
 )
 def test_whatever_is_asked_otherwise_is_aligned_anew(collection: Path, change):
     Path("chosen").write_text("1\n", encoding="utf-8")

@@ -115,14 +115,7 @@ def test_only_means_of_measures_of_quality_are_compared(measure: str, kept: Kept
     kept(compared("-m", measure, status=2).err)
 
 
-@pytest.mark.parametrize(
-    "measure",
-    [
-        "nDCG(gains={-1: 2})",
-        "runid",
-        "relstring",
-    ],
-)
+@pytest.mark.parametrize("measure", ["nDCG(gains={-1: 2})", "runid", "relstring"])
 def test_measures_that_would_mean_nothing_are_refused(tmp_path: Path, measure: str, kept: Kept):
     (tmp_path / "qrels").write_text("1 0 a 1\n")
     (tmp_path / "run").write_text("1 Q0 a 1 1 t\n")

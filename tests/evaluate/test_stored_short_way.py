@@ -89,8 +89,7 @@ def test_codes_that_the_collection_does_not_have_are_an_error(topic: int, docume
 
 
 @pytest.mark.parametrize(
-    "scores",
-    [[], [1.0], [2.0, 2.0, 2.0, 1.5, 1.5], [1 / 3] * 5, [0.0, -0.0, -1e-300], [1 / 3, 1 / 3, 0.1]],
+    "scores", [[], [1.0], [2.0, 2.0, 2.0, 1.5, 1.5], [1 / 3] * 5, [0.0, -0.0, -1e-300], [1 / 3, 1 / 3, 0.1]]
 )
 def test_ties_are_read_without_the_scores(scores: list[float]):
     counts = [len(scores)] if len(scores) < 5 else [2, len(scores) - 2]

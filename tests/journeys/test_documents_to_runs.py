@@ -209,13 +209,7 @@ def test_escape_sequences_in_a_document_never_reach_the_terminal(shell: Shell):
 
 
 @pytest.mark.parametrize(
-    "words",
-    [
-        ("status",),
-        ("init", "--scale", "binry"),
-        ("init", "--scale", "0=no, x"),
-        ("runs", "make", "bm52"),
-    ],
+    "words", [("status",), ("init", "--scale", "binry"), ("init", "--scale", "0=no, x"), ("runs", "make", "bm52")]
 )
 def test_a_wrong_call_is_answered_with_a_sentence(shell: Shell, words: tuple[str, ...], kept: Kept):
     done = shell.process(*words)

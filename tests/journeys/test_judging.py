@@ -71,17 +71,7 @@ def test_status_leads_to_judging(kitchen: Path, kept: Kept):
 
 def test_topics_are_given_out_in_equal_shares_with_overlap(kitchen: Path, kept: Kept):
     _, out, err = call(
-        "judge",
-        "assign",
-        "ana",
-        "ben",
-        "--overlap",
-        "20%",
-        "--probes",
-        "3%",
-        "-f",
-        "csv",
-        folder=kitchen,
+        "judge", "assign", "ana", "ben", "--overlap", "20%", "--probes", "3%", "-f", "csv", folder=kitchen
     )
     given = rows(out)
     assert [row["role"] for row in given].count("primary") == 15

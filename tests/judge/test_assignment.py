@@ -54,10 +54,7 @@ def test_topics_can_be_given_to_all_of_them():
     ]
 
 
-@pytest.mark.parametrize(
-    ("names", "seconds"),
-    [([], 0), (["a", "a"], 0), (["a"], 1)],
-)
+@pytest.mark.parametrize(("names", "seconds"), [([], 0), (["a", "a"], 0), (["a"], 1)])
 def test_names_that_cannot_be_meant_are_refused(names, seconds, kept: Kept):
     with kept.raises(UsageError):
         equal_shares({"t": 1}, names, seconds=seconds)

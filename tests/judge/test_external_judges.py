@@ -287,10 +287,7 @@ def test_a_question_tells_nothing_of_runs_and_judgments():
     assert json.loads(line) == {
         "topic": {"id": "1", "title": "soup", "description": "d", "narrative": "n"},
         "document": {"id": "d", "title": "T", "text": "text", "metadata": {"k": "v"}},
-        "scale": [
-            {"grade": 0, "label": "not relevant", "text": ""},
-            {"grade": 1, "label": "relevant", "text": ""},
-        ],
+        "scale": [{"grade": 0, "label": "not relevant", "text": ""}, {"grade": 1, "label": "relevant", "text": ""}],
         "relevant_from": 1,
         "guidelines": "g",
     }

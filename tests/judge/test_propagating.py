@@ -96,11 +96,5 @@ def test_without_a_search_for_duplicates_there_is_nothing_to_pass(judging: Store
 def test_the_source_is_the_first_judged_member_in_the_order_of_the_cluster():
     grades = {("1", "b"): 2, ("1", "c"): 2, ("2", "a"): 0}
     sources, differing = propagated(grades, [["a", "b", "c", "d"], ["e", "f"]])
-    assert sources == {
-        ("1", "a"): "b",
-        ("1", "d"): "b",
-        ("2", "b"): "a",
-        ("2", "c"): "a",
-        ("2", "d"): "a",
-    }
+    assert sources == {("1", "a"): "b", ("1", "d"): "b", ("2", "b"): "a", ("2", "c"): "a", ("2", "d"): "a"}
     assert differing == []

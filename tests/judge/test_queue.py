@@ -2,15 +2,7 @@
 
 import pytest
 
-from cranfield.judge.queue import (
-    NOTHING,
-    Answers,
-    Entry,
-    draw,
-    may_lease,
-    state_for_rejudging,
-    state_of,
-)
+from cranfield.judge.queue import NOTHING, Answers, Entry, draw, may_lease, state_for_rejudging, state_of
 from cranfield.pool.candidates import document_draws
 
 ONE, TWO = Entry("d", 1), Entry("d", 1, "overlap", 2)

@@ -12,17 +12,13 @@ from cranfield.pool.plan import Amount, parse, parse_stored
 NO_EFFECT = {
     "stratified strata=6-9:50": ["'stratified strata=6-9:50' would select nothing that is not there by then"],
     "stratified order=rrf strata=50-60:50": [
-        "'stratified strata=50-60:50 order=rrf' would select nothing that is not there by then",
+        "'stratified strata=50-60:50 order=rrf' would select nothing that is not there by then"
     ],
-    "depth 1 by=topic": [
-        "'depth 1 by=topic' would select nothing that is not there by then",
-    ],
+    "depth 1 by=topic": ["'depth 1 by=topic' would select nothing that is not there by then"],
     "depth 3; rrf until 3": ["'rrf until 3' would select nothing that is not there by then"],
     "depth 1; sample until 2": ["'sample until 2' would select nothing that is not there by then"],
     "depth 1; take budget 5": ["'take budget 5' would select nothing that is not there by then"],
-    "sample 2; sample 2": [
-        ("'sample 2' would select nothing that is not there by then"),
-    ],
+    "sample 2; sample 2": [("'sample 2' would select nothing that is not there by then")],
     "stratified 2 strata=1-1:100,2-5": [
         "the rates of 'stratified strata=1-1:100,2-5 2' need more than its amount in 1 topic (1)"
     ],

@@ -144,10 +144,7 @@ def test_one_near_duplicate_stands_for_its_cluster(worked):
     assert deeper.duplicates == (Duplicate("1", "d3", "d5"), Duplicate("1", "d7", "d2"))
 
 
-COPIES = {
-    "A": {"1": {"d1": 10, "d2": 5, "d4": 4, "x2": 0}},
-    "B": {"1": {"x1": 9, "d3": 8, "d2": 3, "d5": 2}},
-}
+COPIES = {"A": {"1": {"d1": 10, "d2": 5, "d4": 4, "x2": 0}}, "B": {"1": {"x1": 9, "d3": 8, "d2": 3, "d5": 2}}}
 """x1 and x2 are near-duplicates; x2 has the lowest score of A and its last rank."""
 
 

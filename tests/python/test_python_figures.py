@@ -127,11 +127,7 @@ def test_a_figure_of_python_and_of_the_command_are_the_same_drawing(files: cf.Op
 
 
 @pytest.mark.parametrize(
-    "call",
-    [
-        lambda found: found.plot.intervals("RR"),
-        lambda found: found.plot.relevant_by_depth(),
-    ],
+    "call", [lambda found: found.plot.intervals("RR"), lambda found: found.plot.relevant_by_depth()]
 )
 def test_what_cannot_be_drawn_is_told(pool: Path, call, kept: Kept):
     found = cf.open_files(qrels=pool / "qrels", runs=pool / "r9.run").reuse(measures="P@3")

@@ -22,14 +22,7 @@ from pages import blocks_of, tables_of
 
 import cranfield as cf
 from cranfield.base.text import Table
-from cranfield.report.page import (
-    Callout,
-    Drawing,
-    Literal,
-    Page,
-    render_html,
-    render_page_markdown,
-)
+from cranfield.report.page import Callout, Drawing, Literal, Page, render_html, render_page_markdown
 from cranfield.report.renderers.csv import render_csv
 from cranfield.report.renderers.markdown import render_markdown
 from cranfield.store.store import open_store
@@ -370,7 +363,7 @@ def test_a_bundle_can_be_published_and_used(judged: Path, tmp_path: Path):
     folder = tmp_path / "bundle"
     call("qrels", "release", "first", "--bundle", folder, "-C", copy)
     assert sorted(path.name for path in folder.iterdir()) == [
-        *("SHA256SUMS", "card.json", "guidelines.md", "pool.csv", "qrels.txt", "runs.csv", "topics.trec"),
+        *("SHA256SUMS", "card.json", "guidelines.md", "pool.csv", "qrels.txt", "runs.csv", "topics.trec")
     ]
     sums = dict(line.split("  ")[::-1] for line in (folder / "SHA256SUMS").read_text().splitlines())
     assert sums == {

@@ -111,7 +111,7 @@ def test_a_verdict_stands_out_and_numbers_keep_all_their_digits_for_sorting():
 def test_a_range_is_drawn_on_an_axis_of_round_numbers_and_stands_there_in_words():
     html = render_html(PAGE)
     assert re.findall(r'<i style="--s:([0-9.]+)">([0-9.]+)</i>', html) == [
-        *(("0.0", "0.1"), ("33.3", "0.2"), ("66.7", "0.3"), ("100.0", "0.4")),
+        *(("0.0", "0.1"), ("33.3", "0.2"), ("66.7", "0.3"), ("100.0", "0.4"))
     ]
     first = '<span>0.2500–0.3500</span><i class="safe" style="--l:50.0;--a:50.0;--b:66.7;--h:83.3;--s:50.0"></i>'
     assert f'<td class="range">{first}</td>' in html

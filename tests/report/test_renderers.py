@@ -213,7 +213,7 @@ def test_an_entity_stays_the_letters_it_is_made_of_in_markdown():
 def test_what_rounds_to_zero_has_no_minus():
     column = Column("loss", digits=4)
     assert [printed(value, column) for value in (-0.00001, -0.0, 0.0, -0.0001)] == [
-        *("0.0000", "0.0000", "0.0000", "-0.0001"),
+        *("0.0000", "0.0000", "0.0000", "-0.0001")
     ]
 
 

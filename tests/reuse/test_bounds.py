@@ -157,12 +157,7 @@ def tried(
 
 
 def mismatches(
-    cases: Sequence[Case],
-    wanted: Sequence[Measure],
-    *,
-    highest: int,
-    depth: int | None = None,
-    beside: int = 0,
+    cases: Sequence[Case], wanted: Sequence[Measure], *, highest: int, depth: int | None = None, beside: int = 0
 ) -> list[object]:
     """Give the cases in which bounds are not those of all completions."""
     lists = replace(aligned(cases).lists, highest_grade=highest)

@@ -161,10 +161,7 @@ def test_orphans_and_an_owner_of_most_are_told(kept: Kept):
         rows[topic] |= {"orphan1": 0, "orphan2": 1, "open": -1, "x3": 1}
     aligned_qrels = qrels_from(rows)
     told = report_of(aligned_qrels, runs, contributors, depth=20)
-    assert codes(told) == [
-        ("orphans", "warning"),
-        ("one-group-dominates", "warning"),
-    ]
+    assert codes(told) == [("orphans", "warning"), ("one-group-dominates", "warning")]
     assert (told.orphans, told.fairness) == (20, "fair")
     kept(told.problems[1].message)
 
@@ -200,11 +197,7 @@ def test_the_pooled_share_of_each_contributor_is_that_of_its_prefix():
     )
     np.testing.assert_allclose(pooled_shares(aligned, provenance), [2 / 3, np.nan])
     found = check_testability(aligned, provenance)
-    assert [problem.code for problem in found] == [
-        "few-groups",
-        "positives-only",
-        "depth-does-not-fit",
-    ]
+    assert [problem.code for problem in found] == ["few-groups", "positives-only", "depth-does-not-fit"]
 
 
 def test_a_pool_that_flatters_outsiders_is_no_fairer_than_one_that_wrongs_them(kept: Kept):

@@ -196,11 +196,7 @@ def test_on_trec_2_completed_scores_are_nearer_to_the_truth_at_every_depth(depth
 
 @pytest.mark.parametrize(
     ("completed", "shown"),
-    [
-        ((100, 0.24, 0.22, 0.27), ".24, .22–.27"),
-        ((200, 0.7277, 0.7276, 0.7279), ".7277, .7276–.7279"),
-        (None, ""),
-    ],
+    [((100, 0.24, 0.22, 0.27), ".24, .22–.27"), ((200, 0.7277, 0.7276, 0.7279), ".7277, .7276–.7279"), (None, "")],
 )
 def test_a_completed_score_is_short_and_its_ends_never_look_the_same_where_they_are_not(completed, shown):
     evidence = Evidence(judged=1.0, topics=50, low_topics=0, unjudged=0, completed=completed)

@@ -205,13 +205,7 @@ def test_a_win_that_no_label_can_turn_is_robust(kept: Kept):
     pair = {"1": ["a", "x"], "2": ["a", "b"]}, {"1": ["b", "y"], "2": ["b", "c"]}
     claim = claim_of(contest(JUDGED, *pair, "P@2", depth=2))
     assert claim == Claim(
-        level="robust",
-        winner="A",
-        loser="B",
-        lead=0.5,
-        ends=(0.25, 0.75),
-        reason=claim.reason,
-        unjudged=2,
+        level="robust", winner="A", loser="B", lead=0.5, ends=(0.25, 0.75), reason=claim.reason, unjudged=2
     )
     assert claim.said == "robust: A"
     kept(claim.reason)

@@ -99,13 +99,7 @@ def test_a_kept_pool_has_the_depth_to_which_all_lists_are_judged():
     assert provenance.depth.tolist() == [2, 2]
 
 
-@pytest.mark.parametrize(
-    "given_by",
-    [
-        [Contributor("A", "one", contributing=False)],
-        [],
-    ],
-)
+@pytest.mark.parametrize("given_by", [[Contributor("A", "one", contributing=False)], []])
 def test_contributors_that_cannot_be_are_refused(given_by, kept: Kept):
     with kept.raises(InputError):
         provenance_of(ALIGNED, QRELS, RUNS, given_by, depth=2)

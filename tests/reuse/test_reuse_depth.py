@@ -58,14 +58,6 @@ def test_the_sum_ends_where_the_curve_falls_to_nothing():
     assert not decay.new_at(1000)
 
 
-@pytest.mark.parametrize(
-    "new",
-    [
-        [9, 5, 3, 2, 2, 1, 1, 1, 1],
-        [0] * 20,
-        [3] * 20,
-        list(range(20)),
-    ],
-)
+@pytest.mark.parametrize("new", [[9, 5, 3, 2, 2, 1, 1, 1, 1], [0] * 20, [3] * 20, list(range(20))])
 def test_what_cannot_be_extrapolated_says_why(new, kept: Kept):
     kept(decay_of(np.array(new)))

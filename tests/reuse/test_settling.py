@@ -104,10 +104,7 @@ def test_what_favours_the_one_behind_comes_first_as_it_is_probably_not_relevant(
 
 def test_a_chance_is_that_of_the_run_that_ranks_the_document_within_the_depth():
     """x is popular (slope 1, mean 0) at rank 1 of A; B has it below the depth, where popularity is not counted."""
-    same, step = (
-        Upper(1.0, 22, is_maximum=False),
-        Step(0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, ((1.0, 0.0),)),
-    )
+    same, step = (Upper(1.0, 22, is_maximum=False), Step(0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, ((1.0, 0.0),)))
     blind = Chain((replace(step, intercept=-2.0, terms=()),), (0.0,), same)
     popular = Chain((step,), (0.0,), same)
     model = UnjudgedModel((0, 1), 0.5, (), (), same, blind, popular, -9.0, 0.0, same, 1.0, 22, 100, 30)

@@ -11,12 +11,7 @@ from cranfield.base.errors import ProblemsFound
 from cranfield.evaluate.align import align
 from cranfield.evaluate.measure import measures, parse_measure
 from cranfield.reuse.assess import tolerance_of
-from cranfield.reuse.verdict import (
-    Evidence,
-    Thresholds,
-    account,
-    verdict_of,
-)
+from cranfield.reuse.verdict import Evidence, Thresholds, account, verdict_of
 
 GOOD = Evidence(
     judged=0.95, topics=50, low_topics=0, unjudged=25, low=0.5, high=0.6, loss=0.004, upper=0.01, groups=22

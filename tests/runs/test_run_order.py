@@ -12,16 +12,7 @@ from hypothesis import strategies as st
 
 from cranfield.base.files import Source
 from cranfield.runs.reading import read_rows, run_formats
-from cranfield.runs.run import (
-    Order,
-    Rows,
-    Run,
-    order_as_float32,
-    ranked,
-    tie_groups,
-    ties,
-    ties_only_in_float32,
-)
+from cranfield.runs.run import Order, Rows, Run, order_as_float32, ranked, tie_groups, ties, ties_only_in_float32
 
 Row = tuple[str, str, float, int]
 

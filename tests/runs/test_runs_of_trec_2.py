@@ -42,16 +42,7 @@ def test_every_known_defect_is_found_with_the_right_count(expected):
         "topics_in_run": 50 - counts.get("missing-topic", 0),
         "dup_docs": counts.get("repeated-document", 0),
         "topics_with_ties": tie_groups(ties(run.scores, run.offsets), run.offsets)[1],
-    } == {
-        key: int(expected[key])
-        for key in (
-            "lines",
-            "max_depth",
-            "topics_in_run",
-            "dup_docs",
-            "topics_with_ties",
-        )
-    }
+    } == {key: int(expected[key]) for key in ("lines", "max_depth", "topics_in_run", "dup_docs", "topics_with_ties")}
     assert bad == BAD_LINES.get(expected["run"], 0)
     assert ("too-many-documents" in problems) == (int(expected["max_depth"]) > 1000)
 

@@ -76,10 +76,7 @@ def test_rm3_worked_by_hand():
     # "flow" finds d1 with likelihood 1/3 and d2 with 5/12, so they are believed by 4/9 and 5/9. Of
     # wing 16/54, flow 23/54, plate 15/54 the first two stay: 23/39 and 16/39, halved and added to half of "flow".
     flow, wing = 1 / 2 + 23 / 78, 16 / 78
-    expected = {
-        "d1": flow * log(5 / 2) + wing * log(4) + log(2 / 5),
-        "d2": flow * log(5 / 2) + log(2 / 4),
-    }
+    expected = {"d1": flow * log(5 / 2) + wing * log(4) + log(2 / 5), "d2": flow * log(5 / 2) + log(2 / 4)}
     assert scores("rm3", THREE, "flow", mu="2", fb_docs="2", fb_terms="2", original="0.5", **PLAIN) == close(expected)
 
 

@@ -101,13 +101,7 @@ def test_the_last_step_goes_on_until_the_budget_is_spent(given, meant):
     assert str(with_budget(parse(given), 9)) == meant
 
 
-@pytest.mark.parametrize(
-    "plan",
-    [
-        "depth 2; cap 3",
-        "depth 2; mtf until 5; rrf 3",
-    ],
-)
+@pytest.mark.parametrize("plan", ["depth 2; cap 3", "depth 2; mtf until 5; rrf 3"])
 def test_a_plan_that_cannot_end_by_a_budget_is_refused(worked, toolbox, plan, kept: Kept):
     with kept.raises(UsageError):
         list(study(worked, [parse(plan)], toolbox.measures("AP"), budgets=(9,)))

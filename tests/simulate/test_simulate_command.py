@@ -132,16 +132,7 @@ def test_a_call_that_cannot_be_meant_is_refused(files: Path, words: tuple[str, .
     kept(told)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--plan", "depth 1; mtf", "--budgets", "2,3"),
-        (
-            "--plan",
-            "depth 40",
-        ),
-    ],
-)
+@pytest.mark.parametrize("words", [("--plan", "depth 1; mtf", "--budgets", "2,3"), ("--plan", "depth 40")])
 def test_plans_that_these_runs_cannot_feed_are_a_problem_of_the_data(files: Path, words: tuple[str, ...], kept: Kept):
     told = call(*BARE, *words, status=1, folder=files).err
     kept(told)

@@ -69,10 +69,7 @@ def test_what_is_sound_has_nothing_wrong(judging: Store):
             'INSERT INTO settings VALUES (\'overlap\', \'{"share": 7, "by": 2, "seed": 0}\')',
             "the plan for overlap or probes is invalid",
         ),
-        (
-            "INSERT INTO settings VALUES ('probes', '{\"shape\": 1}')",
-            "the plan for overlap or probes is invalid",
-        ),
+        ("INSERT INTO settings VALUES ('probes', '{\"shape\": 1}')", "the plan for overlap or probes is invalid"),
         (
             "DROP TRIGGER judgment_events_update; UPDATE judgment_events SET undoes = 'x' WHERE undoes <> ''",
             "event 3 undoes x, which does not exist",

@@ -46,10 +46,7 @@ def test_a_collection_that_cannot_be_furnished_is_not_there_afterwards(tmp_path:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "content",
-    [None, b"not a database at all", b""],
-)
+@pytest.mark.parametrize("content", [None, b"not a database at all", b""])
 def test_what_is_not_a_collection_is_refused_with_a_sentence(tmp_path: Path, content: bytes | None, kept: Kept):
     path = tmp_path / "x.db"
     if content is not None:
@@ -164,11 +161,7 @@ def test_a_writer_waits_for_another_and_is_told_so_once(store: Store, kept: Kept
 def test_a_writer_without_patience_gets_a_sentence(store: Store, monkeypatch: pytest.MonkeyPatch, kept: Kept):
     other = open_store(store.path)
     other.connection.execute("PRAGMA busy_timeout = 1")
-    with (
-        store.write(),
-        kept.raises(CollectionBusy),
-        other.write(patience=0),
-    ):
+    with store.write(), kept.raises(CollectionBusy), other.write(patience=0):
         pass
     other.close()
 

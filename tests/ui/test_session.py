@@ -340,12 +340,7 @@ def test_the_note_of_an_answer_that_stands_is_not_saved_a_second_time(session: S
 
 
 @pytest.mark.parametrize(
-    "held",
-    [
-        {"T1": Held(1, 540.0)},
-        {"T1": Held(2, 60.0, own=2)},
-        {"T1": Held(1, 3.0, own=1), "T2": Held(1, 90.0)},
-    ],
+    "held", [{"T1": Held(1, 540.0)}, {"T1": Held(2, 60.0, own=2)}, {"T1": Held(1, 3.0, own=1), "T2": Held(1, 90.0)}]
 )
 def test_documents_that_others_hold_are_not_called_done(held: dict[str, Held], kept: Kept):
     judging = FakeJudging(held=held, held_documents={"d1", "d2", "d3", "d4"})

@@ -20,10 +20,7 @@ from cranfield.workflows.judge.session import open_session
 KITCHEN = Path(__file__).parents[2] / "collections" / "kitchen"
 PATIENCE = 60.0
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")]
 
 
 class Terminal:

@@ -5,13 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cranfield.compare.differences import (
-    DRAWS,
-    TestResult,
-    paired_differences,
-    resampled_sums,
-    significance_test,
-)
+from cranfield.compare.differences import DRAWS, TestResult, paired_differences, resampled_sums, significance_test
 
 
 @significance_test("bootstrap", title="paired bootstrap", counts_signs=True)

@@ -5,14 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cranfield.compare.differences import (
-    DRAWS,
-    TestResult,
-    blocks,
-    exact_p,
-    paired_differences,
-    significance_test,
-)
+from cranfield.compare.differences import DRAWS, TestResult, blocks, exact_p, paired_differences, significance_test
 
 
 @significance_test(

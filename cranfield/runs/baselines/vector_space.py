@@ -139,9 +139,7 @@ _NOTHING = 1e-6
 
 
 @_vector_system(
-    "lsa",
-    summary="latent semantic analysis: retrieves documents without the query's words",
-    family="latent",
+    "lsa", summary="latent semantic analysis: retrieves documents without the query's words", family="latent"
 )
 def lsa(
     matrix: TermMatrix,

@@ -198,11 +198,7 @@ def effect_table(effect: correlation.AssessorEffect) -> Table:
 
 
 def agreement_report(
-    store: Store,
-    *,
-    by: str | None = None,
-    layers: Sequence[str] = (MAIN,),
-    draws: int = coefficients.DRAWS,
+    store: Store, *, by: str | None = None, layers: Sequence[str] = (MAIN,), draws: int = coefficients.DRAWS
 ) -> AgreementReport:
     """Compare everybody who judged the same documents, in the layers together; decisions are no opinions.
 
@@ -254,11 +250,7 @@ def agreement_with_people(store: Store, layer: str) -> Compared | None:
 
 
 def _compared(
-    store: Store,
-    first: str,
-    second: str,
-    grades: Sequence[tuple[Graded, Graded]],
-    draws: int = coefficients.DRAWS,
+    store: Store, first: str, second: str, grades: Sequence[tuple[Graded, Graded]], draws: int = coefficients.DRAWS
 ) -> Compared:
     steps = _steps(store, [grade for pair in grades for grade in pair])
     places = _places(steps)

@@ -261,11 +261,7 @@ class _Labelling(Judging):
         self._in_vain = 0 if answered else self._in_vain + 1
 
     async def _converse(
-        self,
-        process: Process,
-        questions: Iterable[str],
-        missing: set[Pair],
-        answered: set[Pair],
+        self, process: Process, questions: Iterable[str], missing: set[Pair], answered: set[Pair]
     ) -> None:
         """Write the questions while answers are read; a TimeoutError after too long a silence.
 

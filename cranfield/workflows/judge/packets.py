@@ -198,11 +198,7 @@ _FAULTS = {
 
 
 def refusals(
-    store: Store,
-    fresh: Sequence[Event],
-    known: Sequence[Event],
-    finds: Sequence[Found],
-    packet: PacketFacts | None,
+    store: Store, fresh: Sequence[Event], known: Sequence[Event], finds: Sequence[Found], packet: PacketFacts | None
 ) -> Iterator[Problem]:
     """Everything for which a packet is refused; `known` are its events that were merged before.
 
