@@ -110,6 +110,14 @@ def test_two_runs_are_settled_with_a_bundle_as_they_are_evaluated(judged: Path, 
     kept(call("settle", "bundle", pair[0], status=2, folder=judged).err.partition("Error: ")[2])
 
 
+def test_a_screen_has_the_first_documents_to_settle_a_pair(judged: Path, kept: Kept):
+    words = ["settle", str(KITCHEN / "runs/mortar-dense.run"), "larder-bm25", "-m", "AP"]
+    shown, piped = (call(*words, folder=judged, terminal=one) for one in (True, False))
+    whole = call(*words, "--all", folder=judged, terminal=True)
+    assert len(shown.out.splitlines()) < 16 < len(piped.out.splitlines()) <= len(whole.out.splitlines())
+    kept(shown.err)
+
+
 def test_status_leaves_out_what_there_is_none_of(judged: Path, kept: Kept):
     kept(call("status", folder=judged).out)
 
