@@ -25,7 +25,7 @@ from cranfield.report.page import Drawing, Page, render_html, render_page_markdo
 from cranfield.report.renderers.csv import render_csv
 from cranfield.reuse import card as reuse_cards
 from cranfield.reuse.collection import CollectionReport
-from cranfield.store import Store, documents, pools, releases
+from cranfield.store import Store, documents, pools
 from cranfield.workflows import qrels as qrels_workflow
 from cranfield.workflows.evaluate.figures import draw_curves, draw_strips
 from cranfield.workflows.report import sections
@@ -163,11 +163,8 @@ def collection_card(material: Material) -> dict[str, Any]:
         of_plan = "name", "plan", "plan_in_full", "seed", "judging_order", "one_per_cluster"
         facts = _picked(material.pool.facts, *of_plan, "content_hash", "made", "made_by")
         facts["one_per_cluster"] = bool(facts["one_per_cluster"])
-        sizes = material.pool.documents, material.pool.judged
-        if material.qrels is not None:  # of a release: what was judged by then
-            for known in releases.pool_judged(material.pool.store, facts["name"], material.qrels.content_hash):
-                sizes = known
-        pools = [{**facts, **dict(zip(("documents", "judged"), sizes, strict=True))}]
+        size, judged = material.pool_sizes
+        pools = [{**facts, "documents": size, "judged": judged}]
     estimates = () if material.agreement is None else material.agreement.overall.estimates
     group_names = ("group", "runs", "documents", "only_this_group")
     groups = material.pool_groups
