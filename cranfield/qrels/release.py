@@ -206,7 +206,9 @@ def _bundle_in(folder: Path, path: Path) -> Bundle:
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         raise SourceError(str(path), f"{CARD} is not the card of a collection") from None
     file = OLDER_CARD if OLDER_CARD in sums else CARD if has_pool else None
-    return Bundle(folder / QRELS, None if file is None else folder / file, scale, settled, max(plain, default=0), judged)
+    return Bundle(
+        folder / QRELS, None if file is None else folder / file, scale, settled, max(plain, default=0), judged
+    )
 
 
 def _unpack(path: Path, folder: Path) -> None:

@@ -55,4 +55,4 @@ pool_judged = Query[list[tuple[int, int]]](
        AND instr(manifest, pools.content_hash) GROUP BY releases.name""",
     list,
 )
-"""(documents, those judged) of a pool by its name, in releases with this hash that were made from the pool as it is."""
+"""(documents, those judged) of a pool by its name, in releases with this hash that were made from it as it is."""
