@@ -244,14 +244,13 @@ def assign(
                 judging.put_assignments(store, made, topics=chosen, now=now())
             judging.put_setting(store, plan, probing)
     now_assigned = judging.assigned(store)
-    are_several = bool(names) and len({one.assessor for one in now_assigned}) > 1
     return Assignments(
         tuple(now_assigned),
         judging.planned(store, rules.Overlap),
         judging.planned(store, rules.Probes),
         tuple(map(str, store.setting(ADJUDICATORS, ()))),
         {topic: name for topic, name in kept.items() if name != names[0] or (len(names) > 1 and not together)},
-        known_troubles(store.path) if are_several else (),
+        known_troubles(store.path) if names and len({one.assessor for one in now_assigned}) > 1 else (),
     )
 
 
