@@ -135,7 +135,8 @@ def _draw(found: "evaluation.Evaluation") -> None:
             text = f"{value:.4f}"
             if trust is not None:
                 (low, high), verdict = trust.evidence[run].interval, trust.verdicts[run].short
-                legend = "{shade} up to the highest possible score; in brackets: the interval"
-                text += "" if low is None or high is None or low >= high else f" ({low:.4f}–{high:.4f})"
+                if low is not None and high is not None and low < high:
+                    legend = "{shade} up to the highest possible score; in brackets: the interval"
+                    text += f" ({low:.4f}–{high:.4f})"
             bars.append(charts.Bar(names[run], value, high, f"{text} {verdict}", verdict))
         charts.put(str(measure), bars, legend=legend)

@@ -228,7 +228,9 @@ def withdraw(
     "runs make fts5 --field title --field description --tag fts5-long",
 )
 def make(
-    system: Annotated[str, Argument(help="The system; omit it to list all systems.")] = "",
+    system: Annotated[
+        str, Argument(help="The system; omit it to list all systems.", autocompletion=completion.systems)
+    ] = "",
     collection: Collection = COLLECTION,
     option: Annotated[
         list[str] | None, Option("-s", "--set", help="An option of the system, NAME=VALUE; may be repeated.")

@@ -180,6 +180,7 @@ def test_scores_and_pools_are_drawn_as_charts_in_the_room_there_is(
         drawn = call(*line.split(), "--chart").out
         kept(drawn)
         assert max(map(len, drawn.splitlines())) <= 72
+    kept(call("evaluate", "bm25", "-m", "Success@1", "--chart").out)  # without an interval, none is explained
     monkeypatch.setenv("COLUMNS", "50")
     kept(call("pool", "show", "--by", "topic", "--chart").out)
 
@@ -214,6 +215,7 @@ def completions(monkeypatch: pytest.MonkeyPatch, line: str) -> list[str]:
         ("evaluate -m P@", ["P@5", "P@10", "P@20", "P@100", "P@1000"]),
         ("pool build rr", ["rrf"]),
         ("simulate --plan dep", ["depth"]),
+        ("runs make r", ["rm3", "rocchio"]),
         ("strategies dep", ["depth"]),
         ("reuse --pool f", ["first"]),
         ("judge --queue ", ["settle"]),
