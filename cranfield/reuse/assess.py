@@ -249,8 +249,9 @@ class Knowledge:
     """Where what is known about unjudged documents comes from: the contributing runs, or a card, or neither.
 
     `pool_depth` is one number per topic of the alignment. `families` names the kind of each run of the alignment
-    ("" for unknown); `relevant_from` is the lowest grade that is relevant. `finished` is the share of the topics for
-    which a live plan has chosen everything. `inferred` says that contributors or pool depth were inferred, and
+    ("" for unknown); `relevant_from` is the lowest grade that is relevant. `judged` is the share of the pool that is
+    judged, as far as it is known beside the qrels; `finished` is the share of the topics for which a live plan has
+    chosen everything. `inferred` says that contributors or pool depth were inferred, and
     `depth_known` is false where the pool depth is nothing but the length of the lists.
     """
 
@@ -259,6 +260,7 @@ class Knowledge:
     card: Card | None = None
     families: Sequence[str] = ()
     relevant_from: int = 1
+    judged: float = 1.0
     finished: float = 1.0
     inferred: bool = False
     depth_known: bool = True
@@ -462,7 +464,7 @@ def _of_pool(knowledge: Knowledge, lists: Lists, *, to_rank: str, whole: bool) -
     """
     pool_judged, topic_pool_judged = _judged_shares(lists)
     return {
-        "pool_judged": pool_judged,
+        "pool_judged": min(pool_judged, knowledge.judged),
         "topic_pool_judged": topic_pool_judged,
         "finished": knowledge.finished,
         "depth_known": knowledge.depth_known or not to_rank,

@@ -75,7 +75,8 @@ class PoolOptions:
 
     `groups` says which runs contributed, as a file or as it is; `depth` is the pool depth; `card` is what a published
     collection says of itself; `pool` names one of several pools of a collection; `settled` is how many judgments of a
-    published collection were made in queues of `settle`; its contributing runs are judged down to `plain_depth`.
+    published collection were made in queues of `settle`; its contributing runs are judged down to `plain_depth`,
+    and the share of its pool that is judged is `judged`.
     """
 
     groups: Path | Sequence[runs_reading.Member] | None = None
@@ -84,6 +85,7 @@ class PoolOptions:
     pool: str = ""
     settled: int = 0
     plain_depth: int = 0
+    judged: float = 1.0
 
 
 class Inputs:
@@ -115,8 +117,8 @@ class Inputs:
             self.bundle = release.open_bundle(Path(qrels))
             self.given_qrels = self.bundle.qrels
             card = self.bundle.card if pool.groups is None and pool.card is None else pool.card
-            settled, plain = self.bundle.settled, self.bundle.plain_depth
-            self.pool_options = replace(pool, card=card, settled=settled, plain_depth=plain)
+            known = {name: getattr(self.bundle, name) for name in ("settled", "plain_depth", "judged")}
+            self.pool_options = replace(pool, card=card, **known)
         self.layers = tuple(layers) or (MAIN,)
         self.once, self.warn, self.is_closed = once, warn, False
         self.skip_bad, self.left_out, self.workers = skip_bad, tuple[str, ...](), workers
@@ -401,7 +403,16 @@ class Inputs:
                 if name not in known and not located(name).exists():
                     raise UnknownName("run", str(name), known)
             runs = known if found is None else self._stored(found)
-        return self.given_qrels if isinstance(self.given_qrels, Path) else self._qrels(), runs
+        if isinstance(self.given_qrels, Path):
+            return self.given_qrels, runs
+        try:
+            return self._qrels(), runs
+        except InputError:  # a misspelt bundle is more to the point than that nothing is judged here
+            known = self.names()
+            for word in runs if names else ():
+                if word not in (*known, "-") and not located(word).exists():
+                    raise UnknownName("run, file or release bundle", word, known) from None
+            raise
 
     def _stored(self, words: Sequence[str]) -> tuple[str, ...]:
         """The words, with the name of a stored run for the file it was submitted as: its verdict is that run's."""
