@@ -104,22 +104,11 @@ class Judge:
 
     def guidelines(self, file: Path) -> Changed:
         """Replace the guidelines."""
-        changed = collection.change_guidelines(self._store, file)
-        told = [f"guidelines version {changed.version} in force"]
-        facts = {"version": changed.version, "older": changed.older}
-        return Changed(facts, (*told, *organise.rejudging(changed.older)))
+        return collection.change_guidelines(self._store, file)
 
     def scale(self, scale: str, *, relevant_from: int | None = None) -> Changed:
         """Replace the scale."""
-        chosen = collection.parse_scale(scale, relevant_from=relevant_from)
-        changed = collection.change_scale(self._store, chosen)
-        steps = ", ".join(f"{step.grade} {step.label}" for step in chosen.grades)
-        told = [
-            f"scale version {changed.version} in force: {steps}; relevant from {chosen.relevant_from}",
-            *([f"grades not on this scale: {changed.off_scale:,}"] if changed.off_scale else []),
-        ]
-        facts = {"version": changed.version, "older": changed.older, "off_scale": changed.off_scale}
-        return Changed(facts, (*told, *organise.rejudging(changed.older)))
+        return collection.change_scale(self._store, collection.parse_scale(scale, relevant_from=relevant_from))
 
     def agreement(
         self, *, by: str | None = None, layers: Sequence[str] = (MAIN,), draws: int = 1000

@@ -20,18 +20,11 @@ from cranfield.judge.queue import Assigned, Overlap, Probes
 from cranfield.judge.session import Answer, Item, Opinion, Saved
 from cranfield.store import Store, documents, events, judging, pools
 from cranfield.store.judging import Draft, DraftState, Refusal
+from cranfield.workflows.collection import rejudging
 from cranfield.workflows.judge.queue import TRY_LAYER, Source, choose_source, open_queues
 from cranfield.workflows.judge.session import Judging, StoredSession, answer_of, checked_name
 
 _HOUR = 3600.0
-
-
-def rejudging(older: int) -> list[str]:
-    """How many grades predate the current scale or guidelines, and how to judge again."""
-    if not older:
-        return []
-    told = f"{counted(older, 'grade')} assigned under an older scale or older guidelines"
-    return [f"{told}; their assessors judge again with: cranfield judge --rejudge"]
 
 
 # Topic development: its author judges a sample of the hits of a draft, and accepts or refuses it.
