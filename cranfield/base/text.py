@@ -107,6 +107,11 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def beside(counts: Mapping[str, int]) -> str:
+    """What else there is some of, as the rest of a list: ", 3 unchanged, 2 replaced"."""
+    return "".join(f", {number:,} {what}" for what, number in counts.items() if number)
+
+
 def few(words: Sequence[str], shown: int) -> str:
     """The first words, and how many more there are."""
     more = len(words) - shown

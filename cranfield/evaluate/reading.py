@@ -10,7 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar, cast
@@ -57,7 +57,7 @@ class Request:
     """What is to be evaluated: runs by stored names or files, against a file of qrels; either may be in memory.
 
     `topics` is qrels, common, run, or a file of ids, or the ids themselves. With novelty, near-duplicates of a
-    document above count as not relevant; `clusters` says which those are, in a file or as document -> cluster.
+    document above count as not relevant; `clusters` says which those are: document -> cluster.
     `notes` are what every result should say about its runs: those that were left out. `workers` do what is worth
     spreading. `collection` has the stored runs, and `scale` its grades; without one, grades from 1 on are relevant
     and are their own gains.
@@ -69,7 +69,7 @@ class Request:
     topics: str | tuple[str, ...] = "qrels"
     ties: Ties = "trec"
     duplicates: Duplicates = "plain"
-    clusters: Path | Mapping[str, Hashable] | None = None
+    clusters: Mapping[str, Hashable] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     workers: Workers = HERE
     collection: RunStore | None = None

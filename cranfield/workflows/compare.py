@@ -72,7 +72,6 @@ def compare_runs(inputs: Inputs, request: Request, options: Options, *, verdicts
     """
     if len(request.runs) < 2:
         raise UsageError("compare needs at least two runs")
-    store = inputs.store
     ours = all(isinstance(measure, Measure) for measure in parse_measures(request.measures))
     why = []  # no claims can be worked out, and what the verdicts are then
     if verdicts and not ours:
@@ -84,7 +83,7 @@ def compare_runs(inputs: Inputs, request: Request, options: Options, *, verdicts
         if verdicts and ours:
             request = reading.without_pipes(request)  # claims look at the runs again
             field = inputs.field(request, progress)
-            found = evaluate(request, store=store, progress=progress, read=field.requested)
+            found = evaluate(request, progress=progress, read=field.requested)
         else:
             found = inputs.evaluated(request, verdicts=False, progress=progress)
         named = options.with_names(request.runs, found.scores.run_names)
@@ -92,7 +91,7 @@ def compare_runs(inputs: Inputs, request: Request, options: Options, *, verdicts
         if not verdicts or not ours:
             return Comparison(found, compared, notes=why)
         measures = own_measures(parse_by_scale(request.measures, request.scale))
-        trust = field.trusted(measures, store=store, learn="where unjudged")
+        trust = field.trusted(measures, learn="where unjudged")
         by_run = {
             (str(one.measure), name): verdict
             for one in trust.trusts

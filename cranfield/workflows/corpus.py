@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -31,6 +32,7 @@ from cranfield.base.text import (
     Number,
     Result,
     Table,
+    beside,
     counted,
     now,
     shortened,
@@ -76,11 +78,8 @@ class Loaded:
             self.problems.append(problem if problem.file else problem.at(self.name))
 
     def __str__(self) -> str:
-        parts = [f"{counted(self.new, self.noun)} added"]
-        parts += [f"{self.same:,} unchanged"] if self.same else []
-        parts += [f"{self.updated:,} replaced"] if self.updated else []
-        parts += [f"{counted(self.bad, 'error')}"] if self.bad else []
-        return f"{self.name}: {', '.join(parts)}"
+        more = beside({"unchanged": self.same, "replaced": self.updated, f"error{'s' * (self.bad > 1)}": self.bad})
+        return f"{self.name}: {counted(self.new, self.noun)} added{more}"
 
 
 @dataclass(frozen=True)
@@ -347,12 +346,14 @@ def known_clusters(store: Store) -> dict[str, int]:
     return clusters
 
 
-def clusters_for(given: Path | Mapping[str, Hashable] | None, store: Store | None) -> Mapping[str, Hashable]:
+def clusters_for(
+    given: str | os.PathLike[str] | Mapping[str, Hashable] | None, store: Store | None
+) -> Mapping[str, Hashable]:
     """Document -> cluster: as it is given, from the file where one is given, else from the collection."""
     if isinstance(given, Mapping):
         return given
     if given is not None:
-        return read_clusters(Source(given))
+        return read_clusters(Source(located(given)))
     if store is None:
         raise UsageError(
             "novelty needs near-duplicate clusters: pass a file of clusters, or use a collection that has them"

@@ -19,7 +19,7 @@ from cranfield.base.errors import RESTORE, CollectionError, InputError, UnknownN
 from cranfield.base.files import Progress, Source, located, silent
 from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
-from cranfield.base.text import Listing, Result, Table, counted, now, stored_moment, table_of
+from cranfield.base.text import Listing, Result, Table, beside, counted, now, stored_moment, table_of
 from cranfield.judge.events import fold
 from cranfield.qrels import merge, reading
 from cranfield.qrels import qrels as columns
@@ -278,10 +278,10 @@ class Qrels:
         if not qrels.grades.size:
             raise InputError(f"nothing to export: no judgments in layer {' or '.join(selection.layers)}")
         judged, junk = (int(np.count_nonzero(rows)) for rows in (qrels.grades >= 0, qrels.grades <= columns.JUNK))
-        parts = [f"{counted(judged, 'judgment')} on {counted(len(qrels.topic_ids), 'topic')}"]
-        parts += [f"{pooled:,} pooled but not judged"] if (pooled := len(qrels) - judged - junk) else []
-        parts += [f"{junk:,} junk (grade {columns.JUNK} or below)"] if junk else []
-        remarks = [f"{', '.join(parts)}; content hash {qrels.content_hash}"]
+        junk_said = f"junk (grade {columns.JUNK} or below)"
+        more = beside({"pooled but not judged": len(qrels) - judged - junk, junk_said: junk})
+        size = f"{counted(judged, 'judgment')} on {counted(len(qrels.topic_ids), 'topic')}{more}"
+        remarks = [f"{size}; content hash {qrels.content_hash}"]
         if older := older_grades(store, which, selection):
             how = "as relevant or not on its own scale" if binary else "as it was assigned"
             remarks.insert(0, f"warning: {older}; each is written {how}")

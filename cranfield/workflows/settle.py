@@ -91,7 +91,7 @@ def settle(
     runs = tuple(inputs.in_full(asked.runs))
     with inputs.progress() as progress:
         field = inputs.field(asked, progress)
-        trust = field.trusted(wanted, store=store)
+        trust = field.trusted(wanted)
         request = replace(asked, qrels=field.read.qrels, runs=runs)
         read = with_documents(request)
         speed = Speed(ASSUMED_SECONDS) if store is None else judging_speed(store)

@@ -35,13 +35,11 @@ from cranfield.evaluate.align import AnyRun
 from cranfield.evaluate.lists import GradeGains
 from cranfield.evaluate.reading import Read, Request
 from cranfield.evaluate.scores import ALL, Scores
-from cranfield.store import Store
 
 with deferred:
     from cranfield.evaluate import foreign as foreign_measures
     from cranfield.qrels import reading as qrels_reading
     from cranfield.reuse import verdict as reuse_verdict
-    from cranfield.workflows import corpus
 
 if TYPE_CHECKING:
     import pandas
@@ -173,7 +171,6 @@ class Evaluation(Result):
                 mark = UNJUDGED
             return f"{printed(value, columns[place])} {mark or ' '}"
 
-        plain: list[list[Value]] = []
         rows: list[list[Value]] = []
         for run in self.order:
             topics = [place for place in range(len(found.topic_ids)) if self.by_topic and found.scored[run, place]]
@@ -196,11 +193,11 @@ class Evaluation(Result):
                 if trust is not None:
                     worst = trust.worst(run) if topic is None else None
                     cells.append("" if worst is None else worst.short)
-                plain.append([*keys, *counts])
                 rows.append([*keys, *cells])
         heads = [Column("run"), Column("topic")] if self.by_topic else [Column("run")]
         best = [place for place, one in enumerate(found.measures, start=1) if one.quality and not self.by_topic]
-        bold = with_best(table_of([*heads, *columns], plain), best).bold
+        plain = [(found.run_names[run], *found.summary[:, run].tolist()) for run in self.order]
+        bold = with_best(table_of([Column("run"), *columns], plain), best).bold
         last = [] if trust is None else [*completed, Column("verdict", kind="verdict")]
         if self.plain is not None:
             last = [Number(f"plain_{measure}", f"plain {measure}") for measure in found.measures]
@@ -244,70 +241,58 @@ def short_hash(qrels_hash: str) -> str:
 def evaluate(
     request: Request,
     *,
-    store: Store | None = None,
     progress: Progress = silent,
     read: Callable[[], Read] | None = None,
-    at_once: bool = False,
+    field: Callable[[], Field] | None = None,
+    learn: Learn = "where unjudged",
 ) -> Evaluation:
     """Read, align and score. A caller that has read and aligned the runs passes `read`.
 
-    Many or large files are scored in pieces, unless their lists are there `at_once`.
+    With `field` each score that is of a list as it stands has a verdict; a note says why others have none. A card
+    needs the models of unjudged documents also where no run has one: `learn` is then "always". Many or large files
+    are scored in pieces, unless verdicts need their lists at once.
     """
     measures = measuring.parse_by_scale(request.measures, request.scale)
     if not measures:
         raise UsageError("no measure requested; cranfield measures lists them")
-    if any(isinstance(measure, measuring.ForeignMeasure) for measure in measures):
+    is_foreign = any(isinstance(measure, measuring.ForeignMeasure) for measure in measures)
+    why = "" if field is None else _no_verdicts(request, measures, is_foreign=is_foreign)
+    known = None if field is None or why else field()
+    read = read if known is None else known.requested
+    if is_foreign:
         found = _score_with_foreign(request, measures, progress)
     elif request.duplicates == "novelty":
-        found = _score_by_novelty(request, measures, read or partial(reading.read_aligned, request, progress), store)
+        found = _score_by_novelty(request, measures, read or partial(reading.read_aligned, request, progress))
     else:
-        scored, runs, notes = reading.score_runs(request, measures, progress, read=read, at_once=at_once)
+        scored, runs, notes = reading.score_runs(request, measures, progress, read=read, at_once=known is not None)
         found = Evaluation(scores=scored.scores, moved=scored.moved, facts=(*_tag_notes(runs), *notes))
     facts = [*request.notes, *found.facts, *_grade_notes(measures, request)]
-    return replace(found, facts=tuple(facts))
+    facts += [f"no verdicts: {why}"] if why else []
+    trust = None if known is None else known.trusted(measures, learn=learn)
+    return replace(found, trust=trust, facts=(*facts, *(() if trust is None else trust.notes)))
 
 
-def evaluate_with_verdicts(
-    request: Request,
-    field: Callable[[], Field],
-    *,
-    store: Store | None,
-    progress: Progress = silent,
-    read: Callable[[], Read] | None = None,
-    learn: Learn = "where unjudged",
-) -> Evaluation:
-    """Score, and give a verdict on each score that is of a list as it stands; a note says why others have none.
-
-    A card needs the models of unjudged documents also where no run has one: `learn` is then "always".
-    """
-    measures, why = measuring.parse_by_scale(request.measures, request.scale), ""
-    if not measures or any(isinstance(one, measuring.ForeignMeasure) for one in measures):
-        why = "the effect of unjudged documents on measures of ir_measures is not known"
-    elif request.duplicates == "novelty":
-        why = "unjudged documents could be copies, or have copies, which no interval reckons with"
-    elif request.ties != "trec":
-        why = f"they are about the order of ties as in {scoring.ORDER}, not about --ties {request.ties}"
-    elif reading.exceed_memory(reading.pieces_of(request, measures)):
-        why = "they need the lists of all runs at once, which would take more than half of the memory"
-    if why:
-        found = evaluate(request, store=store, progress=progress, read=read)
-        return replace(found, facts=(*found.facts, f"no verdicts: {why}"))
-    known = field()
-    found = evaluate(request, store=store, read=known.requested, at_once=True)
-    trust = known.trusted(found.scores.measures, store=store, learn=learn)
-    return replace(found, trust=trust, facts=(*found.facts, *trust.notes))
+def _no_verdicts(request: Request, measures: Sequence[measuring.AnyMeasure], *, is_foreign: bool) -> str:
+    """Why scores have no verdicts; empty where they have."""
+    if is_foreign:
+        return "the effect of unjudged documents on measures of ir_measures is not known"
+    if request.duplicates == "novelty":
+        return "unjudged documents could be copies, or have copies, which no interval reckons with"
+    if request.ties != "trec":
+        return f"they are about the order of ties as in {scoring.ORDER}, not about --ties {request.ties}"
+    if reading.exceed_memory(reading.pieces_of(request, measures)):
+        return "they need the lists of all runs at once, which would take more than half of the memory"
+    return ""
 
 
-def _score_by_novelty(
-    request: Request, measures: list[measuring.AnyMeasure], read: Callable[[], Read], store: Store | None
-) -> Evaluation:
+def _score_by_novelty(request: Request, measures: list[measuring.AnyMeasure], read: Callable[[], Read]) -> Evaluation:
     """Score with near-duplicates of a document above counted as not relevant, and as the lists stand."""
     if request.ties != "trec":
         raise UsageError(
             "--duplicates novelty cannot be combined with --ties: the tie order decides which copy comes first"
         )
-    clusters, known = corpus.clusters_for(request.clusters, store), read()
-    novel = scoring.by_novelty(known.aligned, known.qrels, known.runs, clusters)
+    known = read()
+    novel = scoring.by_novelty(known.aligned, known.qrels, known.runs, request.clusters)
     found, plain = (scoring.score(one, measures) for one in (novel, known.aligned))
     lost = counted(int(((known.aligned.lists.grades > 0) & (novel.lists.grades == 0)).sum()), "retrieved document")
     fact = f"novelty: {lost} with a grade above 0 counted as not relevant (near-duplicates)"

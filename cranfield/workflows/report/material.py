@@ -19,7 +19,7 @@ from cranfield.reuse.collection import CollectionReport
 from cranfield.store import Store, documents, events, history
 from cranfield.workflows import qrels as qrels_workflow
 from cranfield.workflows.collection import CITATION_SETTING, DESCRIPTION_SETTING, licence_of
-from cranfield.workflows.evaluate.evaluate import Evaluation, evaluate, evaluate_with_verdicts
+from cranfield.workflows.evaluate.evaluate import Evaluation, evaluate
 from cranfield.workflows.evaluate.figures import RECALL_LEVELS
 from cranfield.workflows.inputs import PoolOptions, run_store
 from cranfield.workflows.judge.agreement import AgreementReport, agreement_report
@@ -128,10 +128,10 @@ class Material:
             qrels=self.qrels, runs=runs, measures=self.request.measures, collection=collection, scale=store.scale()
         )
         field = partial(field_of, scoring, PoolOptions(), store=store, progress=progress)
-        self.evaluation = evaluate_with_verdicts(scoring, field, store=store, learn="always")
+        self.evaluation = evaluate(scoring, field=field, learn="always")
         self.trust = self.evaluation.trust
         read = None if self.trust is None else self.trust.field.requested
-        self.curve = evaluate(replace(scoring, measures=(RECALL_LEVELS,)), store=store, read=read).scores
+        self.curve = evaluate(replace(scoring, measures=(RECALL_LEVELS,)), read=read).scores
         if self.trust is not None:
             # Single runs and families are left to `cranfield reuse`: for many runs they take long.
             self.bias = examine_collection(self.trust, without=("run", "family"))

@@ -164,7 +164,7 @@ def collection_card(material: Material) -> dict[str, Any]:
         facts = _picked(material.pool.facts, *of_plan, "content_hash", "made", "made_by")
         facts["one_per_cluster"] = bool(facts["one_per_cluster"])
         pools = [{**facts, "documents": material.pool.documents, "judged": material.pool.judged}]
-    estimates = () if material.agreement is None else material.agreement.overall.estimates
+    estimates = () if material.agreement is None else material.agreement.compared["overall"][0].estimates
     group_names = ("group", "runs", "documents", "only_this_group")
     groups = material.pool_groups
     return {

@@ -59,6 +59,7 @@ class Field:
     words: tuple[str | AnyRun, ...]
     levels: dict[provenance.Level, provenance.Provenance]
     knowledge: assess.Knowledge
+    thresholds: verdict.Thresholds
     gains: GradeGains = ()
     notes: tuple[str, ...] = ()
     settled: Mapping[tuple[str, str], int] = field(default_factory=dict)
@@ -87,12 +88,11 @@ class Field:
         self,
         measures: Sequence[AnyMeasure],
         *,
-        store: Store | None = None,
         thresholds: Mapping[str, float] | None = None,
         learn: assess.Learn = "always",
     ) -> Trusted:
         """Assess all runs. `learn` says whether models are wanted where no run has an unjudged document."""
-        table, aligned = thresholds_in_force(store, thresholds), self.read.aligned
+        table, aligned = self.thresholds.with_values(thresholds or {}), self.read.aligned
         bounds, found = assess.assess_measures(aligned, measures, self.knowledge, thresholds=table, learn=learn)
         return Trusted(self, found, table, bounds)
 
@@ -166,7 +166,8 @@ def field_of(
             " chosen for, and other runs are at a disadvantage"
         )
     return Field(
-        *(read, tuple(request.runs), levels, knowledge, scale.own_gains, tuple(notes), settled),
+        *(read, tuple(request.runs), levels, knowledge, thresholds_in_force(store)),
+        *(scale.own_gains, tuple(notes), settled),
         highest=None if store is None else scale.highest,
         plain_depth=options.plain_depth,
     )

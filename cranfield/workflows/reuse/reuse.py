@@ -76,7 +76,7 @@ def reuse(
         verdicts, held_out = [one for one in wanted if one.takes_verdict], None
         if verdicts and field.levels:  # under way while verdicts are made
             held_out = pool_bias.hold_out_levels(field.read.aligned, field.levels, verdicts, workers=inputs.workers)
-        trust = field.trusted(wanted, store=inputs.store, thresholds=values)
+        trust = field.trusted(wanted, thresholds=values)
         report = examine_collection(trust, held_out=held_out)
     notes = [*trust.notes, *request.notes]
     for measure in wanted:
