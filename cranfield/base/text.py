@@ -322,7 +322,8 @@ class Result:
     A result declares `table`; where people read something else than files and frames carry, `tables` too. Sentences
     go to standard error: `notes` before the table, `remarks` after it. `wide` tables are of many numbers: on a narrow
     terminal they are cut into several, while others fold. With `only_notes` the sentences say
-    it all, and people see no table; with `only_rows` they see none that is empty.
+    it all, and people see no table; with `only_rows` they see none that is empty. The tables of a `whole` one are
+    cut short on a screen alone: whatever is pasted elsewhere has all of it.
     """
 
     notes: Sequence[str] = ()
@@ -330,6 +331,7 @@ class Result:
     wide = False
     only_notes = False
     only_rows = False
+    whole = False
 
     def table(self) -> Table:
         """The rows as data formats and frames have them."""
@@ -342,7 +344,8 @@ class Result:
 
     def on(self, surface: Surface) -> Shown:
         """The result for a surface. One whose tables depend on it says so here."""
-        return Shown(self.notes, [self.table()] if surface == "data" else self.tables(), self.remarks)
+        is_data = surface == "data" or (self.whole and surface == "document")
+        return Shown(self.notes, [self.table()] if is_data else self.tables(), self.remarks)
 
     def attributes(self) -> Mapping[str, object]:
         """What is the same in all rows, for the attributes of the frame."""
@@ -398,6 +401,7 @@ class Listing(Result):
     short: Table | None = None
     notes: Sequence[str] = ()
     remarks: Sequence[str] = ()
+    whole = True
 
     def table(self) -> Table:
         """All of it."""

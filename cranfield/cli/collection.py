@@ -16,7 +16,7 @@ from cranfield.base.errors import MissingExtra, UsageError
 from cranfield.base.records import GradeScale
 from cranfield.base.registry import deferred
 from cranfield.cli import console
-from cranfield.cli.console import COLLECTION, Collection, Format
+from cranfield.cli.console import COLLECTION, Collection, Format, InCollection
 from cranfield.cli.main import Stage
 
 with deferred:
@@ -94,15 +94,14 @@ def _say_created(collection: Path, scale: GradeScale) -> None:
 
 @stage.command("status", "status", "status -C recipes.db", "status --sql")
 def status(
+    store: InCollection,
     sql: Annotated[bool, Option("--sql", help="Print the query behind each number, as a script for SQLite.")] = False,
-    collection: Collection = COLLECTION,
     format: Format = "table",
 ) -> None:
     """Show the state of the collection and the next step."""
     if sql and format != "table":
         raise UsageError(f"--sql prints a script, and does not go with --format {format}")
-    with console.collection(collection) as store:
-        standing = status_workflow.status(store)
+    standing = status_workflow.status(store)
     if sql:
         console.put(standing.sql())
     else:
@@ -125,7 +124,7 @@ def datasette(
     collection: Collection = COLLECTION,
 ) -> None:
     """Browse the collection with Datasette, read-only: tables, common questions, charts, SQL of your own."""
-    with console.collection(collection) as store:  # which refuses a file with the code of a stranger
+    with console.open_collection(collection) as store:  # which refuses a file with the code of a stranger
         path, is_live = store.path, store.writable
     described = json.dumps(questions.datasette_metadata(path.stem), indent=2) + "\n"
     if metadata is not None:
@@ -172,7 +171,7 @@ def check(
     format: Format = "table",
 ) -> None:
     """Verify the integrity of the collection file."""
-    with console.collection(collection) as store, console.progress() as progress:
+    with console.open_collection(collection) as store, console.progress() as progress:
         soundness = check_workflow.check(store, against=against, progress=progress)
     table = soundness.table()
     # In the terminal, problems are listed below the table.
@@ -191,7 +190,7 @@ def backup(
     collection: Collection = COLLECTION,
 ) -> None:
     """Copy a collection, also while it is in use."""
-    with console.collection(collection) as store:
+    with console.open_collection(collection) as store:
         wrong = check_workflow.first_fault(store)
         if keep is None:
             collections.back_up(store, file)

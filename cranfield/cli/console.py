@@ -3,8 +3,6 @@
 Data goes to standard output, narration to standard error.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
@@ -240,18 +238,15 @@ def put(text: str, *, prose: bool = False) -> None:
     sys.stdout.flush()
 
 
-def show(
-    result: texts.Result, format: str = "table", *, whole: bool = False, draw: Callable[[], None] | None = None
-) -> None:
+def show(result: "texts.Result", format: str = "table", *, draw: Callable[[], None] | None = None) -> None:
     """Print a result: its notes, its tables for people or the one table of data, and its remarks.
 
-    With `draw` a chart takes the place of the tables. With `whole` its tables are cut short on a screen alone:
-    whatever is pasted elsewhere has all of it.
+    With `draw` a chart takes the place of the tables.
     """
     if draw is not None and format != "table":
         raise UsageError(f"--chart draws in the terminal, and does not go with --format {format}")
     surface: texts.Surface = "document"
-    if format in DATA_FORMATS or (whole and format != "table"):
+    if format in DATA_FORMATS:
         surface = "data"
     elif format == "table":
         surface = "terminal" if sys.stdout.isatty() else "pipe"
@@ -264,7 +259,7 @@ def show(
     say(*shown.remarks)
 
 
-def put_table(table: texts.Table, format: str = "table", *, wide: bool = False, follows: bool = False) -> None:
+def put_table(table: "texts.Table", format: str = "table", *, wide: bool = False, follows: bool = False) -> None:
     """Write a table to standard output.
 
     A `wide` one, of many numbers, is cut into several on a terminal that is too narrow. One that `follows` another is
@@ -321,14 +316,21 @@ def fail(error: CranfieldError) -> int:
     return error.exit_status
 
 
-def collection(path: Path) -> Store:
+def open_collection(path: Path) -> "Store":
     """Open the collection for one command."""
     return stores.open_store(path, say=say)
 
 
-def collection_if_any(path: Path) -> AbstractContextManager[Store | None]:
+def open_if_any(path: Path) -> "AbstractContextManager[Store | None]":
     """Open the collection where there is one; a default path that leads nowhere means none."""
-    return nullcontext() if path == COLLECTION and not path.exists() else collection(path)
+    return nullcontext() if path == COLLECTION and not path.exists() else open_collection(path)
+
+
+# A command with a parameter `store` of one of these kinds has the option -C, and the collection is opened for it.
+InCollection = Annotated["Store", open_collection]
+InAnyCollection = Annotated["Store | None", open_if_any]
+Shown = Annotated["texts.Result", Format]
+"""What a command returns to have it printed, in a format that is an option."""
 
 
 def bundle_first(qrels: str | None, runs: list[str] | None) -> tuple[str | None, list[str] | None]:
@@ -352,7 +354,7 @@ def opened(
     skip_bad: bool = False,
     jobs: int | None = None,
     cluster: str = "",
-) -> Iterator[workflow.Inputs]:
+) -> "Iterator[workflow.Inputs]":
     """Open the collection of a command, or files, with the options that describe the pool.
 
     With `warn` (that is `say`) calls without qrels or runs are refused, and warnings about the qrels are printed.
@@ -367,7 +369,7 @@ def opened(
     if is_ignored:
         with_it = "" if is_bundle else f"; -C {path} adds its pool and scale"
         say(f"note: qrels and runs are files, so {path} is not used{with_it}")
-    with nullcontext() if is_ignored else collection_if_any(path) as store:
+    with nullcontext() if is_ignored else open_if_any(path) as store:
         if is_bundle and store is not None:
             raise UsageError(f"{qrels} is a release bundle, with a scale and a card of its own: omit -C")
         settings: Any = {"layers": layers or (), "warn": warn, "skip_bad": skip_bad}
@@ -413,14 +415,14 @@ def _context() -> Any:
     return get_current_context(silent=True)
 
 
-def watch() -> Callable[[], AbstractContextManager[files.Progress]]:
+def watch() -> "Callable[[], AbstractContextManager[files.Progress]]":
     """What makes a reporter for a step: a bar on a terminal, nothing elsewhere."""
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         return cast("Callable[[], AbstractContextManager[files.Progress]]", partial(nullcontext, files.silent))
     return partial(display.bar_on, sys.stderr)
 
 
-def progress() -> AbstractContextManager[files.Progress]:
+def progress() -> "AbstractContextManager[files.Progress]":
     """What a step reports to."""
     return watch()()
 

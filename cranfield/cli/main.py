@@ -15,9 +15,9 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from functools import partial
+from functools import partial, wraps
 from importlib import import_module
-from inspect import getdoc
+from inspect import Parameter, Signature, getdoc, signature
 from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeVar, cast
@@ -31,13 +31,14 @@ from cranfield._version import __version__
 from cranfield.base.errors import CranfieldError, UsageError, not_utf8, reason_of
 from cranfield.base.registry import WithoutPandas, deferred
 from cranfield.cli import console
+from cranfield.cli.console import COLLECTION, Collection, Format
 
 with deferred:
     import tempfile
 
 # How a command is declared.
 
-Function = TypeVar("Function", bound=Callable[..., None])
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Declared(NamedTuple):
@@ -71,7 +72,7 @@ class Stage:
         """Declare a command."""
 
         def declare(function: Function) -> Function:
-            self.commands[name] = Declared(function, examples, removed or {}, settings)
+            self.commands[name] = Declared(_opening(function), examples, removed or {}, settings)
             return function
 
         return declare
@@ -89,6 +90,29 @@ class Stage:
     def examples(self) -> tuple[str, ...]:
         """Those of the stage itself, else the first one of each of its first commands."""
         return self.alone.examples if self.alone else tuple(one.examples[0] for one in [*self.commands.values()][:3])
+
+
+def _opening(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with -C for the `store` that is opened for it, and --format where it returns what is shown."""
+    declared = signature(function)
+    if "store" not in declared.parameters:
+        return function
+    options, is_shown = dict(declared.parameters), declared.return_annotation is console.Shown
+    opener = options["store"].annotation.__metadata__[0]
+    options["store"] = options["store"].replace(name="collection", default=COLLECTION, annotation=Collection)
+    if is_shown:
+        options["format"] = Parameter("format", Parameter.KEYWORD_ONLY, default="table", annotation=Format)
+
+    @wraps(function)
+    def called(*, collection: Path, **values: Any) -> None:
+        format = values.pop("format") if is_shown else "table"
+        with opener(collection) as store:
+            if (result := function(store=store, **values)) is not None:
+                console.show(result, format)
+
+    called.__annotations__ = {one.name: one.annotation for one in options.values()}
+    called.__signature__ = Signature([*options.values()])  # type: ignore[attr-defined]
+    return called
 
 
 Held = Mapping[str, Mapping[str, Callable[[], Stage | Declared]]]

@@ -55,7 +55,7 @@ def report(
             writing.refuse_target(file)
     measures, layers = tuple(measure or MEASURES), tuple(layer or ["main"])
     request = material.ReportRequest(measures=measures, qrels=qrels, layers=layers, public=public)
-    with console.collection(collection) as store, console.progress() as progress:
+    with console.open_collection(collection) as store, console.progress() as progress:
         made = workflow.report_on(store, request, with_card=card is not None, progress=progress)
     made.write_page(target)
     console.say(f"wrote {target} ({target.stat().st_size / 1e6:.1f} MB)")

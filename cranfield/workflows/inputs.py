@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from cranfield.base.errors import CranfieldError, InputError, UsageError
+from cranfield.base.errors import CranfieldError, InputError, UnknownName, UsageError
 from cranfield.base.files import Progress, Source, located, silent
 from cranfield.base.records import BINARY, MAIN, MEASURES
 from cranfield.base.registry import deferred
@@ -70,7 +70,8 @@ class PoolOptions:
 
     `groups` says which runs contributed, as a file or as it is; `depth` is the pool depth; `card` is what a published
     collection says of itself; `pool` names one of several pools of a collection; `settled` is how many judgments of a
-    published collection were made in queues of `settle`; its contributing runs are judged down to `plain_depth`.
+    published collection were made in queues of `settle`; its contributing runs are judged down to `plain_depth`,
+    and the share of its pool that is judged is `judged`.
     """
 
     groups: Path | Sequence[runs_reading.Member] | None = None
@@ -79,6 +80,7 @@ class PoolOptions:
     pool: str = ""
     settled: int = 0
     plain_depth: int = 0
+    judged: float = 1.0
 
 
 class Inputs:
@@ -108,8 +110,8 @@ class Inputs:
             self.bundle = release.open_bundle(Path(qrels))
             self.given_qrels = self.bundle.qrels
             card = self.bundle.card if pool.groups is None and pool.card is None else pool.card
-            settled, plain = self.bundle.settled, self.bundle.plain_depth
-            self.pool_options = replace(pool, card=card, settled=settled, plain_depth=plain)
+            known = {name: getattr(self.bundle, name) for name in ("settled", "plain_depth", "judged")}
+            self.pool_options = replace(pool, card=card, **known)
         self.layers, self.warn, self.skip_bad, self.workers = tuple(layers) or (MAIN,), warn, skip_bad, workers
         self.left_out: tuple[str, ...] = ()
 
@@ -339,7 +341,16 @@ class Inputs:
         if not runs:
             raise UsageError("no runs: name run files and --qrels, or a collection with -C")
         runs = self.stored(runs) if names and self.store is not None else runs
-        return self.given_qrels if isinstance(self.given_qrels, Path) else self.qrels_found(), runs
+        if isinstance(self.given_qrels, Path):
+            return self.given_qrels, runs
+        try:
+            return self.qrels_found(), runs
+        except InputError:  # a misspelt bundle is more to the point than that nothing is judged here
+            known = self.names()
+            for word in runs if names else ():
+                if word not in (*known, "-") and not located(word).exists():
+                    raise UnknownName("run, file or release bundle", word, known) from None
+            raise
 
     def stored(self, words: Sequence[str]) -> tuple[str, ...]:
         """The words, with the name of a stored run for the file it was submitted as: its verdict is that run's."""

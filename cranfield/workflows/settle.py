@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.base.text import Column, Result, Table, counted, now, table_of
+from cranfield.base.text import Column, Result, Shown, Surface, Table, counted, now, table_of
 from cranfield.evaluate import measure as measuring
 from cranfield.evaluate.reading import Request, without_pipes
 from cranfield.qrels.qrels import qrels_of
@@ -25,18 +25,22 @@ from cranfield.workflows.judge.queue import split_notes
 from cranfield.workflows.pool.show import ASSUMED_SECONDS, Speed, judging_speed
 from cranfield.workflows.reuse.field import Documents, Field, claim_of, open_score, with_documents
 
+ROWS_SHOWN = 12
+"""How many documents a screen of 24 lines has room for beside the notes."""
+
 
 @dataclass(frozen=True)
 class Queue(Result):
     """The documents to judge, in the order in which they decide soonest, and how the runs stand.
 
     `plans` say for each document which measure it is listed for, and how many judgments are expected to decide.
-    `kept` are those that were queued.
+    `kept` are those that were queued. Of many, a screen has the first, unless `everything` was wanted.
     """
 
     documents: Sequence[QueuedDocument]
     plans: Sequence[tuple[str, settling.Settlement]]
     kept: int | None
+    everything: bool
     notes: Sequence[str]
 
     def table(self) -> Table:
@@ -67,6 +71,15 @@ class Queue(Result):
             Column("other_rank", "rank in other run", "number"),
         ]
         return [table_of(columns, rows, caption="Documents to judge, in order" if rows else "Nothing to judge")]
+
+    def on(self, surface: Surface) -> Shown:
+        """All documents, or on a screen the first of many."""
+        shown, more = super().on(surface), len(self.documents) - ROWS_SHOWN
+        if surface != "terminal" or self.everything or more <= 0:
+            return shown
+        (table,) = shown.tables
+        told = f"… and {counted(more, 'more document')}; --format csv lists all"
+        return Shown(shown.notes, [replace(table, rows=table.rows[:ROWS_SHOWN])], [told])
 
 
 def settle(
@@ -127,7 +140,7 @@ def settle(
             "judgments chosen for a run favour it: after judging the qrels have another hash, and other runs are at a"
             " disadvantage"
         )
-    return Queue(documents, plans, kept, notes)
+    return Queue(documents, plans, kept, everything, notes)
 
 
 def _enough(settled: settling.Settlement, until: settling.Goal) -> int | None:

@@ -176,8 +176,8 @@ def test_the_commands_that_top_up_an_underrated_run_work_and_make_its_score_usab
     assert after.blocks[0].heading == "All 11 scores can be used."
 
 
-@pytest.mark.parametrize(("timed", "told"), [(49, False), (50, True)])
-def test_the_speed_of_judging_is_told_only_of_enough_judgments(
+@pytest.mark.parametrize(("timed", "told"), [(0, False), (20, True)])
+def test_the_speed_of_judging_is_told_where_it_was_measured(
     made: Report, monkeypatch: pytest.MonkeyPatch, timed: int, told: bool
 ):
     monkeypatch.setattr(made.material.pool, "speed", Speed(12.5, timed))

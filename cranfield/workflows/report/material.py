@@ -16,7 +16,7 @@ from cranfield.evaluate.scores import Scores
 from cranfield.qrels.qrels import Qrels
 from cranfield.qrels.release import NOW, Manifest, Rule
 from cranfield.reuse.collection import CollectionReport
-from cranfield.store import Store, documents, events, history
+from cranfield.store import Store, documents, events, history, releases
 from cranfield.workflows import qrels as qrels_workflow
 from cranfield.workflows.collection import CITATION_SETTING, DESCRIPTION_SETTING, licence_of
 from cranfield.workflows.evaluate.evaluate import Evaluation, evaluate
@@ -87,6 +87,10 @@ class Material:
         self._score(store, progress)
         self.pool = PoolView(store) if self.status.pools else None
         self.pooled_runs = frozenset() if self.pool is None else frozenset(run for run, *_ in self.pool.runs)
+        self.pool_sizes = (0, 0) if self.pool is None else (self.pool.documents, self.pool.judged)
+        if self.pool is not None and self.qrels is not None:  # of a release: what was judged by then
+            for sizes in releases.pool_judged(store, self.pool.facts.name, self.qrels.content_hash):
+                self.pool_sizes = sizes
         self.pool_groups = () if self.pool is None else tuple(self.pool.groups)  # read while the store is open
         layers = self.layers or request.layers
         self.judging = judging_progress(store, layer=layers[0]) if self.status.pools else None

@@ -163,7 +163,8 @@ def collection_card(material: Material) -> dict[str, Any]:
         of_plan = "name", "plan", "plan_in_full", "seed", "judging_order", "one_per_cluster"
         facts = _picked(material.pool.facts, *of_plan, "content_hash", "made", "made_by")
         facts["one_per_cluster"] = bool(facts["one_per_cluster"])
-        pools = [{**facts, "documents": material.pool.documents, "judged": material.pool.judged}]
+        size, judged = material.pool_sizes
+        pools = [{**facts, "documents": size, "judged": judged}]
     estimates = () if material.agreement is None else material.agreement.compared["overall"][0].estimates
     group_names = ("group", "runs", "documents", "only_this_group")
     groups = material.pool_groups

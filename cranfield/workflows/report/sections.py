@@ -38,9 +38,6 @@ from cranfield.workflows.pool.show import ASSUMED_SECONDS, Speed
 from cranfield.workflows.report.material import Material, TopicPart
 from cranfield.workflows.reuse.reuse import about_collection
 
-FEWEST_TIMED = 50
-"""From how many judgments with a measured time the speed of judging is told."""
-
 _TOLD = 3
 """How many runs of one verdict are told of in words."""
 
@@ -190,8 +187,7 @@ def next_steps(material: Material) -> Section:
 
 def _steps(material: Material) -> Iterator[tuple[str, str]]:
     status, pool, evaluation = material.status, material.pool, material.evaluation
-    measured = pool is not None and pool.speed.measured_on >= FEWEST_TIMED
-    speed = pool.speed if pool is not None and measured else Speed(ASSUMED_SECONDS)
+    speed = Speed(ASSUMED_SECONDS) if pool is None else pool.speed
     unjudged = status.counts.unjudged
     if pool is None or evaluation is None or unjudged or status.unfinished:
         what, command = status.next_step
@@ -343,7 +339,7 @@ def judging_section(material: Material) -> Section:
     lead = f"{part.judged:,} of {counted(part.documents, 'pooled document')}{share} are judged"
     lead += f"; {counted(part.missing, 'judgment')} missing." if part.missing else "."
     blocks: list[Block] = []
-    if material.pool is not None and material.pool.speed.measured_on >= FEWEST_TIMED:
+    if material.pool is not None and material.pool.speed.measured_on:
         blocks.append(Prose(f"Judging took {material.pool.speed.pace}."))
     rows = [
         (material.names.get(one.assessor, "?"), one.judged, one.cannot, one.postponed, one.last[:10])

@@ -32,7 +32,7 @@ from cranfield.workflows.inputs import PoolOptions
 with deferred:  # what verdicts on files do without
     from cranfield.pool import plan as plans
     from cranfield.pool import replay
-    from cranfield.store import judging, live_pools, pools
+    from cranfield.store import judging, live_pools, pools, releases
     from cranfield.workflows.pool import inputs as pool_inputs
 
 SETTING = "thresholds"
@@ -122,6 +122,7 @@ def field_of(
         text = Source(options.card).text()
         known_card = card.read_card(text, file=str(options.card))
         known_card.refuse_others(aligned)
+    judged = options.judged
     if stored is not None:
         others = [
             provenance.Contributor(name, facts[name].group_name, facts[name].family, contributing=False)
@@ -129,6 +130,10 @@ def field_of(
             if name in facts and name not in names
         ]
         pool = replace(stored, contributors=(*stored.contributors, *others))
+        # A release leaves out what was pooled and not judged, unless it was made with --unjudged.
+        if store is not None and stored.facts is not None:
+            for pooled, graded in releases.pool_judged(store, stored.facts.name, read.qrels.content_hash):
+                judged = graded / max(pooled, 1)
     else:
         known = [(run, facts[run]) for run in aligned.run_names if run in names and run in facts]
         pool = _pool_without_store(
@@ -149,6 +154,7 @@ def field_of(
         card=known_card,
         families=tuple(families.get(run, "") for run in aligned.run_names),
         relevant_from=scale.relevant_from,
+        judged=judged,
         finished=pool.finished,
         inferred=pool.inferred,
         depth_known=bool(levels) or known_card is not None or options.depth is not None,
