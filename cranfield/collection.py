@@ -44,10 +44,8 @@ with deferred:
     from cranfield.workflows import qrels as qrels_workflow
     from cranfield.workflows import status as status_workflow
     from cranfield.workflows.evaluate import evaluate as evaluate_workflow
-    from cranfield.workflows.evaluate import figures as evaluate_figures
     from cranfield.workflows.judge import judge as judge_workflow
     from cranfield.workflows.pool import pool as pool_workflow
-    from cranfield.workflows.report import material as report_material
     from cranfield.workflows.report import report as report_workflow
     from cranfield.workflows.runs import runs as runs_workflow
 
@@ -486,7 +484,7 @@ class Opened:
         store, qrels = inputs.collection("a report"), inputs.given_qrels
         if qrels is not None and not isinstance(qrels, str | Path):
             raise UsageError("a report needs the judgments of the collection, a release or a file as qrels")
-        request = report_material.ReportRequest(
+        request = report_workflow.ReportRequest(
             measures=words_of(measures),
             qrels=None if qrels is None else str(qrels),
             public=public,
@@ -542,7 +540,7 @@ class Plots:
         For a measure with another aggregate, such as `AP(agg=median)`, the bar shows that aggregate. It is the figure
         of `cranfield evaluate --plot`.
         """
-        return evaluate_figures.draw_strips(self._scores(measure, runs, topics).scores, on=ax or figures.shown_axes)
+        return evaluate_workflow.draw_strips(self._scores(measure, runs, topics).scores, on=ax or figures.shown_axes)
 
     def precision_recall(
         self, *, runs: Sequence[str] | None = None, topics: PathLike | Sequence[str] = "qrels", ax: Axes | None = None
@@ -551,8 +549,8 @@ class Plots:
 
         It is the figure of `cranfield evaluate -m iprec_at_recall --plot`.
         """
-        scores = self._scores(evaluate_figures.RECALL_LEVELS, runs, topics).scores
-        return evaluate_figures.draw_curves(scores, on=ax or figures.shown_axes)
+        scores = self._scores(evaluate_workflow.RECALL_LEVELS, runs, topics).scores
+        return evaluate_workflow.draw_curves(scores, on=ax or figures.shown_axes)
 
     def differences(
         self,

@@ -212,7 +212,7 @@ ROWS_IN_HTML = 60
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its name in data formats, its heading for people, how its values are printed and what they mean.
+    """A column: its name in data formats, its heading for people, and how its values are printed.
 
     `kind` is text, number, p, moment or verdict. A `p` that would be
     printed as 0 is printed as below the smallest number that is not: no finite experiment shows a 0. A moment is
@@ -223,7 +223,6 @@ class Column:
     heading: str = ""
     kind: str = "text"
     digits: int = 4
-    meaning: str = ""
 
     @property
     def title(self) -> str:

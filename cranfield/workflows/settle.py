@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.base.text import Column, Result, Shown, Surface, Table, counted, now, table_of
+from cranfield.base.text import Column, Number, Result, Shown, Surface, Table, counted, now, table_of
 from cranfield.evaluate import measure as measuring
 from cranfield.evaluate.reading import Request, without_pipes
 from cranfield.qrels.qrels import qrels_of
@@ -51,10 +51,8 @@ class Queue(Result):
         ]
         columns = [
             Column("measure"),
-            Column("expected", kind="number", digits=1, meaning="judgments that are expected to decide"),
-            Column("expected_low", kind="number", meaning="the fewest in draws of the labels"),
-            Column("expected_high", kind="number", meaning="the most in draws of the labels"),
-            Column("worst_case", kind="number", meaning="judgments that decide whatever the grades"),
+            Number("expected", digits=1),
+            *map(Number, ("expected_low", "expected_high", "worst_case")),
         ]
         rows = [(*one, *more) for one, more in zip(people.rows, numbers, strict=True)]
         return table_of([*people.columns, *columns], rows, caption=people.caption)
@@ -65,10 +63,10 @@ class Queue(Result):
         columns = [
             Column("topic"),
             Column("document"),
-            Column("weight", kind="number"),
+            Number("weight"),
             Column("run", "favours"),
-            Column("rank", kind="number"),
-            Column("other_rank", "rank in other run", "number"),
+            Number("rank"),
+            Number("other_rank", "rank in other run"),
         ]
         return [table_of(columns, rows, caption="Documents to judge, in order" if rows else "Nothing to judge")]
 

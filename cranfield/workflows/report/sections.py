@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from shlex import quote
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -35,8 +36,10 @@ from cranfield.reuse.tables import groups_table, trust_table, verdicts_table
 from cranfield.reuse.verdict import MARKS, WORST_FIRST, Level
 from cranfield.workflows.judge.agreement import OVERALL, AgreementReport, overall_table
 from cranfield.workflows.pool.show import ASSUMED_SECONDS, Speed
-from cranfield.workflows.report.material import Material, TopicPart
 from cranfield.workflows.reuse.reuse import about_collection
+
+if TYPE_CHECKING:
+    from cranfield.workflows.report.report import Material, TopicPart
 
 _TOLD = 3
 """How many runs of one verdict are told of in words."""
