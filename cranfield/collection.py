@@ -92,7 +92,7 @@ class Cached(Inputs):
         self.is_closed = True
         self.workers.close()
 
-    def reader(self, request: reading.Request, progress: Progress) -> Callable[[], reading.Read]:
+    def reader(self, request: reading.Request) -> Callable[[], reading.Read]:
         """What reads and aligns runs, where what was last read of them is of no use."""
 
         def read() -> reading.Read:
@@ -100,11 +100,11 @@ class Cached(Inputs):
             if key is not None and self._kept.get("field", (None,))[0] == key:
                 field: fields.Field = self._kept["field"][1]
                 return field.requested()
-            return self._remembered("read", key, lambda: reading.read_aligned(keyed, progress))
+            return self._remembered("read", key, lambda: reading.read_aligned(keyed))
 
         return read
 
-    def field(self, request: reading.Request, progress: Progress = silent) -> fields.Field:
+    def field(self, request: reading.Request) -> fields.Field:
         """The field of runs that verdicts need, with the other open runs, which may have contributed."""
         request, key = self._keyed(request)
 
@@ -112,8 +112,8 @@ class Cached(Inputs):
             everything = self.with_others(request)
             if len(everything.runs) > len(request.runs) and request.topics == "common":
                 everything = replace(everything, topics=reading.read_aligned(request).aligned.topic_ids)
-            found = Inputs.field(self, everything, progress)
-            progress("estimating losses", 0, None)
+            found = Inputs.field(self, everything)
+            request.progress("estimating losses", 0, None)
             return replace(found, words=tuple(request.runs))
 
         return self._remembered("field", key, make)
@@ -181,9 +181,8 @@ class Files(Cached):
         if missing:
             raise ProblemsFound("these files cannot be opened", missing)
         if skip_bad:
-            everything = self._request(self.given)
             with progress() as shown:
-                good = reading.without_bad(everything, shown)
+                good = reading.without_bad(self._request(self.given, shown))
             kept = {id(one) for one in good.runs}
             self.called = self.called and tuple(compress(self.called, [id(one) in kept for one in self.given]))
             self.given, self.left_out = cast("tuple[str | Run, ...]", good.runs), good.notes
@@ -256,21 +255,23 @@ class Files(Cached):
 
     def _read_all(self, progress: Progress = silent) -> tuple[Qrels, dict[str, AnyRun]]:
         if self._read is None:
-            qrels, found = reading.read_short(self._request(self.given), progress, keep_keys=True)
+            qrels, found = reading.read_short(self._request(self.given, progress), keep_keys=True)
             names = self.called or tuple(run.tag for run in found)
             named = {name: reading.renamed(run, name) for run, name in zip(found, names, strict=True)}
             self._read = qrels, named
         return self._read
 
-    def _request(self, runs: tuple[str | AnyRun, ...]) -> reading.Request:
-        return reading.Request(qrels=cast("Path | Qrels", self.given_qrels), runs=runs, workers=self.workers)
+    def _request(self, runs: tuple[str | AnyRun, ...], progress: Progress) -> reading.Request:
+        qrels = cast("Path | Qrels", self.given_qrels)
+        return reading.Request(qrels=qrels, runs=runs, workers=self.workers, progress=progress)
 
     def _read_in_full(self, names: Sequence[str], progress: Progress) -> tuple[AnyRun, ...]:
         given = dict(zip(self.names(), self.given, strict=True))
         new = [name for name in dict.fromkeys(names) if name not in self._in_full]
         if new:
-            request = reading.Request(qrels=qrels_core.qrels_of([]), runs=tuple(given[name] for name in new))
-            found = reading.read_in_full(request, progress)[1]
+            runs = tuple(given[name] for name in new)
+            request = reading.Request(qrels=qrels_core.qrels_of([]), runs=runs, progress=progress)
+            found = reading.read_in_full(request)[1]
             self._in_full |= {name: reading.renamed(run, name) for run, name in zip(found, new, strict=True)}
         return tuple(self._in_full[name] for name in names)
 
@@ -436,8 +437,8 @@ class Opened:
 
     def run(self, name: str, *, form: frames.Form = "frame") -> Any:
         """A run: topic, document, rank and score, best first with ties as they are scored; `form` as in `qrels`."""
-        request = self.results.request("AP", [name], with_ids=True)
-        return frames.given_back(reading.read_in_full(request)[1][0], form)
+        with self.results.requested("AP", [name], with_ids=True) as request:
+            return frames.given_back(reading.read_in_full(request)[1][0], form)
 
     def pool(
         self, name: str = "", *, by: Literal["document", "run", "group", "topic", "depth", "version"] = "document"
@@ -524,8 +525,8 @@ class Plots:
     def _scores(
         self, measure: str, runs: Sequence[str] | None, topics: PathLike | Sequence[str]
     ) -> evaluate_workflow.Evaluation:
-        request = self._inputs.request(measure, runs, topics=topics)
-        return self._inputs.evaluated(request, verdicts=False)
+        with self._inputs.requested(measure, runs, topics=topics) as request:
+            return self._inputs.evaluated(request, verdicts=False)
 
     def strips(
         self,

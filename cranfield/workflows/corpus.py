@@ -189,28 +189,26 @@ class Corpus:
 
         Without `search` those of the latest search are listed.
         """
-        store, total = self._store, stored.count(self._store)
+        store = self._store
         if search:
             require_documents(store)
+            total = stored.count(store)
 
-        def texts() -> Iterator[tuple[str, str]]:
-            for done, (document, _) in enumerate(stored.each(store), start=1):
-                if done % 100 == 0:
-                    self._progress("searching for duplicates", done, total)
-                yield document.id, document.text or document.title
+            def texts() -> Iterator[tuple[str, str]]:
+                for done, (document, _) in enumerate(stored.each(store), start=1):
+                    if done % 100 == 0:
+                        self._progress("searching for duplicates", done, total)
+                    yield document.id, document.text or document.title
 
-        if search:
             found = near_duplicates.find_clusters(texts(), threshold=threshold)
             constants = near_duplicates.SHINGLE, near_duplicates.PERMUTATIONS, near_duplicates.SEED
             with store.write():
                 stored.put_clusters(store, stored.Scan(threshold, *constants, total), found, now=now())
-        else:
-            total = stored_scan(store).documents
-        clusters = stored.clusters(store)
+        clusters, scan = stored.clusters(store), stored_scan(store)
         rows = [(cluster, *member) for cluster, members in clusters.items() for member in members]
         similarity = Number("similarity", digits=2)
         table = table_of(["cluster", "document", "kind", similarity, "representative"], rows)
-        remark = f"{counted(len(clusters), 'cluster')} in {counted(total, 'document')}"
+        remark = f"{counted(len(clusters), 'cluster')} in {counted(scan.documents, 'document')}"
         return Listing(table, remarks=[remark])
 
     def _load_all(

@@ -7,15 +7,15 @@ this module, so heavy modules are deferred here.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from cranfield.base.errors import CranfieldError, InputError, UnknownName, UsageError
-from cranfield.base.files import Progress, Source, located, silent
+from cranfield.base.files import Progress, Source, located
 from cranfield.base.records import BINARY, MAIN, MEASURES
 from cranfield.base.registry import deferred
 from cranfield.base.spread import HERE, Workers
@@ -137,10 +137,8 @@ class Inputs:
         prints.
         """
         options: Any = {"ties": ties, "duplicates": duplicates}
-        request = self.request(measures, runs, topics=topics, clusters=clusters, as_files=True, **options)
-        with self.progress() as progress:
-            result = self.evaluated(request, verdicts=verdicts, progress=progress)
-        return replace(result, by_topic=by_topic)
+        with self.requested(measures, runs, topics=topics, clusters=clusters, as_files=True, **options) as request:
+            return replace(self.evaluated(request, verdicts=verdicts), by_topic=by_topic)
 
     def compare(
         self,
@@ -165,7 +163,6 @@ class Inputs:
         correction and the draws, and in `notes` the messages of the command line, among them the difference that
         these topics detect with probability 0.8. The default correction is Holm's, or Tukey's own.
         """
-        request = self.request(measures, runs or None, topics=topics, duplicates=duplicates, clusters=clusters)
         options = by_measure.Options(
             baselines=words_of(baselines),
             test=test,
@@ -175,7 +172,9 @@ class Inputs:
             draws=draws,
             seed=seed,
         )
-        return comparing.compare_runs(self, request, options, verdicts=verdicts)
+        chosen: Any = {"topics": topics, "duplicates": duplicates, "clusters": clusters}
+        with self.requested(measures, runs or None, **chosen) as request:
+            return comparing.compare_runs(self, request, options, verdicts=verdicts)
 
     def reuse(
         self, *runs: str, measures: str | Sequence[str] = MEASURES, thresholds: Mapping[str, float] | None = None
@@ -226,19 +225,9 @@ class Inputs:
         the collection's scale, else 1. Depths are replayed where no plan is named. `attrs["notes"]` says what a
         replay cannot show.
         """
-        request = self.request(measures, runs, with_ids=True)
-        with self.progress() as progress:
-            return simulating.simulate_plans(
-                request,
-                plans,
-                budgets=budgets,
-                groups=self.pool_options.groups,
-                outsiders=outsiders,
-                relevant_from=relevant_from,
-                seed=seed,
-                store=self.store,
-                progress=progress,
-            )
+        with self.requested(measures, runs, with_ids=True) as request:
+            options: Any = {"budgets": budgets, "outsiders": outsiders, "relevant_from": relevant_from, "seed": seed}
+            return simulating.simulate_plans(self, request, plans, **options)
 
     def explain(
         self, topic: str, *runs: str, depth: int = 30, measures: str | Sequence[str] = "AP"
@@ -247,8 +236,8 @@ class Inputs:
 
         The relevance threshold and gains are those of the measure: `P(rel=2)` counts grades from 2 on as relevant.
         """
-        request = self.request(measures, runs or None, with_ids=True)
-        return evaluation.explain_lists(request, topic, depth=depth)
+        with self.requested(measures, runs or None, with_ids=True) as request:
+            return evaluation.explain_lists(request, topic, depth=depth)
 
     def next_step(self, found: evaluation.Evaluation) -> tuple[str, str] | None:
         """What helps the score of a collection that is most in doubt, and the command; None where nothing does."""
@@ -275,7 +264,8 @@ class Inputs:
             return qrels_workflow.qrels_for(self.store, self.given_qrels, selection)
         return reading.read_qrels(self.given_qrels)
 
-    def request(
+    @contextmanager
+    def requested(
         self,
         measures: str | Sequence[str],
         runs: Sequence[str] | None,
@@ -285,7 +275,7 @@ class Inputs:
         topics: PathLike | Sequence[str] = "qrels",
         clusters: Clusters = None,
         **options: Any,
-    ) -> reading.Request:
+    ) -> Iterator[reading.Request]:
         """The request, with its qrels and runs (all runs for None); an unknown choice of an option is refused.
 
         `with_ids` where documents are needed by name; `as_files` where many files can be read some at a time.
@@ -307,26 +297,25 @@ class Inputs:
                 topics=tuple(map(str, cast("Sequence[str]", topics))) if are_ids else str(topics),
                 notes=self.left_out,
                 workers=self.workers,
+                progress=progress,
                 collection=None if self.store is None else run_store(self.store),
                 scale=BINARY if self.store is None else self.store.scale(),
                 **options,
             )
-            return reading.without_bad(request, progress) if self.skip_bad else request
+            yield reading.without_bad(request) if self.skip_bad else request
 
-    def evaluated(
-        self, request: reading.Request, *, verdicts: bool, progress: Progress = silent
-    ) -> evaluation.Evaluation:
+    def evaluated(self, request: reading.Request, *, verdicts: bool) -> evaluation.Evaluation:
         """Score, with verdicts or without."""
-        field = partial(self.field, request, progress) if verdicts else None
-        return evaluation.evaluate(request, progress=progress, read=self.reader(request, progress), field=field)
+        field = partial(self.field, request) if verdicts else None
+        return evaluation.evaluate(request, read=self.reader(request), field=field)
 
-    def reader(self, request: reading.Request, progress: Progress) -> Callable[[], reading.Read] | None:
+    def reader(self, request: reading.Request) -> Callable[[], reading.Read] | None:
         """What gives the aligned runs of a request, where they are kept."""
         return None
 
-    def field(self, request: reading.Request, progress: Progress = silent) -> fields.Field:
+    def field(self, request: reading.Request) -> fields.Field:
         """The field of runs that verdicts need."""
-        return fields.field_of(request, self.pool_options, store=self.store, progress=progress)
+        return fields.field_of(request, self.pool_options, store=self.store)
 
     def in_full(self, runs: Sequence[str | AnyRun]) -> Sequence[str | AnyRun]:
         """Runs of a request so that their documents are known by name."""

@@ -164,7 +164,7 @@ def _file_name(path: Path, top: str) -> str:
 
 def _check_counts(store: Store, recipe: Recipe) -> None:
     """Refuse a collection that has not as many records as the recipe says."""
-    released = qrels_workflow.list_releases(store)
+    released = qrels_workflow.manifests(store).values()
     counts = {
         "documents": documents.count(store) if recipe.documents else recipe.counts.get("documents", 0),
         "topics": len(list(documents.topic_ids(store))),

@@ -97,11 +97,11 @@ def settle(
     """
     refuse_unknown({"until": until})
     store = inputs.collection("a queue") if queue else inputs.store
-    asked = without_pipes(inputs.request(measures, [first, second]))  # the runs are looked at twice
-    wanted = measuring.own_measures(measuring.parse_by_scale(asked.measures, asked.scale))
-    runs = tuple(inputs.in_full(asked.runs))
-    with inputs.progress() as progress:
-        field = inputs.field(asked, progress)
+    with inputs.requested(measures, [first, second]) as given:
+        asked = without_pipes(given)  # the runs are looked at twice
+        wanted = measuring.own_measures(measuring.parse_by_scale(asked.measures, asked.scale))
+        runs = tuple(inputs.in_full(asked.runs))
+        field = inputs.field(asked)
         trust = field.trusted(wanted)
         request = replace(asked, qrels=field.read.qrels, runs=runs)
         read = with_documents(request)
@@ -119,7 +119,11 @@ def settle(
             if settled.queue and np.isfinite(pair.difference.ends).all():
                 expected = judging.expected_number(until, np.random.default_rng(assess.SEED))
                 settled = replace(settled, expected=expected)
-            listed = settled.queue if everything else settled.queue[: _enough(settled, until)]
+            # As many are listed as any draw took, for certain also those that do if none is relevant.
+            enough = settled.if_not_relevant
+            if settled.expected is not None:
+                enough = max(settled.expected.high, 0 if until == "likely" else enough or 0)
+            listed = settled.queue if everything else settled.queue[:enough]
             claim = claim_of(pair, trust.of(measure), 0, 1)
             notes += _pair_notes(contest, claim, settled, judging, speed)
             found.append((str(measure), settled, listed))
@@ -139,13 +143,6 @@ def settle(
             " disadvantage"
         )
     return Queue(documents, plans, kept, everything, notes)
-
-
-def _enough(settled: settling.Settlement, until: settling.Goal) -> int | None:
-    """How many documents are listed: as many as any draw took, for certain also those that do if none is relevant."""
-    if settled.expected is None:
-        return settled.if_not_relevant
-    return max(settled.expected.high, 0 if until == "likely" else settled.if_not_relevant or 0)
 
 
 def _contest(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from cranfield.base.errors import InputError, UsageError, quoted
-from cranfield.base.files import Progress, Source, silent
+from cranfield.base.files import Source
 from cranfield.base.registry import deferred
 from cranfield.base.text import (
     Column,
@@ -21,6 +21,7 @@ from cranfield.base.text import (
     Surface,
     Table,
     Value,
+    beside,
     counted,
     few,
     printed,
@@ -157,54 +158,49 @@ class Evaluation(Result):
         found, trust = self.scores, self.trust
         by_measure = [None if trust is None else trust.of(measure) for measure in found.measures]
         marks = [{} if trust is None or one is None else trust.marks(one) for one in by_measure]
-        columns = [Number(str(measure), str(measure)) for measure in found.measures]
         completed = {
             Column(f"complete_{one.measure}", f"{one.measure} complete to rank {one.completed.depth} (80%)"): one
             for one in by_measure
             if one is not None and one.completed is not None and not one.completed.unknown
         }
+        numbers = [Number(str(measure), str(measure)) for measure in found.measures]
+        columns = [*map(Column, ["run", "topic"] if self.by_topic else ["run"]), *numbers]
+        if self.plain is not None:
+            columns += [Number(f"plain_{measure}", f"plain {measure}") for measure in found.measures]
+        elif trust is not None:
+            columns += [*completed, Column("verdict", kind="verdict")]
 
-        def cell(value: Value, run: int, topic: int | None, place: int) -> Value:
-            """A value with its mark, padded so that numbers stay below each other."""
-            one = by_measure[place]
-            if one is None or not (self.by_topic or marks[place]):
-                return value
-            mark = marks[place].get(run, "") if topic is None else ""
-            if topic is not None and one.coverage.count[run, topic]:
-                mark = UNJUDGED
-            return f"{printed(value, columns[place])} {mark or ' '}"
+        def row_of(run: int, topic: int | None) -> list[Value]:
+            values, *plain = (
+                (one.summary[:, run] if topic is None else one.values[:, run, topic]).tolist()
+                for one in filter(None, (found, self.plain))
+            )
+            cells: list[Value] = [found.run_names[run]]
+            cells += [ALL if topic is None else found.topic_ids[topic]] if self.by_topic else []
+            for value, column, measure, one, of_run in zip(
+                values, numbers, found.measures, by_measure, marks, strict=True
+            ):
+                # What is added up over topics is a count.
+                cells.append(int(value) if measure.aggregate == "sum" and value == int(value) else value)
+                if one is not None and (self.by_topic or of_run):
+                    mark = of_run.get(run) if topic is None else UNJUDGED * bool(one.coverage.count[run, topic])
+                    # Padded so that numbers stay below each other.
+                    cells[-1] = f"{printed(cells[-1], column)} {mark or ' '}"
+            cells += plain[0] if plain else []
+            if trust is not None and topic is None:
+                cells += [reuse_verdict.completed_score(one.evidence[run]) for one in completed.values()]
+                worst = trust.worst(run)
+                cells.append("" if worst is None else worst.short)
+            return [*cells, *[""] * (len(columns) - len(cells))]
 
-        rows: list[list[Value]] = []
+        rows = []
         for run in self.order:
             topics = [place for place in range(len(found.topic_ids)) if self.by_topic and found.scored[run, place]]
-            for topic in (*topics, None):
-                values = found.summary[:, run] if topic is None else found.values[:, run, topic]
-                keys = [found.run_names[run]]
-                if self.by_topic:
-                    keys.append(ALL if topic is None else found.topic_ids[topic])
-                counts: list[Value] = [  # what is added up over topics is a count
-                    int(value) if one.aggregate == "sum" and value == int(value) else value
-                    for one, value in zip(found.measures, values.tolist(), strict=True)
-                ]
-                cells = [cell(value, run, topic, place) for place, value in enumerate(counts)]
-                if (other := self.plain) is not None:
-                    cells += (other.summary[:, run] if topic is None else other.values[:, run, topic]).tolist()
-                cells += [
-                    reuse_verdict.completed_score(one.evidence[run]) if topic is None else ""
-                    for one in completed.values()
-                ]
-                if trust is not None:
-                    worst = trust.worst(run) if topic is None else None
-                    cells.append("" if worst is None else worst.short)
-                rows.append([*keys, *cells])
-        heads = [Column("run"), Column("topic")] if self.by_topic else [Column("run")]
+            rows += [row_of(run, topic) for topic in (*topics, None)]
         best = [place for place, one in enumerate(found.measures, start=1) if one.quality and not self.by_topic]
         plain = [(found.run_names[run], *found.summary[:, run].tolist()) for run in self.order]
-        bold = with_best(table_of([Column("run"), *columns], plain), best).bold
-        last = [] if trust is None else [*completed, Column("verdict", kind="verdict")]
-        if self.plain is not None:
-            last = [Number(f"plain_{measure}", f"plain {measure}") for measure in found.measures]
-        return [replace(table_of([*heads, *columns, *last], rows), bold=bold)]
+        bold = with_best(table_of([Column("run"), *numbers], plain), best).bold
+        return [replace(table_of(columns, rows), bold=bold)]
 
 
 def topic_notes(found: Scores) -> list[str]:
@@ -214,14 +210,12 @@ def topic_notes(found: Scores) -> list[str]:
     """
     runs_with: dict[str, list[str]] = {}
     for run, counts in zip(found.run_names, found.counts, strict=True):
-        others = (
-            (counts.missing, "missing from the run (scored 0)"),
-            (counts.nothing_relevant, "without a relevant document (scored 0)"),
-            (counts.extra, "without qrels (ignored)"),
-        )
-        parts = [counted(counts.scored, "topic") + " scored"]
-        parts += [f"{number:,} {fate}" for number, fate in others if number]
-        runs_with.setdefault(", ".join(parts), []).append(run)
+        others = {
+            "missing from the run (scored 0)": counts.missing,
+            "without a relevant document (scored 0)": counts.nothing_relevant,
+            "without qrels (ignored)": counts.extra,
+        }
+        runs_with.setdefault(f"{counted(counts.scored, 'topic')} scored{beside(others)}", []).append(run)
     if len(runs_with) == 1 and len(found.run_names) > 1:
         return [f"each of {counted(len(found.run_names), 'run')}: {said}" for said in runs_with]
     return [f"{few(runs, _RUNS_NAMED)}: {said}" for said, runs in runs_with.items()]
@@ -244,7 +238,6 @@ def short_hash(qrels_hash: str) -> str:
 def evaluate(
     request: Request,
     *,
-    progress: Progress = silent,
     read: Callable[[], Read] | None = None,
     field: Callable[[], Field] | None = None,
     learn: Learn = "where unjudged",
@@ -263,11 +256,11 @@ def evaluate(
     known = None if field is None or why else field()
     read = read if known is None else known.requested
     if is_foreign:
-        found = _score_with_foreign(request, measures, progress)
+        found = _score_with_foreign(request, measures)
     elif request.duplicates == "novelty":
-        found = _score_by_novelty(request, measures, read or partial(reading.read_aligned, request, progress))
+        found = _score_by_novelty(request, measures, read or partial(reading.read_aligned, request))
     else:
-        scored, runs, notes = reading.score_runs(request, measures, progress, read=read, at_once=known is not None)
+        scored, runs, notes = reading.score_runs(request, measures, read=read, at_once=known is not None)
         found = Evaluation(scores=scored.scores, moved=scored.moved, facts=(*_tag_notes(runs), *notes))
     facts = [*request.notes, *found.facts, *_grade_notes(measures, request)]
     facts += [f"no verdicts: {why}"] if why else []
@@ -302,7 +295,7 @@ def _score_by_novelty(request: Request, measures: list[measuring.AnyMeasure], re
     return Evaluation(scores=found, plain=plain, facts=(*_tag_notes(known.runs), fact))
 
 
-def _score_with_foreign(request: Request, measures: list[measuring.AnyMeasure], progress: Progress) -> Evaluation:
+def _score_with_foreign(request: Request, measures: list[measuring.AnyMeasure]) -> Evaluation:
     """Score by our own measures and by those of ir_measures, which sees documents and subtopics."""
     ours = [measure for measure in measures if isinstance(measure, measuring.Measure)]
     theirs = [measure for measure in measures if not isinstance(measure, measuring.Measure)]
@@ -313,7 +306,7 @@ def _score_with_foreign(request: Request, measures: list[measuring.AnyMeasure], 
     else:
         qrels, qrels_hash = request.qrels, request.qrels.content_hash
         judged = [qrels_reading.SubtopicRow(topic, "0", document, grade) for topic, document, grade in qrels]
-    runs = reading.read_in_full(replace(request, qrels=qrels), progress)[1]
+    runs = reading.read_in_full(replace(request, qrels=qrels))[1]
     if ours and qrels_hash != qrels.content_hash:
         raise InputError(
             f"{qrels.name}: documents are judged for several subtopics; {ours[0]} needs one grade per document"

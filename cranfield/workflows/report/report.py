@@ -137,7 +137,7 @@ class Material:
         word = qrels_workflow.meant_by(store, request.qrels, layers=request.layers)
         if word == NOW:
             self.layers, self.rule = request.layers, qrels_workflow.collection_rule(store)
-        self.release = next((one for one in qrels_workflow.list_releases(store) if one.name == word), None)
+        self.release = qrels_workflow.manifests(store).get(word)
         if self.release is not None:
             self.layers, self.rule = self.release.layers, self.release.rule
 
@@ -149,9 +149,14 @@ class Material:
             self.missing += [] if runs else ["scores: no run was submitted"]
             return
         scoring = Request(
-            qrels=self.qrels, runs=runs, measures=self.request.measures, collection=collection, scale=store.scale()
+            qrels=self.qrels,
+            runs=runs,
+            measures=self.request.measures,
+            progress=progress,
+            collection=collection,
+            scale=store.scale(),
         )
-        field = partial(field_of, scoring, PoolOptions(), store=store, progress=progress)
+        field = partial(field_of, scoring, PoolOptions(), store=store)
         self.evaluation = evaluate(scoring, field=field, learn="always")
         self.trust = self.evaluation.trust
         read = None if self.trust is None else self.trust.field.requested
