@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from shlex import quote
 
 from cranfield.base.records import MAIN, GradeScale
@@ -176,8 +176,18 @@ def status(store: Store) -> Status:
         packet = judging.packet_facts(store)
         layer, packet_for = (packet.layer, packet.assessor) if packet else (MAIN, "")
         queries = questions.counting(layer, packet_for=packet_for)
-        counts = questions.counts(store, queries)
-        now = Status(
+        counts, known = questions.counts(store, queries), pools.pool_facts(store)
+        refused, unfinished, seconds = judging.refused_topics(store), 0, 0
+        if not counts.unjudged:
+            # Reading plans takes long; it matters only where all that is pooled so far is judged.
+            for facts in known:
+                if plan.parse_stored(facts.plan_in_full).adaptive:
+                    over = {*refused, *live_pools.ends(store, pools.pool_number(store, facts.name))}
+                    unfinished += sum(topic not in over for topic in pools.pool_topics(store, facts.name))
+            if known and packet is None and judging.planned(store, Overlap).share:
+                source = choose_source(store)
+                seconds = sum(map(source.missing, source.topics()))
+        return Status(
             path=str(store.path),
             name=store.setting("name", ""),
             scale=store.scale(),
@@ -185,12 +195,14 @@ def status(store: Store) -> Status:
             queries=queries,
             counts=counts,
             runs=standing,
-            pools=tuple(pools.pool_facts(store)),
-            refused_topics=tuple(judging.refused_topics(store)),
+            pools=tuple(known),
+            refused_topics=tuple(refused),
             # What is risky only where several write at once is said once, by `judge assign`, and by `check`.
             troubles=tuple(known_troubles(store.path, shared=False)),
             unpooled=tuple(unpooled_runs(store, standing)),
             assigned=bool(store.row("SELECT 1 FROM assignments")),
+            unfinished=unfinished,
+            seconds=seconds,
             packet_for=packet_for,
             queues={} if packet else open_queues(store),
             outside=tuple(documents.outside_sources(store)),
@@ -198,18 +210,6 @@ def status(store: Store) -> Status:
             disputed=0 if packet else len(events.disputed_pairs(store, layer, across=True)),
             imported=events.standing_in(store, layer),
         )
-        if not now.counts.unjudged:
-            # Reading plans takes long; it matters only where all that is pooled so far is judged.
-            live = [facts.name for facts in now.pools if plan.parse_stored(facts.plan_in_full).adaptive]
-            unfinished = 0
-            for name in live:
-                over = {*now.refused_topics, *live_pools.ends(store, pools.pool_number(store, name))}
-                unfinished += sum(topic not in over for topic in pools.pool_topics(store, name))
-            now = replace(now, unfinished=unfinished)
-            if now.pools and packet is None and judging.planned(store, Overlap).share:
-                source = choose_source(store)
-                now = replace(now, seconds=sum(source.missing(topic) for topic in source.topics()))
-        return now
 
 
 def unpooled_runs(store: Store, runs: Sequence[stored_runs.RunFacts]) -> list[str]:
