@@ -105,9 +105,10 @@ def _opening(function: Callable[..., Any]) -> Callable[..., Any]:
         if name == "store" or is_dataclass(one.annotation)
     }
     options = [one for name, one in declared.parameters.items() if name not in makers]
-    options += [one for maker in makers.values() for one in signature(maker).parameters.values()]
+    common = [one for maker in makers.values() for one in signature(maker).parameters.values()]
     if is_shown := declared.return_annotation is console.Shown:
-        options.append(Parameter("format", Parameter.KEYWORD_ONLY, default="table", annotation=console.Format))
+        common.append(signature(console.show).parameters["format"].replace(annotation=console.Format))
+    options += [one.replace(kind=Parameter.KEYWORD_ONLY) for one in common]
 
     @wraps(function)
     def called(**values: Any) -> None:
