@@ -187,8 +187,8 @@ def status(store: Store) -> Status:
             runs=standing,
             pools=tuple(pools.pool_facts(store)),
             refused_topics=tuple(judging.refused_topics(store)),
-            # What is risky only where several write at once is reported where several judge.
-            troubles=tuple(known_troubles(store.path, shared=counts.assessors > 1)),
+            # What is risky only where several write at once is said once, by `judge assign`, and by `check`.
+            troubles=tuple(known_troubles(store.path, shared=False)),
             unpooled=tuple(unpooled_runs(store, standing)),
             assigned=bool(store.row("SELECT 1 FROM assignments")),
             packet_for=packet_for,
