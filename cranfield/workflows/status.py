@@ -35,8 +35,8 @@ class Status(Result):
     """Where a collection stands.
 
     `queries` are those behind the `counts`, by the names of the facts. `unfinished` topics of live pools will have
-    more documents; `imported` judgments are from qrels, which name no assessor; `seconds` are judgments that are
-    missing where two were planned; `unpooled` runs may contribute to a pool and are in none of those there are;
+    more documents; `imported` judgments are from qrels, which name no assessor; `missing` judgments, second ones
+    included, are counted where all is judged but for `refused` answers (cannot judge), else None; `unpooled` runs may contribute to a pool and are in none of those there are;
     `queues` are open, each with what is missing; a packet is for one assessor, and what is `pooled` is its queue.
     `outside` is where documents stay that the file does not hold.
     """
@@ -54,7 +54,8 @@ class Status(Result):
     unpooled: tuple[str, ...] = ()
     assigned: bool = False
     unfinished: int = 0
-    seconds: int = 0
+    missing: int | None = None
+    refused: int = 0
     packet_for: str = ""
     queues: Mapping[str, str] = field(default_factory=dict)
     disputed: int = 0
@@ -95,13 +96,13 @@ class Status(Result):
             return "build a pool", f"pool build depth {max(1, min(10, longest))}"
         if not self.counts.judged and not self.assigned:
             return "judge; with several assessors, assign topics first (cranfield judge assign)", "judge"
-        if self.counts.unjudged:
+        if self.counts.unjudged and self.missing != 0:
             return f"judge {counted(self.counts.unjudged, 'unjudged pooled document')}", "judge"
         if self.unfinished:
             more = f"continue judging: {counted(self.unfinished, 'topic')} of a live pool will get more documents"
             return more, "judge"
-        if self.seconds:
-            return f"{counted(self.seconds, 'second judgment')} missing", "judge"
+        if self.missing:
+            return f"{counted(self.missing, 'second judgment')} missing", "judge"
         for name in self.queues:
             return f"judge the queue {name}", f"judge --queue {quote(name)}"
         if not self.counts.releases:
@@ -153,6 +154,9 @@ class Status(Result):
             )
         if self.imported and self.counts.judged:
             notes.append(f"note: {counted(self.imported, 'judgment')} imported; grades by assessors take precedence")
+        if self.refused:
+            cannot = f"note: {counted(self.refused, 'answer')} “cannot judge”"
+            notes.append(f"{cannot}; see who answered so, and why, with: cranfield judge progress --by cannot")
         if self.refused_topics:
             notes.append(f"note: refused topics, not judged: {', '.join(self.refused_topics)}")
         if self.unpooled:
@@ -197,8 +201,9 @@ def status(store: Store) -> Status:
             outside_notes=tuple(outside.notes(store)),
             disputed=0 if packet else len(events.disputed_pairs(store, layer, across=True)),
             imported=events.standing_in(store, layer),
+            refused=len(judging.refusals(store, layer)),
         )
-        if not now.counts.unjudged:
+        if now.counts.unjudged <= now.refused:
             # Reading plans takes long; it matters only where all that is pooled so far is judged.
             live = [facts.name for facts in now.pools if plan.parse_stored(facts.plan_in_full).adaptive]
             unfinished = 0
@@ -206,9 +211,9 @@ def status(store: Store) -> Status:
                 over = {*now.refused_topics, *live_pools.ends(store, pools.pool_number(store, name))}
                 unfinished += sum(topic not in over for topic in pools.pool_topics(store, name))
             now = replace(now, unfinished=unfinished)
-            if now.pools and packet is None and judging.planned(store, Overlap).share:
-                source = choose_source(store)
-                now = replace(now, seconds=sum(source.missing(topic) for topic in source.topics()))
+            if now.pools and packet is None and (now.refused or judging.planned(store, Overlap).share):
+                sources = [choose_source(store, pool=facts.name) for facts in now.pools]
+                now = replace(now, missing=max(sum(map(one.missing, one.topics())) for one in sources))
         return now
 
 
