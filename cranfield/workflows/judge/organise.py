@@ -375,7 +375,7 @@ class JudgingProgress(Result):
                 left = f"; {time} at {pace} each"
             remarks.append(f"{counted(self.missing, 'judgment')} missing, including second judgments{left}")
         else:
-            done = "everything is judged, including second judgments" if self.documents else "nothing to judge"
+            done = "no judgment missing, including second judgments" if self.documents else "nothing to judge"
             remarks.append(f"decided: {self.decided}" if self.decided else done)
         if leased := sum(topic.leased for topic in self.topics):
             remarks.append(f"{counted(leased, 'document')} leased")
@@ -412,7 +412,7 @@ def judging_progress(
                     judged=sum(bool(one.graded) or one.decided for one in known),
                     missing=source.missing(topic),
                     postponed=postponed.get(topic, 0),
-                    cannot=sum(one.refused for one in known),
+                    cannot=sum(bool(one.refused) for one in known),
                     leased=leased[topic],
                 )
             )

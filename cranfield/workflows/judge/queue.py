@@ -130,10 +130,21 @@ class Source:
         return rules.count_of(self.state(entry, answers[entry.document], role) for entry in entries)
 
     def missing(self, topic: str) -> int:
-        """How many judgments of a topic are missing, second ones included."""
+        """How many judgments of a topic are missing, second ones included; none that nobody is left to give."""
         answers = judging.answers(self.store, self.layer, topic, assessor="")
-        pairs = [(entry.needed, answers[entry.document]) for entry in self.find_entries(topic)]
-        return sum(max(needed - len(known.graded), 0) for needed, known in pairs if not known.decided)
+        missing = 0
+        for entry in self.find_entries(topic):
+            known = answers[entry.document]
+            more = 0 if known.decided else max(entry.needed - len(known.graded), 0)
+            if more and known.refused:
+                more = min(more, len(self.may_judge(topic) - known.graded - known.refused))
+            missing += more
+        return missing
+
+    def may_judge(self, topic: str) -> set[str]:
+        """Who may judge a topic: those it is assigned to, else everybody who is known."""
+        named = {one.assessor for one in judging.assigned(self.store) if one.topic == topic}
+        return named or {name for name, kind in events.assessors(self.store).items() if kind == "person"}
 
     @cached_property
     def live_queue(self) -> LiveQueue | None:
