@@ -261,6 +261,7 @@ class Release(Result):
     notes: Sequence[str] = ()
     remarks: Sequence[str] = ()
     new: bool = True
+    whole = True
 
     def table(self) -> Table:
         """The facts of the manifest."""

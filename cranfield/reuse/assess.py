@@ -476,15 +476,17 @@ def _of_pool(knowledge: Knowledge, lists: Lists, *, to_rank: str, whole: bool) -
 
 
 def _judged_shares(lists: Lists) -> tuple[float, float]:
-    """The share of the pool that is judged, and the smallest share of a topic's pool.
+    """The share of the pool that is judged, and the smallest of a topic's pool that lacks more than one document.
 
-    A sample leaves the rest of the pool unjudged for good: then all counts as judged.
+    One document is more than 1% of a small pool, but no unfinished judging. A sample leaves the rest of the pool
+    unjudged for good: then all counts as judged.
     """
     pool = lists.pooled_count
     if pool is None or not pool.any() or lists.stratified is not None:
         return 1.0, 1.0
     judged = lists.level_counts.sum(axis=1)
-    return float(judged.sum() / pool.sum()), float((judged[pool > 0] / pool[pool > 0]).min())
+    waiting = pool - judged > 1
+    return float(judged.sum() / pool.sum()), float((judged[waiting] / pool[waiting]).min(initial=1.0))
 
 
 def _open_by_pooled(alignment: Alignment, measure: Measure, depth: Counts) -> Values:

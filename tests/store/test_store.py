@@ -336,7 +336,7 @@ def test_the_user_is_told_that_a_file_was_brought_up_to_date_and_where_the_copy_
     (later / "m9998_more.py").write_text("def up(database):\n    pass\n")
     monkeypatch.setattr(migrations, "__path__", [*migrations.__path__, str(later)])
     for told in (True, False):
-        with console.collection(store.path):
+        with console.open_collection(store.path):
             assert ("collection.db.before-m9998_more" in capsys.readouterr().err) is told
 
 

@@ -21,18 +21,11 @@ from cranfield.judge.session import Answer, Item, Opinion, Saved
 from cranfield.store import Store, documents, events, judging, pools
 from cranfield.store.files import known_troubles
 from cranfield.store.judging import Draft, DraftState, Refusal
+from cranfield.workflows.collection import rejudging
 from cranfield.workflows.judge.queue import TRY_LAYER, Source, choose_source, open_queues
 from cranfield.workflows.judge.session import Judging, StoredSession, answer_of, checked_name
 
 _HOUR = 3600.0
-
-
-def rejudging(older: int) -> list[str]:
-    """How many grades predate the current scale or guidelines, and how to judge again."""
-    if not older:
-        return []
-    told = f"{counted(older, 'grade')} assigned under an older scale or older guidelines"
-    return [f"{told}; their assessors judge again with: cranfield judge --rejudge"]
 
 
 # Topic development: its author judges a sample of the hits of a draft, and accepts or refuses it.
@@ -382,7 +375,7 @@ class JudgingProgress(Result):
                 left = f"; {time} at {pace} each"
             remarks.append(f"{counted(self.missing, 'judgment')} missing, including second judgments{left}")
         else:
-            done = "everything is judged, including second judgments" if self.documents else "nothing to judge"
+            done = "no judgment missing, including second judgments" if self.documents else "nothing to judge"
             remarks.append(f"decided: {self.decided}" if self.decided else done)
         if leased := sum(topic.leased for topic in self.topics):
             remarks.append(f"{counted(leased, 'document')} leased")
@@ -419,7 +412,7 @@ def judging_progress(
                     judged=sum(bool(one.graded) or one.decided for one in known),
                     missing=source.missing(topic),
                     postponed=postponed.get(topic, 0),
-                    cannot=sum(one.refused for one in known),
+                    cannot=sum(bool(one.refused) for one in known),
                     leased=leased[topic],
                 )
             )
