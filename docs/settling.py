@@ -9,12 +9,15 @@ time, each chosen after the label of the one before, until the pair is decided.
 - The oracle knows the labels, and judges only what raises the lowest lead of the run that wins, the heaviest first.
 - The order that knows the winner has the chances of settle, but need not find out which run will win.
 - The random order takes the documents that can change the difference in any order, and stops by the same rule.
-- The least for *likely*: what the best order needs to take away as much variance as the random order had when it
-  stopped, if grades are independent.
+- Effects known: the order that knows the winner has the chances that follow from all grades, as if it knew how far
+  the documents of each run and topic are better than expected, and not which of them are relevant.
+- By variance: the order of *likely* without the rule `decisive`, that what will decide by itself comes first.
+- The least for *likely*: what an order needs to take away as much variance of the difference as the random order had
+  when it stopped. Of many small labels no order decides sooner: the mean moves as far as variance is gone.
 - By topic: as a live queue hands documents out, a topic after the other.
 - If the chances are right: labels are drawn by the chances of settle. For *certain* the order knows the winner too:
   with equal weights no order that does not know the labels needs fewer judgments on average. For *likely* it is the
-  order of settle against a random one.
+  order of settle, and that by variance, against a random one; and how often settle is right then.
 """
 
 from __future__ import annotations
@@ -39,6 +42,7 @@ from cranfield.reuse.intervals import identities, interval_depth
 from cranfield.reuse.pairs import TOLERANCE, OpenScore, open_score
 from cranfield.reuse.provenance import prefixes_of
 from cranfield.reuse.settle import Goal, Judging, learned_chances
+from cranfield.reuse.verdict import Thresholds
 from cranfield.runs.run import Run
 
 DEPTHS = (10, 20)
@@ -46,7 +50,7 @@ MEASURES = ("P@10", "DCG@10", "nDCG@10")
 RANDOM_ORDERS, RESAMPLES, SEED, LABELS = 10, 1000, 1, 20
 CERTAIN = (
     *("measure", "pool depth", "pairs", "unjudged", "oracle", "settle", "ratio", "of medians"),
-    *("by topic", "winner known", "chances right", "random", "within range"),
+    *("by topic", "winner known", "effects known", "chances right", "random", "within range"),
 )
 PROBABLE = (
     "measure",
@@ -57,8 +61,11 @@ PROBABLE = (
     "ratio",
     "of medians",
     "at most half",
+    "by variance",
     "least",
     "chances right",
+    "by variance then",
+    "right then",
     "right",
     "of all pairs",
 )
@@ -78,14 +85,18 @@ class Course:
     certain: int
     by_topic: int
     winner_known: int
+    effects_known: int
     drawn_oracle: float
     drawn_known: float
     random_certain: float
     likely: int
+    by_variance: int
     random_likely: float
     least_likely: float
     drawn_likely: float
+    drawn_variance: float
     drawn_random: float
+    drawn_right: float
     is_right: bool
     is_within: bool
 
@@ -155,8 +166,8 @@ def of_certain(found: Sequence[Course], resampled: Values) -> Iterator[str]:
     yield ratio(of["certain"], oracle, kept, resampled)
     yield of_medians(of["certain"], oracle, kept)
     for name, under in (
-        *(("by_topic", "oracle"), ("winner_known", "oracle"), ("drawn_known", "drawn_oracle")),
-        ("random_certain", "oracle"),
+        *(("by_topic", "oracle"), ("winner_known", "oracle"), ("effects_known", "oracle")),
+        *(("drawn_known", "drawn_oracle"), ("random_certain", "oracle")),
     ):
         yield f"{of[name][kept].sum() / of[under][kept].sum():.2f}"
     yield f"{100 * of['is_within'][kept].mean():.0f}%"
@@ -172,9 +183,13 @@ def of_likely(found: Sequence[Course], resampled: Values) -> Iterator[str]:
     yield ratio(likely, random, kept, resampled)
     yield of_medians(likely, random, kept)
     yield f"{100 * (2 * likely <= random)[kept].mean():.0f}%"
-    for name, under in (("least_likely", "random_likely"), ("drawn_likely", "drawn_random")):
+    for name, under in (
+        *(("by_variance", "random_likely"), ("least_likely", "random_likely")),
+        *(("drawn_likely", "drawn_random"), ("drawn_variance", "drawn_random")),
+    ):
         yield f"{of[name][kept].sum() / of[under][kept].sum():.2f}"
-    yield from (f"{100 * right.mean():.1f}%" for right in (of["is_right"][kept], of["is_right"]))
+    for right in (of["drawn_right"][kept], of["is_right"][kept], of["is_right"]):
+        yield f"{100 * right.mean():.1f}%"
 
 
 def courses(collection: Collection, runs: Sequence[Run], pair: tuple[int, int], depth: int) -> list[Course]:
@@ -205,6 +220,7 @@ def course(contest: OpenScore, judging: Judging, labels: Values, rng: np.random.
     """Judge one pair by all orders."""
     truth = contest.after(np.arange(len(labels)), labels.astype(np.int32)).difference.value
     matters = judging.is_open
+    by_variance = Judging(contest, judging.chances, Thresholds(decisive=1.0))
 
     def count(goal: Goal, following: Next) -> int:
         return judged(walk(contest, judging, goal, labels, following))
@@ -216,36 +232,50 @@ def course(contest: OpenScore, judging: Judging, labels: Values, rng: np.random.
     def randomly(goal: Goal) -> list[Judging]:
         return [walk(contest, judging, goal, labels, in_any_order()) for _ in range(RANDOM_ORDERS)]
 
-    def of_drawn_labels(rng: np.random.Generator) -> list[int]:
+    def of_drawn_labels(rng: np.random.Generator) -> list[float]:
         drawn = judging.drawn(rng)
-        return [judged(walk(contest, judging, "likely", drawn, one)) for one in (best("likely"), in_any_order(rng))]
+        ways = (judging, best("likely")), (by_variance, best("likely")), (judging, in_any_order(rng))
+        ends = [walk(contest, of, "likely", drawn, following) for of, following in ways]
+        return [*(judged(one) for one in ends), is_right(ends[0], true_lead(judging, drawn))]
 
     likely = walk(contest, judging, "likely", labels, best("likely"))
-    number, ahead, certain = judging.expected_number("certain", rng), likely.ahead(likely.expected), best("certain")
+    number, certain = judging.expected_number("certain", rng), best("certain")
     found, by_chance = count("certain", certain), randomly("likely") if judged(likely) else [judging]
     known = np.mean([if_chances_are_right(judging, rng) for _ in range(LABELS)], axis=0).tolist()
-    by_drawn = [[0, 0]]
+    by_drawn = [[0.0, 0.0, 0.0, 1.0]]
     if judged(likely):
         apart = rng.spawn(1)[0]
         by_drawn = [of_drawn_labels(apart) for _ in range(RANDOM_ORDERS)]
-    drawn_likely, drawn_random = np.mean(by_drawn, axis=0).tolist()
+    drawn_likely, drawn_variance, drawn_random, drawn_right = np.mean(by_drawn, axis=0).tolist()
+    afterwards = deepcopy(judging)
+    afterwards.take(np.flatnonzero(matters), labels[matters])
+    effects = afterwards.expected
     return Course(
         unjudged=int(matters.sum()),
         oracle=oracle(judging, labels, truth),
         certain=found,
         by_topic=count("certain", TopicByTopic(contest.unjudged.topic)),
-        winner_known=count("certain", lambda rest: int(np.argmax(known_gain(rest, truth)))),
+        winner_known=count("certain", lambda rest: int(np.argmax(known_gain(rest, truth, rest.expected)))),
+        effects_known=count("certain", lambda rest: int(np.argmax(known_gain(rest, truth, effects)))),
         drawn_oracle=known[0],
         drawn_known=known[1],
         random_certain=float(np.mean([judged(one) for one in randomly("certain")])),
         likely=judged(likely),
+        by_variance=judged(walk(contest, by_variance, "likely", labels, best("likely"))),
         random_likely=float(np.mean([judged(one) for one in by_chance])),
-        least_likely=float(np.mean([least(judging, one) for one in by_chance])),
+        least_likely=least(judging, by_chance),
         drawn_likely=drawn_likely,
+        drawn_variance=drawn_variance,
         drawn_random=drawn_random,
-        is_right=abs(truth) <= TOLERANCE or (ahead > 0.5) == (truth > 0),
+        drawn_right=drawn_right,
+        is_right=is_right(likely, truth),
         is_within=number.low <= found <= number.high,
     )
+
+
+def is_right(rest: Judging, truth: float) -> bool:
+    """Whether the run that is likely ahead is ahead in the end; of a tie any is."""
+    return abs(truth) <= TOLERANCE or (rest.ahead(rest.expected) > 0.5) == (truth > 0)
 
 
 def best(goal: Goal) -> Next:
@@ -253,9 +283,9 @@ def best(goal: Goal) -> Next:
     return lambda rest: int(rest.order(goal)[0][0])
 
 
-def known_gain(rest: Judging, truth: float) -> Values:
-    """What open documents bring to the run that wins."""
-    return np.where(rest.is_open, rest.raises(rest.expected)[0 if truth >= 0 else 1], -1.0)
+def known_gain(rest: Judging, truth: float, expected: Values) -> Values:
+    """What open documents with these chances bring to the run that wins."""
+    return np.where(rest.is_open, rest.raises(expected)[0 if truth >= 0 else 1], -1.0)
 
 
 class TopicByTopic:
@@ -288,27 +318,44 @@ def walk(contest: OpenScore, judging: Judging, goal: Goal, labels: Values, follo
     return rest
 
 
-def least(judging: Judging, stopped: Judging) -> int:
-    """Count the documents that take away as much variance as an order had when it stopped, the largest part first.
+def least(judging: Judging, stopped: Sequence[Judging]) -> float:
+    """The mean number of documents that take away as much variance as an order had when it stopped, the best first.
 
-    If grades are independent, it hardly depends on the order how much of it is gone when a pair becomes likely.
+    Labels are as expected here, so that the chances stay as they are.
     """
-    part = np.diff(judging.moves, axis=0)[0] ** 2 * judging.expected * (1 - judging.expected)
-    gone = np.cumsum(np.sort(part)[::-1])
-    done = stopped.is_judged
-    return int(np.searchsorted(gone, part[done].sum() - TOLERANCE)) + 1 if done.any() else 0
+    expected = judging.expected
+
+    def variance(places: Counts) -> float:
+        rest.take(places, expected[places])
+        return rest.difference(expected)[1]
+
+    left = []
+    for one in stopped:
+        rest = deepcopy(judging)
+        left.append(variance(np.flatnonzero(one.is_judged)))
+    rest, course = deepcopy(judging), [judging.difference(expected)[1]]
+    while course[-1] > min(left) * (1 + TOLERANCE) and rest.is_open.any():
+        gain = np.where(rest.is_open, rest.teaches(expected)[0], -1.0)
+        course.append(variance(np.array([np.argmax(gain)])))
+    return float(np.mean([(np.array(course) > one * (1 + TOLERANCE)).sum() for one in left]))
 
 
 def if_chances_are_right(judging: Judging, rng: np.random.Generator) -> tuple[int, int]:
     """Count what an oracle judges of labels drawn by the chances, and an order that knows winner and chances."""
     expected, moves = judging.expected, judging.moves
     labels = (rng.random(len(expected)) < expected).astype(float)
-    truth = judging.low + float((labels * moves[0] + (1 - labels) * moves[1]).sum())
+    truth = true_lead(judging, labels)
     low, (mine, other) = (judging.low, moves) if truth >= 0 else (-judging.high, moves[::-1])
     order = np.argsort(-judging.raises(expected)[0 if truth >= 0 else 1], kind="stable")
     enough = low + np.cumsum((labels * mine + (1 - labels) * other)[order]) > TOLERANCE
     every = int(judging.is_open.sum())
     return oracle(judging, labels, truth), int(np.argmax(enough)) + 1 if enough.any() else every
+
+
+def true_lead(judging: Judging, labels: Values) -> float:
+    """The difference when all documents have these labels, if it is a sum."""
+    mine, other = judging.moves
+    return judging.low + float((labels * mine + (1 - labels) * other).sum())
 
 
 def judged(judging: Judging) -> int:

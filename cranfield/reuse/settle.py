@@ -143,9 +143,10 @@ class Judging:
 
     def judge(self, places: Counts, grades: Counts) -> None:
         """Take in the grades of some documents."""
-        self._take(places, self._worth[np.clip(grades, 0, len(self._worth) - 1)])
+        self.take(places, self._worth[np.clip(grades, 0, len(self._worth) - 1)])
 
-    def _take(self, places: Counts, labels: Values) -> None:
+    def take(self, places: Counts, labels: Values) -> None:
+        """Take in labels as shares of the highest gain."""
         (mine, other), prior = self.moves[:, places], self._prior[places]
         self.low += float((labels * mine + (1 - labels) * other).sum())
         self.high -= float((labels * other + (1 - labels) * mine).sum())
@@ -164,7 +165,7 @@ class Judging:
 
     def ahead(self, expected: Values) -> float:
         """The probability that the first run is ahead in the end."""
-        mean, variance = self._difference(expected)
+        mean, variance = self.difference(expected)
         normal = 0.5 * (1 + erf(mean / sqrt(2 * max(variance, TOLERANCE**2))))
         places = np.flatnonzero(self.is_open)
         if len(places) > FEW:
@@ -176,7 +177,7 @@ class Judging:
         tried = float(chance[ends > TOLERANCE].sum() + chance[np.abs(ends) <= TOLERANCE].sum() / 2)
         return min(normal, tried, key=lambda one: abs(one - 0.5))
 
-    def _difference(self, expected: Values) -> tuple[float, float]:
+    def difference(self, expected: Values) -> tuple[float, float]:
         """The mean and the variance of the difference when all is judged."""
         (mine, other), varies = self.moves * self.is_open, expected * (1 - expected)
         rises, falls = (float(expected @ one + (1 - expected) @ two) for one, two in ((mine, other), (other, mine)))
@@ -221,7 +222,7 @@ class Judging:
         tells most about it. For *likely*, what will decide by itself comes first, if that is more likely than not.
         """
         expected = self.expected
-        (mean, variance), varies = self._difference(expected), (self.moves[0] - self.moves[1]) ** 2
+        (mean, variance), varies = self.difference(expected), (self.moves[0] - self.moves[1]) ** 2
         first, table = np.zeros(len(expected), dtype=bool), self._thresholds
         if goal == "likely":
             # So many squared standard deviations the mean must lie from 0.
@@ -263,14 +264,18 @@ class Judging:
         while not rest.is_decided(goal):
             order, enough = rest.order(goal)
             places = order[: 1 + enough // AT_ONCE]
-            rest._take(places, labels[places])
+            rest.take(places, labels[places])
         return rest
 
     def drawn(self, rng: np.random.Generator) -> Values:
-        """Labels that fall as expected: effects are drawn first, then labels."""
-        total = logit(self.expected)
+        """Labels that fall as expected: effects are drawn first, then labels.
+
+        Effects alone would add more to low chances than they take away: to the second order that is taken back.
+        """
+        total, bend = logit(self.expected), self.expected - 0.5
         for group, information in zip(self._groups, self._information, strict=True):
-            total += (rng.standard_normal(len(information)) / np.sqrt(information))[group]
+            effect = rng.standard_normal(len(information)) / np.sqrt(information)
+            total += effect[group] + bend / information[group]
         return (rng.random(len(total)) < chances(total)).astype(np.float64)
 
     def expected_number(self, goal: Goal, rng: np.random.Generator) -> Number:

@@ -217,6 +217,13 @@ def test_judging_in_turn_ends_when_the_interval_decides_and_not_before(seed: int
     assert set(np.flatnonzero(likely.is_judged).tolist()) <= set(one.order.tolist())
 
 
+def test_drawn_labels_are_relevant_as_often_as_is_expected():
+    expected, rng = [0.05, 0.1, 0.3, 0.6], np.random.default_rng(1)
+    judging = two_topics(*expected, spread=0.8)
+    drawn = np.mean([judging.drawn(rng) for _ in range(8000)], axis=0)
+    assert drawn.tolist() == pytest.approx(expected, rel=0.15)
+
+
 def test_the_expected_number_is_that_of_drawn_labels_and_the_same_each_time():
     """Two of four are needed at least; if x and y are relevant and v not, w is not needed."""
     judging = two_topics(0.99, 0.01, 0.99, 0.01)
