@@ -197,8 +197,8 @@ def status(store: Store) -> Status:
             runs=standing,
             pools=tuple(known),
             refused_topics=tuple(refused),
-            # What is risky only where several write at once is reported where several judge.
-            troubles=tuple(known_troubles(store.path, shared=counts.assessors > 1)),
+            # What is risky only where several write at once is said once, by `judge assign`, and by `check`.
+            troubles=tuple(known_troubles(store.path, shared=False)),
             unpooled=tuple(unpooled_runs(store, standing)),
             assigned=bool(store.row("SELECT 1 FROM assignments")),
             unfinished=unfinished,
