@@ -8,7 +8,7 @@ before something is opened.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, wraps
 from itertools import compress
@@ -16,13 +16,13 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, cast
 
-from cranfield.base.errors import CranfieldError, InputError, Problem, ProblemsFound, UnknownName, UsageError, quoted
+from cranfield.base.errors import InputError, Problem, ProblemsFound, UnknownName, UsageError, quoted
 from cranfield.base.files import Progress, located, silent
 from cranfield.base.records import MEASURES
 from cranfield.base.registry import deferred
 from cranfield.base.spread import HERE, Cluster, Processes, Workers
 from cranfield.base.text import Result, Value, facts_table, few, html
-from cranfield.workflows.inputs import Inputs, PoolOptions, words_of
+from cranfield.workflows.inputs import Cached, Inputs, PoolOptions, words_of
 
 with deferred:
     import pandas as pd
@@ -58,7 +58,6 @@ if TYPE_CHECKING:
     from cranfield.runs.run import Run
     from cranfield.store import Store
     from cranfield.workflows.inputs import Found, PathLike, Watch
-    from cranfield.workflows.reuse import field as fields
     from cranfield.workflows.reuse.reuse import ReuseResult
 
     Judged = PathLike | Mapping[str, Mapping[str, int]] | pd.DataFrame
@@ -77,84 +76,6 @@ NAMES_SHOWN = 12
 
 Options = ParamSpec("Options")
 Outcome = TypeVar("Outcome")
-
-
-class Cached(Inputs):
-    """Qrels and runs that stay open: what was last read of them, for scores or for verdicts, is kept."""
-
-    def __init__(self, *inputs: Any, **options: Any) -> None:
-        super().__init__(*inputs, **options)
-        self.is_closed = False
-        self._kept: dict[str, tuple[Hashable, Any]] = {}
-
-    def close(self) -> None:
-        """Close the file of a collection, and end the processes of large jobs."""
-        self.is_closed = True
-        self.workers.close()
-
-    def reader(self, request: reading.Request) -> Callable[[], reading.Read]:
-        """What reads and aligns runs, where what was last read of them is of no use."""
-
-        def read() -> reading.Read:
-            keyed, key = self._keyed(request)
-            if key is not None and self._kept.get("field", (None,))[0] == key:
-                field: fields.Field = self._kept["field"][1]
-                return field.requested()
-            return self._remembered("read", key, lambda: reading.read_aligned(keyed))
-
-        return read
-
-    def field(self, request: reading.Request) -> fields.Field:
-        """The field of runs that verdicts need, with the other open runs, which may have contributed."""
-        request, key = self._keyed(request)
-
-        def make() -> fields.Field:
-            everything = self.with_others(request)
-            if len(everything.runs) > len(request.runs) and request.topics == "common":
-                everything = replace(everything, topics=reading.read_aligned(request).aligned.topic_ids)
-            found = Inputs.field(self, everything)
-            request.progress("estimating losses", 0, None)
-            return replace(found, words=tuple(request.runs))
-
-        return self._remembered("field", key, make)
-
-    def with_others(self, request: reading.Request) -> reading.Request:
-        """Add the other open runs; a collection itself knows its contributing runs."""
-        return request
-
-    def _keyed(self, request: reading.Request) -> tuple[reading.Request, Hashable]:
-        """The request with its qrels read, and the cache key of its alignment.
-
-        The key is None where it is not known before files are read: runs or topics that are files, and qrels that
-        cannot be read, which are reported with all other errors.
-        """
-        if isinstance(request.qrels, Path):
-            try:
-                request = replace(request, qrels=reading.read_qrels(request.qrels))
-            except CranfieldError:
-                return request, None
-        qrels = cast("Qrels", request.qrels)
-        words, known = self.with_others(request).runs, self.names()
-        if any(word not in known or located(word).exists() for word in words if isinstance(word, str)):
-            return request, None
-        if isinstance(request.topics, str) and request.topics not in reading.TOPIC_SETS:
-            return request, None
-        state = None
-        if self.store is not None:  # numbers that change with anything that is written, here or by others
-            state = int(self.store.value("PRAGMA data_version")), self.store.connection.total_changes
-        strata = None if qrels.strata is None else (qrels.strata.tobytes(), qrels.stratum_names)
-        return request, (qrels.content_hash, strata, words, len(request.runs), request.topics, state)
-
-    def _remembered(self, what: str, key: Hashable, make: Callable[[], Outcome]) -> Outcome:
-        """The cached value if it has this key, else a new one; with None for a key nothing is cached.
-
-        The key is of contents, so that the cache can never be stale. Only the last value is kept: it is large.
-        """
-        if key is None:
-            return make()
-        if self._kept.get(what, (None,))[0] != key:
-            self._kept[what] = key, make()
-        return cast("Outcome", self._kept[what][1])
 
 
 class Files(Cached):

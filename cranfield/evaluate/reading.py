@@ -260,15 +260,10 @@ def _read_runs(
         ready = _read_elsewhere(request, [word for word in named if word not in stored], (pairs, keep_keys))
     runs: list[AnyRun | None] = []
     with reading_threads(max(THREADS, sum(map(_is_piped, named)))) as threads:  # one process may fill all pipes
-        coming = {
-            word: threads.submit(
-                stored.fetched(word)
-                if word in stored
-                else partial(read_file, Source(located(word)), pairs, keep_keys=keep_keys)
-            )
-            for word in named
-            if word not in unknown and word not in ready
-        }
+        wanted = [word for word in named if word not in unknown and word not in ready]
+        read = partial(read_file, pairs=pairs, keep_keys=keep_keys)
+        jobs = [stored.fetched(word) if word in stored else partial(read, Source(located(word))) for word in wanted]
+        coming = dict(zip(wanted, map(threads.submit, jobs), strict=True))
         for done, given in enumerate(request.runs, start=1):
             run = ready.get(given) if isinstance(given, str) else given
             if isinstance(given, str) and given in coming:

@@ -66,10 +66,8 @@ def init_collection(
     text, terms = Source(guidelines).text() if guidelines else "", one_line(licence)
 
     def furnish(store: Store) -> None:
-        for key, value in (("name", name), ("made_by", f"cranfield {__version__}"), ("made", now())):
-            store.set(key, value)
-        about = {LICENCE_SETTING: terms, CITATION_SETTING: citation, DESCRIPTION_SETTING: description}
-        for key, value in about.items():
+        about = {"name": name, "made_by": f"cranfield {__version__}", "made": now(), LICENCE_SETTING: terms}
+        for key, value in (about | {CITATION_SETTING: citation, DESCRIPTION_SETTING: description}).items():
             if value:
                 store.set(key, value)
         store.add_scale(scale, now=now())

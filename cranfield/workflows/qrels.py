@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import shutil
 import subprocess
@@ -153,12 +152,12 @@ def released_qrels(store: Store, name: str) -> columns.Qrels:
     if qrels.content_hash != facts.content_hash:
         raise CollectionError(f"release {quoted(name)} does not match its hash: {RESTORE}")
     try:
-        manifest = json.loads(facts.manifest)
-        has_unjudged, made_from = bool(manifest["unjudged"]) and not manifest["file"], manifest["pools"]
-    except (ValueError, TypeError, KeyError, RecursionError):
+        manifest = manifest_from(facts.manifest)
+    except InputError:
         return qrels
-    same_pools = made_from == {one.name: one.content_hash for one in pools.pool_facts(store)}
-    return _with_strata(store, qrels) if has_unjudged and same_pools else qrels
+    is_whole = manifest.unjudged and not manifest.file
+    same_pools = manifest.pools == {one.name: one.content_hash for one in pools.pool_facts(store)}
+    return _with_strata(store, qrels) if is_whole and same_pools else qrels
 
 
 def collection_rule(store: Store) -> Rule:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -170,36 +171,34 @@ class Evaluation(Result):
         elif trust is not None:
             columns += [*completed, Column("verdict", kind="verdict")]
 
-        def row_of(run: int, topic: int | None) -> list[Value]:
-            values, *plain = (
-                (one.summary[:, run] if topic is None else one.values[:, run, topic]).tolist()
-                for one in filter(None, (found, self.plain))
-            )
-            cells: list[Value] = [found.run_names[run]]
-            cells += [ALL if topic is None else found.topic_ids[topic]] if self.by_topic else []
-            for value, column, measure, one, of_run in zip(
-                values, numbers, found.measures, by_measure, marks, strict=True
-            ):
-                # What is added up over topics is a count.
-                cells.append(int(value) if measure.aggregate == "sum" and value == int(value) else value)
-                if one is not None and (self.by_topic or of_run):
-                    mark = of_run.get(run) if topic is None else UNJUDGED * bool(one.coverage.count[run, topic])
-                    # Padded so that numbers stay below each other.
-                    cells[-1] = f"{printed(cells[-1], column)} {mark or ' '}"
-            cells += plain[0] if plain else []
-            if trust is not None and topic is None:
-                cells += [reuse_verdict.completed_score(one.evidence[run]) for one in completed.values()]
-                worst = trust.worst(run)
-                cells.append("" if worst is None else worst.short)
-            return [*cells, *[""] * (len(columns) - len(cells))]
-
-        rows = []
+        rows: list[list[Value]] = []
+        scored = [found] if self.plain is None else [found, self.plain]
         for run in self.order:
             topics = [place for place in range(len(found.topic_ids)) if self.by_topic and found.scored[run, place]]
-            rows += [row_of(run, topic) for topic in (*topics, None)]
+            for topic in (*topics, None):
+                both = [one.summary[:, run] if topic is None else one.values[:, run, topic] for one in scored]
+                cells: list[Value] = [found.run_names[run]]
+                cells += [ALL if topic is None else found.topic_ids[topic]] if self.by_topic else []
+                for place, value in enumerate(both[0].tolist()):
+                    # What is added up over topics is a count.
+                    is_count = found.measures[place].aggregate == "sum" and value == int(value)
+                    cells.append(int(value) if is_count else value)
+                    one = by_measure[place]
+                    if one is not None and (self.by_topic or marks[place]):
+                        mark = marks[place].get(run)
+                        if topic is not None:
+                            mark = UNJUDGED * bool(one.coverage.count[run, topic])
+                        # Padded so that numbers stay below each other.
+                        cells[-1] = f"{printed(cells[-1], numbers[place])} {mark or ' '}"
+                cells += [value for plain in both[1:] for value in plain.tolist()]
+                if trust is not None and topic is None:
+                    cells += [reuse_verdict.completed_score(one.evidence[run]) for one in completed.values()]
+                    worst = trust.worst(run)
+                    cells.append("" if worst is None else worst.short)
+                rows.append([*cells, *[""] * (len(columns) - len(cells))])
         best = [place for place, one in enumerate(found.measures, start=1) if one.quality and not self.by_topic]
-        plain = [(found.run_names[run], *found.summary[:, run].tolist()) for run in self.order]
-        bold = with_best(table_of([Column("run"), *numbers], plain), best).bold
+        values = [(found.run_names[run], *found.summary[:, run].tolist()) for run in self.order]
+        bold = with_best(table_of([Column("run"), *numbers], values), best).bold
         return [replace(table_of(columns, rows), bold=bold)]
 
 
@@ -349,6 +348,7 @@ def _tag_notes(runs: Sequence[AnyRun | reading.Tag]) -> list[str]:
 
 _NAMED = 8
 _NUMBERS = ("P", "R", "DCG")
+_cells_of = attrgetter("rank", "document", "state", "precision", "recall", "dcg")
 
 
 @dataclass(frozen=True)
@@ -368,11 +368,7 @@ class Explanation(Result):
     def table(self) -> Table:
         """One row for each run and rank, with what it was made with."""
         made = (short_hash(self.qrels_hash), scoring.ORDER)
-        rows = [
-            (run, self.topic, step.rank, step.document, step.state, step.precision, step.recall, step.dcg, *made)
-            for run, steps in self.lists
-            for step in steps
-        ]
+        rows = [(run, self.topic, *_cells_of(step), *made) for run, steps in self.lists for step in steps]
         return table_of(["run", "topic", "rank", "document", "grade", *_NUMBERS, "qrels", "reference"], rows)
 
     def frame(self) -> pandas.DataFrame:
@@ -385,11 +381,7 @@ class Explanation(Result):
         """The lists one below the other."""
         columns = [Number("rank"), Column("document"), Column("grade"), *map(Number, _NUMBERS)]
         return [
-            table_of(
-                columns,
-                [(one.rank, one.document, one.state, one.precision, one.recall, one.dcg) for one in steps],
-                caption=f"topic {self.topic}: {run}",
-            )
+            table_of(columns, list(map(_cells_of, steps)), caption=f"topic {self.topic}: {run}")
             for run, steps in self.lists
         ]
 

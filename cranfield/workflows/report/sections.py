@@ -392,18 +392,23 @@ def made_section(material: Material, size: str) -> Section:
         blocks.append(Prose(f"{counted(status.counts.clusters, 'cluster')} of near-duplicate documents found."))
     facts = {}
     if pool is not None:
-        facts = {"pooling plan": pool.facts.plan, "with all options": pool.facts.plan_in_full}
-        facts |= {"seed": str(pool.facts.seed)}
-        facts |= {"pool made": f"{pool.facts.made[:10]} by {pool.facts.made_by}"}
+        facts = {
+            "pooling plan": pool.facts.plan,
+            "with all options": pool.facts.plan_in_full,
+            "seed": str(pool.facts.seed),
+            "pool made": f"{pool.facts.made[:10]} by {pool.facts.made_by}",
+        }
     if qrels is not None:
         is_now = material.release is None and bool(material.layers)
-        facts |= {"qrels": "the judgments at the time of this report" if is_now else qrels.name}
-        facts |= {"content hash of the qrels": qrels.content_hash}
-        if material.rule:
-            facts |= {"layers": ", ".join(material.layers), "rule": ", else ".join(material.rule)}
+        facts |= {
+            "qrels": "the judgments at the time of this report" if is_now else qrels.name,
+            "content hash of the qrels": qrels.content_hash,
+            "layers": ", ".join(material.layers if material.rule else ()),
+            "rule": ", else ".join(material.rule),
+        }
     facts["licence"] = licence.rstrip(".") or "none stated"
-    facts |= {"citation": material.citation} if material.citation else {}
-    facts |= {"description": material.description} if material.description else {}
+    facts |= {"citation": material.citation, "description": material.description}
+    facts = {name: fact for name, fact in facts.items() if fact}
     caption = "Content hashes: the same content has the same hash in every file format"
     sums = table_of(["what", Column("sha256", "SHA-256")], list(material.checksums.items()), caption=caption)
     blocks += [

@@ -369,27 +369,35 @@ class Trusted:
 
     def columns_beside(self, rows: list[tuple[str, str, str, float]]) -> dict[str, list[Value]]:
         """The columns about trust beside long rows: of a run as a whole, and of its topics as far as it goes."""
-        cells: dict[tuple[str, ...], tuple[Value, ...]] = {}
         aligned = self.field.read.aligned
-        for place, one in enumerate(self.trusts):
-            measure, nothing = one.name, float("nan")
-            for run, name in enumerate(aligned.run_names[: self.field.asked]):
-                evidence, given = one.evidence[run], one.verdicts[run]
+        by_name = {one.name: (place, one) for place, one in enumerate(self.trusts)}
+        runs, topics = (
+            {name: place for place, name in enumerate(names)} for names in (aligned.run_names, aligned.topic_ids)
+        )
+        found: list[tuple[Value, ...]] = []
+        for name, identifier, measure, _ in rows:
+            if measure not in by_name:
+                found.append((None,) * len(TRUST_COLUMNS))
+                continue
+            (place, one), run = by_name[measure], runs[name]
+            evidence, given = one.evidence[run], one.verdicts[run]
+            if identifier == ALL:
                 known = *evidence.interval, evidence.judged, evidence.loss, evidence.upper
-                rest = given.level, given.reason, *tables.completeness_columns(evidence)
-                cells[name, ALL, measure] = (*known, *rest)
-                for topic, identifier in enumerate(aligned.topic_ids):
-                    ends = (float(end[place, run, topic]) for end in (self.bounds.lower, self.bounds.upper))
-                    goes_on = one.coverage.first[run, topic] <= one.coverage.length[run, topic]
-                    numbers = (
-                        *verdict.shown_ends(*ends, goes_on=bool(evidence.interval_to) and bool(goes_on)),
-                        float(one.coverage.judged[run, topic]),
-                        nothing if one.loss is None else float(one.loss.by_topic[run, topic]),
-                    )
-                    there = [None if value != value else value for value in numbers]
-                    to_rank = str(one.coverage.depth[topic]) if evidence.to_rank else None
-                    cells[name, identifier, measure] = (*there, None, None, None, to_rank, *(None,) * 4)
-        found = [cells.get(row[:3], (None,) * len(TRUST_COLUMNS)) for row in rows]
+                found.append((*known, given.level, given.reason, *tables.completeness_columns(evidence)))
+                continue
+            topic = topics[identifier]
+            ends = (float(end[place, run, topic]) for end in (self.bounds.lower, self.bounds.upper))
+            goes_on = bool(evidence.interval_to) and bool(
+                one.coverage.first[run, topic] <= one.coverage.length[run, topic]
+            )
+            numbers = (
+                *verdict.shown_ends(*ends, goes_on=goes_on),
+                float(one.coverage.judged[run, topic]),
+                float("nan") if one.loss is None else float(one.loss.by_topic[run, topic]),
+            )
+            there = [None if value != value else value for value in numbers]
+            to_rank = str(one.coverage.depth[topic]) if evidence.to_rank else None
+            found.append((*there, None, None, None, to_rank, *(None,) * 4))
         return {name: [row[place] for row in found] for place, name in enumerate(TRUST_COLUMNS)}
 
     def doubtful(self) -> dict[int, assess.Assessment]:
