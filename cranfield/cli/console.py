@@ -402,7 +402,7 @@ def opened(
     with nullcontext() if is_ignored else open_if_any(path) as store:
         if is_bundle and store is not None:
             raise UsageError(f"{qrels} is a release bundle, with a scale and a card of its own: omit -C")
-        settings: Any = {"layers": inputs.layer or (), "once": True, "warn": warn, "skip_bad": inputs.skip_bad}
+        settings: Any = {"layers": inputs.layer or (), "warn": warn, "skip_bad": inputs.skip_bad}
         # The matrices that are multiplied are small: more threads cost time and save none.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

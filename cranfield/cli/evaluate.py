@@ -16,7 +16,6 @@ from cranfield.cli.main import Stage
 with deferred:
     from cranfield.report import figures
     from cranfield.workflows.evaluate import evaluate as evaluation
-    from cranfield.workflows.evaluate import figures as evaluate_figures
 
 stage = Stage()
 
@@ -102,13 +101,13 @@ def evaluate(
     if step:
         console.say(f"next: {step[0]}: cranfield {step[1]}")
     if plot:
-        console.say(f"plotted {evaluate_figures.plot_evaluation(found, plot)} to {plot}")
+        console.say(f"plotted {evaluation.plot_evaluation(found, plot)} to {plot}")
 
 
 def _draw(found: "evaluation.Evaluation") -> None:
     """Draw a chart of each measure, or curves of the eleven levels of recall."""
     scores, names = found.scores, found.scores.run_names
-    if evaluate_figures.is_curve(scores):
+    if evaluation.is_curve(scores):
         rows = [
             charts.Curve(names[run], scores.summary[:, run].tolist(), f"mean {scores.summary[:, run].mean():.4f}")
             for run in found.order
