@@ -24,6 +24,7 @@ from typing import (
     BinaryIO,
     Generic,
     Literal,
+    NamedTuple,
     Protocol,
     TypeVar,
     get_args,
@@ -242,8 +243,7 @@ class Option:
         return " and ".join(f"{word} {bound:g}" for word, bound in bounds.items() if bound is not None)
 
 
-@dataclass(frozen=True)
-class DescribedOption:
+class DescribedOption(NamedTuple):
     """One option as it is listed for a reader."""
 
     name: str

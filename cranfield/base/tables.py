@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from cranfield.base.errors import LINES_KEPT, Problem, ProblemsFound, Severity, quoted
 from cranfield.base.files import Source
@@ -22,8 +22,7 @@ Row = tuple[int, dict[str, str]]
 """The line a row begins on, and its cells by column."""
 
 
-@dataclass(frozen=True)
-class Fault:
+class Fault(NamedTuple):
     """One thing that is looked for: its code, what it means, what to do, and what `--repair` does about it."""
 
     code: str

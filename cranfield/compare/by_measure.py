@@ -8,7 +8,7 @@ from functools import partial
 from inspect import signature
 from math import inf, isnan, nan, sqrt
 from os.path import normpath
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -148,8 +148,7 @@ POWER = 0.8
 """The chance with which topics should show a true difference."""
 
 
-@dataclass(frozen=True)
-class DiscriminativePower:
+class DiscriminativePower(NamedTuple):
     """How many pairs of systems a measure and topic set tell apart, and the smallest difference that it took."""
 
     pairs: int

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -104,8 +104,7 @@ def _checked(p: ArrayLike) -> Values:
 Indices = NDArray[np.intp]
 
 
-@dataclass(frozen=True, eq=False)
-class PairedScores:
+class PairedScores(NamedTuple):
     """One row of scores per entry, one column per topic."""
 
     labels: tuple[str, ...]
@@ -261,8 +260,7 @@ def compare_all(
     return [replace(result, adjusted_p=float(p)) for result, p in zip(results, adjusted, strict=True)]
 
 
-@dataclass(frozen=True, eq=False)
-class _Comparing:
+class _Comparing(NamedTuple):
     """What the comparison of any pairs needs; every part of them draws from generators in the same state."""
 
     scores: PairedScores

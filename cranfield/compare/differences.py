@@ -89,8 +89,7 @@ SMALLEST_P = float(np.finfo(np.float64).tiny)
 """What a p-value becomes that is too small for a double: it is never 0."""
 
 
-@dataclass(frozen=True, eq=False)
-class Differences:
+class Differences(NamedTuple):
     """a − b for one or more pairs of systems: one row per pair, one column per topic.
 
     Differences up to the row's `noise` are exactly 0. `shape` is that of a result: () where the caller gave one row.

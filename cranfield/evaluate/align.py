@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -71,8 +71,7 @@ LARGEST_TABLE = 1 << 24
 THREADS = 2
 
 
-@dataclass(frozen=True)
-class TopicCounts:
+class TopicCounts(NamedTuple):
     """How many topics stand behind a run's mean, and why not others.
 
     `scored` go into the mean; of these `missing` have no document of the run (they score 0) and `nothing_relevant`
@@ -239,8 +238,7 @@ def at_each_rank(qrels: Qrels, runs: Sequence[AnyRun], *, chosen: Places, refere
     return np.concatenate([run.judged[rows.kept] for run, rows in zip(known, placed, strict=True)])
 
 
-@dataclass(frozen=True, eq=False)
-class _Placed:
+class _Placed(NamedTuple):
     """Where the rows of a run go.
 
     `lengths` has one number for each chosen topic, `kept` says which rows of the run those are, and `extra` are its
@@ -332,8 +330,7 @@ _ROOM = 3
 """A table of keys has 2^3 to 2^4 slots for each, so that few share one."""
 
 
-@dataclass(frozen=True, eq=False)
-class KeyTable:
+class KeyTable(NamedTuple):
     """Where keys stand among known ones: a table of slots, each with a place, from which others may follow."""
 
     keys: Keys
@@ -434,8 +431,7 @@ def coded_pairs(
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class RunStore:
+class RunStore(NamedTuple):
     """How an evaluation reaches the runs of a collection.
 
     `facts` gives what is known of each run, `find` that of one, or an error that says why there is none; `ids` all

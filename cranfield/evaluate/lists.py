@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,8 +163,7 @@ class Found:
         return matrix[self.cell, self.ordinal - 1]
 
 
-@dataclass(frozen=True, eq=False)
-class Running:
+class Running(NamedTuple):
     """How many rows of one kind stand before each row, all lists one after the other, and before the end."""
 
     before: Codes

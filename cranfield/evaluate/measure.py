@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 import numpy as np
 
@@ -86,8 +86,7 @@ class Range:
         return f"{'between' if self.open else 'from'} {self.low:g} {'and' if self.open else 'to'} {self.high:g}"
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(NamedTuple):
     """One parameter of a measure: its kind, what it is if not given, and what it may be."""
 
     name: str
@@ -369,8 +368,7 @@ _BLANKS = re.compile(r"\s*")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
-@dataclass(frozen=True)
-class Scanned:
+class Scanned(NamedTuple):
     """The parts of an expression; settings are (name, value, position of the name from 1)."""
 
     text: str

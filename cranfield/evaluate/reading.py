@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeVar, cast
+from typing import Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -418,12 +418,12 @@ ROWS_AT_ONCE = 1 << 20
 """How many rows are aligned and scored together; a longer run alone."""
 
 
-@dataclass(frozen=True)
-class _Scored:
-    """The runs of a piece, None where one cannot be read; their scores, and which are of another collection."""
+class _Scored(NamedTuple):
+    """The runs of a piece, their scores, what is wrong with its files, and which are of another collection."""
 
-    runs: list[Tag | None]
+    runs: list[Tag]
     found: list[TiedScores]
+    problems: list[Problem]
     strange: list[Problem]
 
 
@@ -476,20 +476,18 @@ def score_in_pieces(
         request, qrels=qrels, runs=(), topics=request.topic_set(), notes=(), workers=HERE, progress=silent
     )
     shared = plain, tuple(measures), direct.judged_pairs(qrels)
-    tags, found, problems, strange = list[Tag | None](), list[TiedScores](), list[Problem](), list[Problem]()
-    for piece, done in zip(pieces, request.workers.map(_scored_piece, pieces, shared), strict=True):
-        for word, run in zip(piece, done.runs, strict=True):
-            if run is None:  # read again, where it is said what is wrong with it
-                collected(partial(read_file, Source(located(word)), shared[2]), problems)
+    tags, found, problems, strange = _Scored([], [], [], [])
+    for done in request.workers.map(_scored_piece, pieces, shared):
         tags += done.runs
         found += done.found
+        problems += done.problems
         strange += done.strange
         request.progress("scoring runs", len(tags), len(request.runs))
     if problems:
         raise refused(problems, request)
     if strange:
         raise ProblemsFound("are these runs of another collection?", strange)
-    named = named_apart([run for run in tags if run is not None], request.runs)
+    named = named_apart(tags, request.runs)
     return _put_together(found, [run.tag for run in named]), named
 
 
@@ -498,12 +496,11 @@ def _scored_piece(
 ) -> _Scored:
     """Read and score some files; as many rows at once as memory is meant to hold."""
     request, measures, pairs = shared
-    done, waiting, rows = _Scored([], [], []), list[AnyRun](), 0
+    done, waiting, rows = _Scored([], [], [], []), list[AnyRun](), 0
     for place, word in enumerate(words, start=1):
         source = Source(located(word))
-        run = collected(partial(read_file, source, pairs), [])
-        done.runs.append(None if run is None else Tag(run.tag, run.other_tags))
-        if run is not None:
+        if (run := collected(partial(read_file, source, pairs), done.problems)) is not None:
+            done.runs.append(Tag(run.tag, run.other_tags))
             is_new = run.tag and run.tag not in {one.tag for one in waiting}
             waiting.append(run if is_new else renamed(run, source.name))
             rows += int(run.offsets[-1])

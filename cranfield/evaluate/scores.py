@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -161,8 +162,7 @@ def by_novelty(aligned: Alignment, qrels: Qrels, runs: Sequence[AnyRun], cluster
 # One ranked list, explained: what stands at each rank, and what precision, recall and DCG are so far.
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """One rank: the document, what is known of it, and the measures of the list down to here.
 
     `state` is the grade as text, `unjudged` (pooled, without a grade) or `not pooled`.

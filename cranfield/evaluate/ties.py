@@ -214,8 +214,7 @@ Labels = NDArray[np.int16]
 _ROWS_AT_ONCE = 1 << 21
 
 
-@dataclass(frozen=True, eq=False)
-class Tie:
+class Tie(NamedTuple):
     """One tie of a list: the places of its documents, and of each kind of document the first place and how many."""
 
     places: Places
@@ -299,8 +298,7 @@ _NEAR_ENOUGH = 0.0001
 """The standard error of a mean at which drawing stops."""
 
 
-@dataclass(frozen=True, eq=False)
-class Expected:
+class Expected(NamedTuple):
     """Expected scores; of `drawn` lists, `orders` random orders were drawn, with this standard error of a summary.
 
     Where nothing had to be drawn the scores are exact. The error is the largest of all runs and measures.

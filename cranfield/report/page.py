@@ -10,21 +10,20 @@ from html import escape
 from importlib.resources import files
 from math import ceil, floor, log10
 from string import Template
+from typing import NamedTuple
 
 from cranfield.base.text import Table, html_text, visible
 from cranfield.report.renderers.markdown import escaped, render_markdown
 
 
-@dataclass(frozen=True)
-class Prose:
+class Prose(NamedTuple):
     """A paragraph, or a list of points. Plain text: nothing in it is markup."""
 
     text: str = ""
     points: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Callout:
+class Callout(NamedTuple):
     """A sentence that must not be missed; `tone` is good, care, bad or plain."""
 
     text: str
@@ -32,8 +31,7 @@ class Callout:
     heading: str = ""
 
 
-@dataclass(frozen=True)
-class Legend:
+class Legend(NamedTuple):
     """What verdicts mean: each with its sentence."""
 
     verdicts: tuple[tuple[str, str], ...]
@@ -43,8 +41,7 @@ Range = tuple[float, float, float, float, float]
 """The lowest value, both ends of where it probably is, the highest, and the value itself."""
 
 
-@dataclass(frozen=True)
-class TableBlock:
+class TableBlock(NamedTuple):
     """A table with a name of its own.
 
     `ranges` are those of the rows: a page draws them in the third column, which has them in words.
@@ -55,8 +52,7 @@ class TableBlock:
     ranges: tuple[Range, ...] = ()
 
 
-@dataclass(frozen=True)
-class Drawing:
+class Drawing(NamedTuple):
     """A figure: SVG text, what it shows in words for people who do not see it, and what to look for.
 
     `section` says where on a page it belongs.
@@ -69,16 +65,14 @@ class Drawing:
     section: str = ""
 
 
-@dataclass(frozen=True)
-class Literal:
+class Literal(NamedTuple):
     """Text whose lines stay as they are: a plan, a command, guidelines."""
 
     text: str
     label: str = ""
 
 
-@dataclass(frozen=True)
-class Fold:
+class Fold(NamedTuple):
     """Blocks behind a heading that opens on demand."""
 
     title: str
@@ -86,8 +80,7 @@ class Fold:
     hint: str = ""
 
 
-@dataclass(frozen=True)
-class Switch:
+class Switch(NamedTuple):
     """Parts of which one is seen at a time, chosen by its title; on paper all of them."""
 
     label: str
@@ -97,8 +90,7 @@ class Switch:
 Block = Prose | Callout | Legend | TableBlock | Drawing | Literal | Fold | Switch
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """One subject of a page; `anchor` is made of the title."""
 
     title: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -185,8 +185,7 @@ topic_ids = Query[list[str]]("SELECT id FROM topics ORDER BY number", column)
 # The files that documents and topics came from.
 
 
-@dataclass(frozen=True)
-class LoadedFile:
+class LoadedFile(NamedTuple):
     """A file as it was when it was loaded."""
 
     kind: str
@@ -198,7 +197,7 @@ class LoadedFile:
 def add_source(store: Store, file: LoadedFile, *, now: str) -> int:
     """Record a file that is being loaded and give its number; to be called inside `store.write()`."""
     columns = "kind, name, format, sha256, records, added"
-    return store.insert(f"INSERT INTO sources ({columns}) VALUES (?, ?, ?, ?, 0, ?)", *astuple(file), now)
+    return store.insert(f"INSERT INTO sources ({columns}) VALUES (?, ?, ?, ?, 0, ?)", *file, now)
 
 
 def source_of(store: Store, table: str, identifier: str) -> int:
@@ -282,8 +281,7 @@ def kept(store: Store) -> Iterator[tuple[Document, str]]:
 # Clusters of duplicate documents: the latest scan replaces the one before.
 
 
-@dataclass(frozen=True)
-class Scan:
+class Scan(NamedTuple):
     """One search for duplicates and its settings."""
 
     threshold: float
@@ -300,7 +298,7 @@ _SCAN = "threshold, shingle, permutations, seed, documents"
 def put_clusters(store: Store, scan: Scan, clusters: Sequence[Cluster], *, now: str) -> None:
     """Store a scan and its clusters inside `store.write()`."""
     query = f"INSERT INTO duplicate_scans ({_SCAN}, made) VALUES (?, ?, ?, ?, ?, ?)"
-    number = store.insert(query, *astuple(scan), now)
+    number = store.insert(query, *scan, now)
     store.connection.execute("DELETE FROM duplicates")
     store.put(
         "duplicates",
@@ -335,8 +333,7 @@ _SNIPPET_WORDS = 24
 _MOST_WORDS = 256
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A document that was found: higher scores are better; the snippet has its hits between the two marks."""
 
     document: str
@@ -357,21 +354,21 @@ def match_expression(query: str, *, every_word: bool = False) -> str:
     return (" AND " if every_word else " OR ").join(quoted)
 
 
-_BEST = """FROM documents_fts JOIN documents ON documents.number = documents_fts.rowid
-           WHERE documents_fts MATCH ? ORDER BY 2 DESC, 1 DESC LIMIT ?"""
-
-
 def search(store: Store, query: str, *, limit: int = 10, every_word: bool = False) -> list[Hit]:
     """The best documents with a snippet each, best first; ties by document id descending."""
-    expression = match_expression(query, every_word=every_word)
     snippet = f"snippet(documents_fts, 1, '{HIT_START}', '{HIT_END}', '…', {_SNIPPET_WORDS})"
     columns = f"documents.id, -bm25(documents_fts), substr(documents.title, 1, 1000), {snippet}"
-    rows = store.rows(f"SELECT {columns} {_BEST}", expression, limit) if expression else []
+    rows = _best(store, columns, query, limit=limit, every_word=every_word)
     return [Hit(document, score, title, " ".join(snippet.split())) for document, score, title, snippet in rows]
 
 
 def rank(store: Store, query: str, *, limit: int) -> list[tuple[str, float]]:
     """(document, score) of the best documents, without snippets: what a baseline run needs."""
-    expression = match_expression(query)
-    found = f"SELECT documents.id, -bm25(documents_fts) {_BEST}"
+    return _best(store, "documents.id, -bm25(documents_fts)", query, limit=limit)
+
+
+def _best(store: Store, columns: str, query: str, *, limit: int, every_word: bool = False) -> list[Any]:
+    expression = match_expression(query, every_word=every_word)
+    found = f"""SELECT {columns} FROM documents_fts JOIN documents ON documents.number = documents_fts.rowid
+                WHERE documents_fts MATCH ? ORDER BY 2 DESC, 1 DESC LIMIT ?"""
     return store.rows(found, expression, limit) if expression else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import inf
@@ -142,13 +143,8 @@ def projection_faults(store: Store) -> list[str]:
     """Where what counts now is not the fold of the events."""
     wanted = {_row(key, event) for key, event in fold(events(store)).items()}
     found = set(store.rows("SELECT * FROM judgments"))
-    return [
-        *(
-            f"judgment {row[0]} {row[1]} of {row[3]} does not follow from the events"
-            for row in sorted(found - wanted)
-        ),
-        *(f"judgment {row[0]} {row[1]} of {row[3]} is missing from judgments" for row in sorted(wanted - found)),
-    ]
+    faults = {"does not follow from the events": found - wanted, "is missing from judgments": wanted - found}
+    return [f"judgment {row[0]} {row[1]} of {row[3]} {what}" for what, rows in faults.items() for row in sorted(rows)]
 
 
 def _row(key: PairKey, event: Event) -> tuple[object, ...]:
@@ -230,13 +226,9 @@ def pooled_documents(store: Store, *, pool: str = "", passed_over: bool = False)
 
 def versions_used(store: Store, events: Sequence[int]) -> tuple[dict[int, int], dict[int, int]]:
     """Count events by the version of the scale, and by the version of the guidelines, they were made under."""
-    counts: tuple[dict[int, int], dict[int, int]] = {}, {}
-    wanted = set(events)
-    for sequence, scale, guidelines in store.rows("SELECT sequence, scale, guidelines FROM judgment_events"):
-        if sequence in wanted:
-            counts[0][scale] = counts[0].get(scale, 0) + 1
-            counts[1][guidelines] = counts[1].get(guidelines, 0) + 1
-    return counts
+    rows, wanted = store.rows("SELECT sequence, scale, guidelines FROM judgment_events"), set(events)
+    used = [versions for sequence, *versions in rows if sequence in wanted]
+    return Counter(scale for scale, _ in used), Counter(guidelines for _, guidelines in used)
 
 
 def disputed_pairs(store: Store, layer: str, *, across: bool = False, pair: Pair | None = None) -> list[Pair]:

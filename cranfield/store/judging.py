@@ -293,8 +293,7 @@ def packet_facts(store: Store) -> PacketFacts | None:
 # Queues: documents that were asked for by name, beside the pools.
 
 
-@dataclass(frozen=True)
-class QueueFacts:
+class QueueFacts(NamedTuple):
     """A queue: its number, and the layer that its judgments go into.
 
     `contests` are those that a live queue is to decide, as JSON; none where the queue stays as it was made.
@@ -305,8 +304,7 @@ class QueueFacts:
     contests: str = "[]"
 
 
-@dataclass(frozen=True, slots=True)
-class Queued:
+class Queued(NamedTuple):
     """One document that was asked for. `why` is for the organiser: assessors stay blind."""
 
     topic: str

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from hashlib import sha256
 from itertools import starmap
+from typing import NamedTuple
 
 from cranfield.base.records import MAIN, Pair
 from cranfield.store.events import durations
 from cranfield.store.store import Query, Store, column, nothing, stored, value
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedChoice:
+class RecordedChoice(NamedTuple):
     """A document that was chosen by looking at judgments, and all that the choice was made from.
 
     `known` is the last event that had been recorded then; `elsewhere` are the documents of the topic that somebody
@@ -39,8 +38,7 @@ class RecordedChoice:
         return sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-@dataclass(frozen=True)
-class RecordedEnd:
+class RecordedEnd(NamedTuple):
     """A topic whose adaptive step is over: by which rule, and whether steps after it have added their documents."""
 
     topic: str
@@ -51,8 +49,7 @@ class RecordedEnd:
     ended: str
 
 
-@dataclass(frozen=True, slots=True)
-class StandingAnswer:
+class StandingAnswer(NamedTuple):
     """One standing answer to a document of a topic, as a pool looks at it."""
 
     document: str

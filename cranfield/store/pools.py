@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
 from hashlib import sha256
 from itertools import chain
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from cranfield.base.errors import RESTORE, CollectionError, UnknownName, quoted
 from cranfield.base.records import Pair
@@ -25,8 +24,7 @@ with deferred:  # judging asks of a pool what is to be judged, and needs no arra
     from cranfield.runs import columns
 
 
-@dataclass(frozen=True)
-class PoolFacts:
+class PoolFacts(NamedTuple):
     """What is known of a pool beside its entries."""
 
     name: str
@@ -47,8 +45,7 @@ class PoolFacts:
         return int(depth) if word == "depth" and depth.isdecimal() and not self.one_per_cluster else None
 
 
-@dataclass(frozen=True)
-class PooledRun:
+class PooledRun(NamedTuple):
     """A run a pool was made from, as it was then, and the version of the pool that it came with."""
 
     run: str
@@ -64,8 +61,7 @@ _FACTS = "name, plan, plan_in_full, grammar, seed, judging_order, one_per_cluste
 
 def add_pool(store: Store, facts: PoolFacts) -> int:
     """Store what is known of a new pool, inside `store.write()`, and give its number; the rest is its versions'."""
-    row = astuple(facts)
-    return store.insert(f"INSERT INTO pools ({_FACTS}) VALUES ({marks(row)})", *row)
+    return store.insert(f"INSERT INTO pools ({_FACTS}) VALUES ({marks(facts)})", *facts)
 
 
 pool_number = Query[int]("SELECT number FROM pools WHERE name = ?", value)
@@ -239,8 +235,7 @@ def inputs_hash(store: Store, number: int, version: int) -> str:
 # What is in a pool: written version by version, read back whole.
 
 
-@dataclass(frozen=True)
-class PoolVersion:
+class PoolVersion(NamedTuple):
     """The manifest of one version of a pool; its runs and topics are those of the pool up to it.
 
     `inputs_hash` is made when all is stored; empty in files from before there was one.
@@ -282,7 +277,7 @@ def put_version(
     """Write a version of a pool inside `store.write()`: its manifest, and all that is in the pool from now on."""
     version = manifest.version
     store.connection.execute(
-        f"INSERT INTO pool_versions (pool, {_MANIFEST}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [number, *astuple(manifest)]
+        f"INSERT INTO pool_versions (pool, {_MANIFEST}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [number, *manifest]
     )
     store.connection.execute("UPDATE pools SET content_hash = ? WHERE number = ?", [manifest.content_hash, number])
     runs = [

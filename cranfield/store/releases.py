@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass
+from typing import NamedTuple
 
 from cranfield.base.errors import UsageError, check_known, quoted
 from cranfield.store.store import Query, Store
 
 
-@dataclass(frozen=True)
-class ReleaseFacts:
+class ReleaseFacts(NamedTuple):
     """What is known of a release beside its rows; the manifest is JSON text."""
 
     name: str
@@ -26,7 +25,7 @@ def add(store: Store, facts: ReleaseFacts, rows: Iterable[tuple[str, str, int]])
         raise UsageError(
             f"a release named {quoted(facts.name)} already exists and never changes; choose another name"
         )
-    store.put("releases", [astuple(facts)])
+    store.put("releases", [facts])
     store.put("release_rows", ((facts.name, *row) for row in rows))
 
 

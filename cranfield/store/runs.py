@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
 from typing import Literal, NamedTuple
 from zlib import crc32
 
@@ -19,8 +18,7 @@ Role = Literal["contributing", "new"]
 IdKind = Literal["topic", "document"]
 
 
-@dataclass(frozen=True)
-class RunFacts:
+class RunFacts(NamedTuple):
     """What is known of a run beside its ranking."""
 
     name: str
@@ -51,7 +49,7 @@ def add(
     store: Store, run: RunFacts, *, ranking: bytes, encoding: int, warnings: Sequence[Problem], metadata: str = ""
 ) -> int:
     """Store a run inside `store.write()` and give its number."""
-    row = [*astuple(run)[:-1], encoding, ranking, crc32(ranking)]
+    row = [*run[:-1], encoding, ranking, crc32(ranking)]
     number = store.insert(f"INSERT INTO runs ({_FACTS}, encoding, ranking, checksum) VALUES ({marks(row)})", *row)
     store.put(
         "run_warnings",

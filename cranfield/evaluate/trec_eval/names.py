@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from cranfield.base.errors import UsageError
 from cranfield.base.text import counted
@@ -14,8 +13,7 @@ LEVELS = tuple(level / 10 for level in range(11))
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 
 
-@dataclass(frozen=True)
-class TrecMeasure:
+class TrecMeasure(NamedTuple):
     """One name: the expression that it means here, where it means one, and what may follow it.
 
     A family `takes` cutoffs or levels, which stand in the expression's {}; `usual` are those without any.

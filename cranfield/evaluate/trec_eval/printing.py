@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,8 +26,7 @@ _DEFAULT_P = 0.9
 _COEFFICIENTS = 4
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(NamedTuple):
     """One measure that is wanted: its lists, its name, its parameters as text, and the options."""
 
     lists: Lists
@@ -185,8 +184,7 @@ _CANNOT = 4
 _NOTHING_IN_COMMON = 7
 
 
-@dataclass(frozen=True)
-class Printed:
+class Printed(NamedTuple):
     """Everything a call gives: the bytes for standard output, the text for standard error, the exit status."""
 
     output: bytes = b""

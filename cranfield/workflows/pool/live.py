@@ -280,4 +280,4 @@ class Refiller:
             if documents:
                 live_pools.count_in_stratum(store, number, topic, *key, len(documents), 0)
         end = RecordedEnd(topic, rule, loaded.version, loaded.seen[0], bool(later), now())
-        store.put("pool_ends", [(number, *astuple(end))], existing="OR IGNORE")
+        store.put("pool_ends", [(number, *end)], existing="OR IGNORE")
