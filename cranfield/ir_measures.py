@@ -10,11 +10,13 @@ from __future__ import annotations
 import gzip
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from inspect import GEN_CREATED, getgeneratorstate
 from io import StringIO
 from itertools import chain, islice, repeat
 from operator import attrgetter
+from pathlib import Path
 from struct import error, pack
 from typing import Any
 
@@ -24,10 +26,12 @@ from ir_measures import providers, read_trec_run
 from numpy.typing import NDArray
 
 from cranfield.base.errors import CranfieldError
+from cranfield.base.files import Source
 from cranfield.evaluate import frames
+from cranfield.evaluate.direct import JudgedPairs, read_direct, table_of_pairs
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values
 from cranfield.evaluate.measure import Measure, parse_measure
-from cranfield.runs.columns import Codes, running_sum
+from cranfield.runs.columns import Codes, running_sum, text_of
 
 __all__ = ["provider"]
 
@@ -55,11 +59,20 @@ class Cranfield(providers.Provider):
         return _Evaluator(ordered, qrels)
 
 
+@dataclass(frozen=True, eq=False)
+class _Topic:
+    """A topic of the qrels: its place there, and those of its documents that can make a difference."""
+
+    place: int
+    sought: Mapping[str, int]
+    grades: Codes
+
+
 class _Evaluator(providers.Evaluator):
     """Measures and qrels; a run is held against those documents of the qrels that can make a difference."""
 
     def __init__(self, measures: list[Any], qrels: Any) -> None:
-        judged = _by_topic(qrels, "relevance")
+        judged = dict(_by_topic(qrels, "relevance"))
         super().__init__(measures, [*judged])
         self.ours = [ours for measure in measures if (ours := _measure(measure))]
         lengths = np.array([*map(len, judged.values())], np.int64)
@@ -70,15 +83,14 @@ class _Evaluator(providers.Evaluator):
             raise ValueError("the qrels have a grade that is not a whole number")
         # Where unjudged documents count as not relevant, those that are judged not relevant need not be looked up.
         lowest = min(map(_lowest_that_counts, self.ours))
-        self.sought = [
-            {document: grade for document, grade in rows.items() if grade >= lowest} for rows in judged.values()
-        ]
-        self.topics, self.grades = topics[grades >= lowest], grades[grades >= lowest]
+        self.topics = {}
+        for place, (topic, rows) in enumerate(judged.items()):
+            sought = {document: grade for document, grade in rows.items() if grade >= lowest}
+            self.topics[topic] = _Topic(place, sought, np.fromiter(sought.values(), np.int32))
         topics, grades = topics[grades >= 0], grades[grades >= 0]
         levels = np.unique(grades)
         shape, cells = (len(judged), len(levels)), topics * len(levels) + levels.searchsorted(grades)
         self.facts: dict[str, Any] = {
-            "topics": np.arange(len(judged)),
             "levels": levels,
             "level_counts": np.bincount(cells, minlength=math.prod(shape)).reshape(shape),
             "highest_grade": int(levels.max(initial=0)),
@@ -87,51 +99,53 @@ class _Evaluator(providers.Evaluator):
 
     def values(self, run: Any) -> Iterator[tuple[Any, list[float]]]:
         """Each measure with its values for all topics of the qrels, and its default where the run lacks the topic."""
-        ranked = _by_topic(run, "score")
-        rankings = [ranked.get(topic, {}) for topic in self.qrel_qids]
-        lengths = np.array([*map(len, rankings)], np.int64)
-        lists = Lists(grades=self._at_each_rank(rankings, lengths), offsets=running_sum(lengths), **self.facts)
+        lists = self._of_file(run)
+        if lists is None:
+            lists = self._of_rows(run)
         for measure, ours in zip(self.measures, self.ours, strict=True):
-            values: Values = np.where(lengths > 0, ours.values(lists), measure.DEFAULT)
+            values: Values = np.full(len(self.topics), measure.DEFAULT, np.float64)
+            values[lists.topics] = ours.values(lists)
             yield measure, values.tolist()
 
-    def _at_each_rank(self, rankings: list[Mapping[str, float]], lengths: Counts) -> Codes:
-        """The grade at each rank of all rankings: those of the documents sought, and NOT_POOLED for all others."""
-        packed, own = bytearray(), bytearray()  # several times faster than arrays of Python's numbers
-        try:
-            for ranking, sought in zip(rankings, self.sought, strict=True):
-                packed += pack(f"{len(ranking)}d", *ranking.values())
-                own += pack(f"{len(sought)}d", *map(ranking.get, sought, repeat(math.nan)))
-        except error:
-            found_types = ", ".join(sorted({type(score).__name__ for score in ranking.values()}))
-            raise TypeError(f"the scores of a run are numbers, not {found_types}") from None
-        scores, found = (np.frombuffer(part).astype(np.float32) for part in (packed, own))
-        if np.isnan(scores).any():
-            raise ValueError("a run has a score that is not a number")
-        retrieved = np.flatnonzero(found == found)
-        keys = _keys(np.repeat(self.facts["topics"], lengths), scores)
-        order = np.arange(len(keys)) if (keys[1:] >= keys[:-1]).all() else keys.argsort()  # most runs are in order
-        keys, wanted = keys[order], _keys(self.topics[retrieved], found[retrieved])
-        first = keys.searchsorted(wanted)
-        at_rank = np.full(len(keys), NOT_POOLED, dtype=np.int32)
-        at_rank[first] = self.grades[retrieved]
-        # Ties go to the higher id; only those with a document that is sought are looked at.
-        first = np.unique(first[np.append(keys, 0)[first + 1] == wanted])
-        sizes = keys.searchsorted(keys[first], "right") - first
-        group = np.repeat(np.arange(len(first)), sizes)
-        places = np.arange(len(group)) + (first - running_sum(sizes)[:-1])[group]
-        documents = [*chain.from_iterable(rankings)] if len(places) else []
-        ids = [*map(documents.__getitem__, order[places].tolist())]
-        falling = np.array(sorted(range(len(ids)), key=ids.__getitem__, reverse=True), np.int64)
-        falling = falling[group[falling].argsort(kind="stable")]
-        grades = map(
-            dict.get,
-            map(self.sought.__getitem__, (keys[places] >> 32).tolist()),
-            map(ids.__getitem__, falling.tolist()),
-            repeat(NOT_POOLED),
-        )
-        at_rank[places] = [*grades]
-        return at_rank
+    @cached_property
+    def _pairs(self) -> JudgedPairs | None:
+        sought = [topic.sought for topic in self.topics.values()]
+        documents = text_of([*chain.from_iterable(sought)])
+        return table_of_pairs([*self.topics], np.array([*map(len, sought)]), documents, np.arange(len(documents)))
+
+    def _of_file(self, run: Any) -> Lists | None:
+        """The rankings of an ordinary run file that `read_trec_run` has not begun to read: no row of it is made."""
+        file = _unread(run)
+        if not isinstance(file, str) or "\n" in file or not Path(file).is_file() or self._pairs is None:
+            return None
+        known = read_direct(Source(Path(file).absolute()), self._pairs, reference="9")
+        if known is None:
+            return None
+        run.close()
+        grades = np.concatenate([*(topic.grades for topic in self.topics.values()), [NOT_POOLED]])
+        places = np.array([self._pairs.topic_codes.get(topic, -1) for topic in known.topic_ids.to_pylist()])
+        lists = Lists(grades=grades[known.judged], offsets=known.offsets, topics=places, **self.facts)
+        return lists if (places >= 0).all() else lists.chosen(np.flatnonzero(places >= 0))
+
+    def _of_rows(self, run: Any) -> Lists:
+        """The rankings of any run."""
+        rankings, scores, found = dict[str, Mapping[str, float]](), dict[str, bytes](), dict[str, bytes]()
+        for topic, ranking in _by_topic(run, "score"):
+            if ranking and topic in self.topics:
+                sought = self.topics[topic].sought
+                rankings[topic] = ranking
+                try:  # while the rows are at hand, and several times faster than arrays of Python's numbers
+                    scores[topic] = pack(f"{len(ranking)}d", *ranking.values())
+                    found[topic] = pack(f"{len(sought)}d", *map(ranking.get, sought, repeat(math.nan)))
+                except error:
+                    found_types = ", ".join(sorted({type(score).__name__ for score in ranking.values()}))
+                    raise TypeError(f"the scores of a run are numbers, not {found_types}") from None
+        topics = [self.topics[topic] for topic in rankings]
+        offsets = running_sum([*map(len, rankings.values())])
+        packed = (np.frombuffer(b"".join(parts.values())).astype(np.float32) for parts in (scores, found))
+        at_rank = _at_each_rank(topics, [*rankings.values()], offsets, *packed)
+        places = np.array([topic.place for topic in topics], np.int64)
+        return Lists(grades=at_rank, offsets=offsets, topics=places, **self.facts)
 
     def iter_calc(self, run: Any) -> Iterator[ir_measures.Metric]:
         """The value of each measure for each topic."""
@@ -147,6 +161,48 @@ class _Evaluator(providers.Evaluator):
                 aggregator.add(value)
             found[measure] = aggregator.result()
         return found
+
+
+def _at_each_rank(
+    topics: list[_Topic],
+    rankings: list[Mapping[str, float]],
+    offsets: Counts,
+    scores: NDArray[np.float32],
+    found: NDArray[np.float32],
+) -> Codes:
+    """The grade at each rank of some topics: those of the documents sought, and NOT_POOLED for all others.
+
+    `found` are the scores of the documents sought, NaN for those that are not retrieved.
+    """
+    if np.isnan(scores).any():
+        raise ValueError("a run has a score that is not a number")
+    cells = np.arange(len(topics))
+    keys = _keys(np.repeat(cells, np.diff(offsets)), scores)
+    order = np.arange(len(keys)) if (keys[1:] >= keys[:-1]).all() else keys.argsort()  # most runs are in order
+    keys = keys[order]
+    wanted = _keys(np.repeat(cells, [len(topic.sought) for topic in topics]), found)
+    retrieved = np.flatnonzero(found == found)
+    retrieved = retrieved[wanted[retrieved].argsort()]  # they are found faster in order
+    wanted = wanted[retrieved]
+    first = keys.searchsorted(wanted)
+    at_rank = np.full(len(keys), NOT_POOLED, dtype=np.int32)
+    at_rank[first] = np.concatenate([at_rank[:0], *(topic.grades for topic in topics)])[retrieved]
+    # Ties go to the higher id; only those with a document that is sought are looked at.
+    first = np.unique(first[keys.take(first + 1, mode="clip") == wanted])
+    sizes = keys.searchsorted(keys[first], "right") - first
+    group = np.repeat(np.arange(len(first)), sizes)
+    places = np.arange(len(group)) + (first - running_sum(sizes)[:-1])[group]
+    cell = keys[places] >> 32
+    documents = {number: [*rankings[number]] for number in np.unique(cell).tolist()}
+    rows = (order[places] - offsets[cell]).tolist()
+    ids = [documents[number][row] for number, row in zip(cell.tolist(), rows, strict=True)]
+    falling = np.array(sorted(range(len(ids)), key=ids.__getitem__, reverse=True), np.int64)
+    falling = falling[group[falling].argsort(kind="stable")]
+    at_rank[places] = [
+        topics[number].sought.get(ids[place], NOT_POOLED)
+        for number, place in zip(cell.tolist(), falling.tolist(), strict=True)
+    ]
+    return at_rank
 
 
 def _measure(measure: Any) -> Measure | None:
@@ -172,33 +228,46 @@ def _lowest_that_counts(measure: Measure) -> float:
     return 1 if alike and 0 not in dict(gains) else -np.inf
 
 
-def _by_topic(given: Any, number: str) -> Mapping[str, Mapping[str, Any]]:
-    """Topic -> document -> score or grade, of all that ir_measures takes: mappings, frames, named tuples."""
-    found: Any = given
-    if not isinstance(given, Mapping):
-        found, last, documents = {}, None, {}
-        for topic, document, value in _rows(given, ("query_id", "doc_id", number)):
-            if topic != last:
-                last, documents = topic, found.setdefault(topic, {})
-            documents[document] = value
-    for topic, documents in found.items():
+def _by_topic(given: Any, number: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Each topic with the scores or grades of its documents, of all that ir_measures takes.
+
+    It comes as soon as its rows end, and once more at the end, with all of them, where they do not stand together.
+    """
+    for topic, documents in given.items() if isinstance(given, Mapping) else _gathered(_rows(given, number)):
         for one in (topic, *islice(documents, 1)):
             if not isinstance(one, str):  # it would be found nowhere, and every score be 0
                 raise TypeError(f"ids of topics and documents are strings, not {type(one).__name__}: {one!r}")
-    return found  # type: ignore[no-any-return]
+        yield topic, documents
 
 
-def _rows(given: Any, names: tuple[str, ...]) -> Iterable[Any]:
+def _gathered(rows: Iterable[Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    whole, scattered = dict[str, dict[str, Any]](), dict[str, dict[str, Any]]()
+    last: Any = whole  # not yet a topic
+    documents = dict[str, Any]()
+    for topic, document, value in rows:
+        if topic != last:
+            if documents and last not in scattered:
+                yield last, documents
+            if topic in whole:
+                scattered[topic] = whole[topic]
+            last, documents = topic, whole.setdefault(topic, {})
+        documents[document] = value
+    if documents:
+        scattered[last] = documents
+    yield from scattered.items()
+
+
+def _rows(given: Any, number: str) -> Iterable[Any]:
     """The rows of a frame, or of named tuples.
 
     These are not kept where they are read meanwhile: Python would look through all of them again and again.
     """
+    names = "query_id", "doc_id", number
     if frames.is_frame(given):
         columns = [given[name] for name in names]
         columns[:2] = [one.astype(str) if one.dtype.kind in "iu" else one for one in columns[:2]]
         return zip(*(one.tolist() for one in columns), strict=True)
-    if getattr(given, "gi_code", None) is read_trec_run.__code__ and getgeneratorstate(given) == GEN_CREATED:
-        file = given.gi_frame.f_locals["file"]
+    if file := _unread(given):
         given.close()
         return _read(file)
     first = [*islice(given, 1)]
@@ -208,6 +277,13 @@ def _rows(given: Any, names: tuple[str, ...]) -> Iterable[Any]:
         )
     rows = chain(first, given) if isinstance(given, Iterator) else given
     return map(attrgetter(*names), rows) if first and first[0]._fields != names else rows
+
+
+def _unread(given: Any) -> Any:
+    """What `ir_measures.read_trec_run` was given to read, where it has not begun; None for anything else."""
+    if getattr(given, "gi_code", None) is read_trec_run.__code__ and getgeneratorstate(given) == GEN_CREATED:
+        return given.gi_frame.f_locals["file"]
+    return None
 
 
 def _read(file: Any) -> Iterator[tuple[str, str, float]]:

@@ -222,13 +222,18 @@ def ids_of(column: pa.Array) -> tuple[Ids, Letters] | None:
 
 def judged_pairs(qrels: Qrels) -> JudgedPairs | None:
     """The pairs of qrels by their keys; None where there are none, or an id is very long."""
-    found = ids_of(qrels.document_ids)
-    if found is None or not len(qrels.documents):
+    return table_of_pairs(qrels.topics, np.diff(qrels.offsets), qrels.document_ids, qrels.documents)
+
+
+def table_of_pairs(
+    topics: list[str], counts: Places, document_ids: pa.Array, places: Places | Codes
+) -> JudgedPairs | None:
+    """The pairs of documents that stand topic by topic, as places among their ids."""
+    found = ids_of(document_ids)
+    if found is None or not len(places):
         return None
-    documents, _ = found
-    codes = np.arange(len(qrels.topic_ids), dtype=np.int32)
-    topics = qrels.topic_ids.to_pylist()
-    pairs = pairs_of(topics, codes, np.diff(qrels.offsets), documents.take(qrels.documents))
+    codes = np.arange(len(topics), dtype=np.int32)
+    pairs = pairs_of(topics, codes, counts, found[0].take(places))
     return JudgedPairs({topic: place for place, topic in enumerate(topics)}, pairs, KeyTable.of(pairs.keys))
 
 

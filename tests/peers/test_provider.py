@@ -115,6 +115,49 @@ def test_a_file_that_ir_measures_would_read_is_read_here(tmp_path, random_data):
             evaluator.calc_aggregate(ir_measures.read_trec_run(line))
 
 
+def lines_of(rows, between: str = " ", end: str = "\n") -> str:
+    return "".join(between.join((topic, "Q0", one, "1", repr(score), "t")) + end for topic, one, score in rows)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_ordinary_run_file_is_scored_without_making_its_rows(tmp_path, random_data, monkeypatch, seed: int):
+    """Any other is read row by row; both ways give what the default providers give."""
+    measures = [ir_measures.parse_measure(text) for text in SAME]
+    qrels, run = random_data(seed, topics=25)
+    missing = next(iter(run))
+    run = {"unknown": run.pop(missing)} | run
+    rows = [
+        (topic, one, score)
+        for topic, ranking in run.items()
+        for one, score in sorted(ranking.items(), key=lambda pair: -pair[1])
+    ]
+    path = tmp_path / "a.run"
+
+    def holds(rows, **spelled: str) -> None:
+        path.write_text(lines_of(rows, **spelled), "utf-8", newline="")
+        read = [*ir_measures.read_trec_run(str(path))]
+        expected = {(topic, str(one)): one.DEFAULT for topic in qrels for one in measures}
+        for one in measures:  # one by one, as above
+            expected |= values(default.iter_calc([one], qrels, read))
+        for every in (measures, [ir_measures.AP]):
+            evaluator = provider.evaluator(every, qrels)
+            found = values(evaluator.iter_calc(ir_measures.read_trec_run(str(path))))
+            own = {key: value for key, value in expected.items() if key[1] in {*map(str, every)}}
+            assert found == pytest.approx(own, abs=1e-9)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("cranfield.ir_measures._read", None)
+        holds(rows)
+        holds(rows, between="\t")
+        holds([row for row in rows if row[0] == "unknown"])
+    for other in (rows[::-1], sorted(rows, key=lambda row: row[1]), [*rows, *rows[::3]], []):
+        holds(other)
+    holds(rows, between="  ", end="\r\n\n")
+    path.write_text(lines_of(rows), "utf-8")
+    nothing = provider.evaluator([ir_measures.AP], {"1": {"a": 0}})
+    assert nothing.calc_aggregate(ir_measures.read_trec_run(str(path))) == {ir_measures.AP: 0.0}
+
+
 def half(qrels: pd.DataFrame, run: pd.DataFrame) -> float:
     return 0.5
 
