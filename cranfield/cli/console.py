@@ -373,9 +373,10 @@ def opened(
         settings: Any = {"layers": layers or (), "once": True, "warn": warn, "skip_bad": skip_bad}
         # The matrices that are multiplied are small: more threads cost time and save none.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        spread.keep_memory()
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        workers = settings["workers"] = spread.Cluster(cluster) if cluster else spread.Processes(jobs or cores)
-        inputs = workflow.Inputs(store, qrels, options, watch(), **settings)
+        workers = spread.Cluster(cluster) if cluster else spread.Processes(jobs or cores, ours=True)
+        inputs = workflow.Inputs(store, qrels, options, watch(), workers=workers, **settings)
         if store is None and options.pool:
             raise UsageError(f"--pool {pool}: no such card, and no collection is open")
         if warn is not None:

@@ -19,7 +19,7 @@ serving = pytest.importorskip("serving")
 from aiohttp import ClientPayloadError  # noqa: E402
 
 import cranfield as cf  # noqa: E402
-from cranfield.base import files  # noqa: E402
+from cranfield.base import files, spread  # noqa: E402
 from cranfield.evaluate import reading  # noqa: E402
 
 KITCHEN = spreading.ROOT / "collections/kitchen"
@@ -92,6 +92,7 @@ def test_a_collection_is_filled_from_a_bucket(reached, tmp_path: Path):
 
 def test_workers_read_their_own_files(reached, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(reading, "READ_AT_ONCE", 1)
+    monkeypatch.setattr(reading, "MANY", spread.WORTH)
     fetched = []
     keep = reading.read_file
     monkeypatch.setattr(
