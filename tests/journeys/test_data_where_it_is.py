@@ -107,7 +107,14 @@ def test_workers_read_their_own_files(reached, tmp_path: Path, monkeypatch: pyte
 def test_a_wrong_key_and_a_missing_file_are_one_sentence_each(
     reached, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: Kept
 ):
-    for word in ("s3://bucket/nothing.run", "s3://bucket/nothing/*", "s3://nowhere/a.run", "nosuch://a/b"):
+    for word in (
+        "s3://bucket/nothing.run",
+        "s3://bucket/runs",
+        "s3://bucket/runs/",
+        "s3://bucket/nothing/*",
+        "s3://nowhere/a.run",
+        "nosuch://a/b",
+    ):
         kept(call("evaluate", "--qrels", QRELS, word, status=1, folder=tmp_path).err)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong-and-secret")
     s3fs.S3FileSystem.clear_instance_cache()
