@@ -339,7 +339,10 @@ EVIDENCE = {
         "of TREC-2 by P@10 is ±{half_width:.3f}"
     ),
     "finished_pool": "published qrels miss a few pooled documents (2 of 66,000 in one): that is no unfinished pool",
-    "finished_topic": "as finished_pool; a topic with 100 pooled documents may miss one",
+    "finished_topic": (
+        "as finished_pool; a topic with fewer than 100 pooled documents may miss one too: where it matters to a run, "
+        "that run is PROVISIONAL by what it could change"
+    ),
     "topic_judged": "what unreliable_topics counts: below a half, most of what the score rests on is unknown",
     "caution_drift": "the drift of AP on TREC-2 is known to {drift_error:.3f} on average: less is no evidence",
     "fewest_groups": "with two groups there is nothing to compare a held-out group with but the other",

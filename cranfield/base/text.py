@@ -107,6 +107,11 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def beside(counts: Mapping[str, int]) -> str:
+    """What else there is some of, as the rest of a list: ", 3 unchanged, 2 replaced"."""
+    return "".join(f", {number:,} {what}" for what, number in counts.items() if number)
+
+
 def few(words: Sequence[str], shown: int) -> str:
     """The first words, and how many more there are."""
     more = len(words) - shown
@@ -207,7 +212,7 @@ ROWS_IN_HTML = 60
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its name in data formats, its heading for people, how its values are printed and what they mean.
+    """A column: its name in data formats, its heading for people, and how its values are printed.
 
     `kind` is text, number, p, moment or verdict. A `p` that would be
     printed as 0 is printed as below the smallest number that is not: no finite experiment shows a 0. A moment is
@@ -218,7 +223,6 @@ class Column:
     heading: str = ""
     kind: str = "text"
     digits: int = 4
-    meaning: str = ""
 
     @property
     def title(self) -> str:
@@ -317,7 +321,8 @@ class Result:
     A result declares `table`; where people read something else than files and frames carry, `tables` too. Sentences
     go to standard error: `notes` before the table, `remarks` after it. `wide` tables are of many numbers: on a narrow
     terminal they are cut into several, while others fold. With `only_notes` the sentences say
-    it all, and people see no table; with `only_rows` they see none that is empty.
+    it all, and people see no table; with `only_rows` they see none that is empty. The tables of a `whole` one are
+    cut short on a screen alone: whatever is pasted elsewhere has all of it.
     """
 
     notes: Sequence[str] = ()
@@ -325,6 +330,7 @@ class Result:
     wide = False
     only_notes = False
     only_rows = False
+    whole = False
 
     def table(self) -> Table:
         """The rows as data formats and frames have them."""
@@ -337,7 +343,8 @@ class Result:
 
     def on(self, surface: Surface) -> Shown:
         """The result for a surface. One whose tables depend on it says so here."""
-        return Shown(self.notes, [self.table()] if surface == "data" else self.tables(), self.remarks)
+        is_data = surface == "data" or (self.whole and surface == "document")
+        return Shown(self.notes, [self.table()] if is_data else self.tables(), self.remarks)
 
     def attributes(self) -> Mapping[str, object]:
         """What is the same in all rows, for the attributes of the frame."""
@@ -393,6 +400,7 @@ class Listing(Result):
     short: Table | None = None
     notes: Sequence[str] = ()
     remarks: Sequence[str] = ()
+    whole = True
 
     def table(self) -> Table:
         """All of it."""

@@ -16,7 +16,7 @@ from cranfield.base.errors import MissingExtra, UsageError
 from cranfield.base.records import GradeScale
 from cranfield.base.registry import deferred
 from cranfield.cli import console
-from cranfield.cli.console import COLLECTION, Collection, Format
+from cranfield.cli.console import COLLECTION, Collection, Format, InCollection
 from cranfield.cli.main import Stage
 
 with deferred:
@@ -94,15 +94,14 @@ def _say_created(collection: Path, scale: GradeScale) -> None:
 
 @stage.command("status", "status", "status -C recipes.db", "status --sql")
 def status(
+    store: InCollection,
     sql: Annotated[bool, Option("--sql", help="Print the query behind each number, as a script for SQLite.")] = False,
-    collection: Collection = COLLECTION,
     format: Format = "table",
 ) -> None:
     """Show the state of the collection and the next step."""
     if sql and format != "table":
         raise UsageError(f"--sql prints a script, and does not go with --format {format}")
-    with console.collection(collection) as store:
-        standing = status_workflow.status(store)
+    standing = status_workflow.status(store)
     if sql:
         console.put(standing.sql())
     else:
@@ -125,7 +124,7 @@ def datasette(
     collection: Collection = COLLECTION,
 ) -> None:
     """Browse the collection with Datasette, read-only: tables, common questions, charts, SQL of your own."""
-    with console.collection(collection) as store:  # which refuses a file with the code of a stranger
+    with console.open_collection(collection) as store:  # which refuses a file with the code of a stranger
         path, is_live = store.path, store.writable
     described = json.dumps(questions.datasette_metadata(path.stem), indent=2) + "\n"
     if metadata is not None:
@@ -165,14 +164,14 @@ def datasette(
 
 @stage.command("check", "check", "check --against backup.db")
 def check(
+    store: InCollection,
     against: Annotated[
         Path | None, Option(help="Also compare the history with that in a card, a release bundle or a backup.")
     ] = None,
-    collection: Collection = COLLECTION,
     format: Format = "table",
 ) -> None:
     """Verify the integrity of the collection file."""
-    with console.collection(collection) as store, console.progress() as progress:
+    with console.progress() as progress:
         soundness = check_workflow.check(store, against=against, progress=progress)
     table = soundness.table()
     # In the terminal, problems are listed below the table.
@@ -185,19 +184,18 @@ def check(
 @stage.command("backup", "backup copy.db", "backup backups --keep 7")
 def backup(
     file: Annotated[Path, Argument(help="File to create, never overwritten; with --keep, a folder.")],
+    store: InCollection,
     keep: Annotated[
         int | None, Option(min=1, help="Write a dated copy into the folder, and keep only the latest N there.")
     ] = None,
-    collection: Collection = COLLECTION,
 ) -> None:
     """Copy a collection, also while it is in use."""
-    with console.collection(collection) as store:
-        wrong = check_workflow.first_fault(store)
-        if keep is None:
-            collections.back_up(store, file)
-        else:
-            file = collections.back_up_dated(store, file, keep=sys.maxsize if wrong else keep)
-    console.say(f"copied {collection} to {file} ({file.stat().st_size:,} bytes)")
+    wrong = check_workflow.first_fault(store)
+    if keep is None:
+        collections.back_up(store, file)
+    else:
+        file = collections.back_up_dated(store, file, keep=sys.maxsize if wrong else keep)
+    console.say(f"copied {store.path} to {file} ({file.stat().st_size:,} bytes)")
     if wrong:
         kept = "; no earlier copy was deleted" if keep else ""
         console.say(f"warning: what was copied is not sound: {wrong}{kept}; cranfield check lists all that is wrong")

@@ -1,5 +1,6 @@
 """`cranfield corpus`: documents and topics enter."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -9,7 +10,7 @@ from typer import Argument, Option
 from cranfield.base.errors import CranfieldError, UsageError, quoted
 from cranfield.base.registry import deferred
 from cranfield.cli import console
-from cranfield.cli.console import COLLECTION, Collection, Format
+from cranfield.cli.console import Format, InCollection, Shown
 from cranfield.cli.main import Stage
 
 with deferred:
@@ -29,58 +30,56 @@ From = Annotated[str | None, Option("--from", help="The format, if it is not rec
 Columns = Annotated[
     str, Option(help="What a table or JSON lines call the parts, if not by the usual words: id=name,text=body.")
 ]
-Encoding = Annotated[str, Option(help="The encoding of the files, if not UTF-8 (latin-1, cp1252 …).")]
-KeepGoing = Annotated[
-    bool, Option("--keep-going", help="Load the valid records of a file with errors, and list the errors.")
-]
 _MINHASH = "it only set which pairs are compared, and 128 permutations find 99% of those at the threshold"
-Update = Annotated[bool, Option("--update", help="Replace existing records that have different content.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loading:
+    """How files are loaded."""
+
+    from_: From = None
+    columns: Columns = ""
+    encoding: Annotated[str, Option(help="The encoding of the files, if not UTF-8 (latin-1, cp1252 …).")] = "utf-8"
+    keep_going: Annotated[
+        bool, Option("--keep-going", help="Load the valid records of a file with errors, and list the errors.")
+    ] = False
+    update: Annotated[bool, Option("--update", help="Replace existing records that have different content.")] = False
+
+    def options(self) -> dict[str, Any]:
+        """The same as the workflow takes it; what is loaded from each file is said."""
+        options = {**vars(self), "format": self.from_, "columns": _columns(self.columns), "report": _report}
+        del options["from_"]
+        return options
 
 
 @stage.command(
     "add", "corpus add documents.jsonl", "corpus add texts", "corpus add documents.jsonl --keep-going --update"
 )
-def add(
-    files: Files,
-    collection: Collection = COLLECTION,
-    from_: From = None,
-    columns: Columns = "",
-    encoding: Encoding = "utf-8",
-    keep_going: KeepGoing = False,
-    update: Update = False,
-) -> None:
+def add(files: Files, loading: Loading, store: InCollection) -> None:
     """Add documents."""
-    options: Any = {"format": from_, "columns": _columns(columns), "encoding": encoding, "keep_going": keep_going}
-    with console.collection(collection) as store, console.progress() as progress:
-        documents = corpus.Corpus(store, progress=progress)
-        added = documents.add(files, update=update, report=_report, **options)
+    with console.progress() as progress:
+        added = corpus.Corpus(store, progress=progress).add(files, **loading.options())
     if not added.is_complete:
         raise typer.Exit(1)
 
 
 @stage.command("topics", "corpus topics topics.trec", "corpus topics")
 def topics(
+    loading: Loading,
+    store: InCollection,
     files: Annotated[
         list[Path] | None, Argument(parser=console.path_or_url, help="Topic files; omit them to list the topics.")
     ] = None,
-    collection: Collection = COLLECTION,
-    from_: From = None,
-    columns: Columns = "",
-    encoding: Encoding = "utf-8",
     ids: Annotated[
         Literal["given", "position"],
         Option(help="Use the ids in the file, or number topics 1, 2, 3 … (as the Cranfield qrels do)."),
     ] = "given",
-    keep_going: KeepGoing = False,
-    update: Update = False,
     format: Format = "table",
 ) -> None:
     """Add topics, or list them."""
-    options: Any = {"format": from_, "columns": _columns(columns), "encoding": encoding, "keep_going": keep_going}
-    with console.collection(collection) as store:
-        result = corpus.Corpus(store).topics(files or (), ids=ids, update=update, report=_report, **options)
+    result = corpus.Corpus(store).topics(files or (), ids=ids, **loading.options())
     if not isinstance(result, corpus.Added):
-        console.show(result, format, whole=True)
+        console.show(result, format)
     elif not result.is_complete:
         raise typer.Exit(1)
 
@@ -104,42 +103,38 @@ def _report(outcome: "corpus.Loaded | CranfieldError") -> None:
 
 @stage.command("outside", "corpus outside jsonl:documents.jsonl", "corpus outside --approve", "corpus outside")
 def outside(
+    store: InCollection,
     sources: Annotated[
         list[str] | None,
         Argument(help="Sources as KIND:PLACE (see cranfield formats); omit them to list what there is."),
     ] = None,
-    collection: Collection = COLLECTION,
     columns: Columns = "",
     approve: Annotated[
         bool, Option("--approve", help="Let this machine use sources that the collection names. [default: all]")
     ] = False,
     remove: Annotated[bool, Option("--remove", help="Remove sources; documents that were judged are kept.")] = False,
-    format: Format = "table",
-) -> None:
+) -> Shown:
     """Point to documents that stay outside, or list where they are."""
     if approve and remove:
         raise UsageError("use either --approve or --remove, not both")
-    with console.collection(collection) as store, console.progress() as progress:
-        documents = corpus.Corpus(store, progress=progress)
-        do: Any = "approve" if approve else "remove" if remove else "add"
-        result = documents.outside(sources or (), do=do, columns=_columns(columns))
-    console.show(result, format, whole=True)
+    do: Any = "approve" if approve else "remove" if remove else "add"
+    with console.progress() as progress:
+        return corpus.Corpus(store, progress=progress).outside(sources or (), do=do, columns=_columns(columns))
 
 
 @stage.command("show", "corpus show", "corpus show K146")
 def show(
+    store: InCollection,
     document: Annotated[str, Argument(help="A document id; omit it to list the first documents.")] = "",
-    collection: Collection = COLLECTION,
     count: Annotated[int, Option("-n", "--count", min=1, help="How many to list.")] = 10,
     format: Format = "table",
 ) -> None:
     """Show a document, or list the first ones."""
-    with console.collection(collection) as store:
-        documents = corpus.Corpus(store)
-        if not document or format != "table":
-            console.show(documents.show(document, count=count), format, whole=True)
-            return
-        one = documents.document(document)
+    documents = corpus.Corpus(store)
+    if not document or format != "table":
+        console.show(documents.show(document, count=count), format)
+        return
+    one = documents.document(document)
     title = "" if texts.begins_with(one.text, one.title) else one.title
     lines = [f"{one.id}  {title}".rstrip(), *(f"{name}: {value}" for name, value in one.metadata.items())]
     console.put(
@@ -151,14 +146,13 @@ def show(
 @stage.command("search", "corpus search burnt pan", "corpus search '\"burnt pan\"' --count 3")
 def search(
     words: Annotated[list[str], Argument(help="Query words; a phrase in double quotes inside single quotes.")],
-    collection: Collection = COLLECTION,
+    store: InCollection,
     count: Annotated[int, Option("-n", "--count", min=1, help="How many hits.")] = 10,
     every_word: Annotated[bool, Option("--all", help="Only documents that contain every word.")] = False,
     format: Format = "table",
 ) -> None:
     """Search the documents (BM25, best first)."""
-    with console.collection(collection) as store:
-        result = corpus.Corpus(store).search(" ".join(words), count=count, every_word=every_word)
+    result = corpus.Corpus(store).search(" ".join(words), count=count, every_word=every_word)
     if format != "table":
         console.put_table(result.table(), format)
         return
@@ -177,16 +171,14 @@ def search(
     removed={"--shingle": "a shingle has 5 words; use --threshold", "--permutations": _MINHASH, "--seed": _MINHASH},
 )
 def duplicates(
-    collection: Collection = COLLECTION,
+    store: InCollection,
     threshold: Annotated[
         float, Option(min=0.05, max=1.0, help="Minimum Jaccard similarity of word shingles of near-duplicates.")
     ] = 0.8,
     stored: Annotated[
         bool, Option("--stored", help="Show the result of the latest search; do not search again.")
     ] = False,
-    format: Format = "table",
-) -> None:
+) -> Shown:
     """Find exact and near duplicates and store them as clusters."""
-    with console.collection(collection) as store, console.progress() as progress:
-        result = corpus.Corpus(store, progress=progress).duplicates(search=not stored, threshold=threshold)
-    console.show(result, format)
+    with console.progress() as progress:
+        return corpus.Corpus(store, progress=progress).duplicates(search=not stored, threshold=threshold)

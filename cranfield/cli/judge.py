@@ -1,11 +1,9 @@
 """`cranfield judge`: from the pool to judgments. Bare, it opens the assessor interface."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from threading import Timer
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from typer import Argument, Option
@@ -13,7 +11,7 @@ from typer import Argument, Option
 from cranfield.base.errors import UsageError, quoted
 from cranfield.base.registry import deferred
 from cranfield.cli import completion, console
-from cranfield.cli.console import COLLECTION, Assessor, Collection, Format, name_of_assessor
+from cranfield.cli.console import COLLECTION, Assessor, Collection, Format, InCollection, Shown, name_of_assessor
 from cranfield.cli.main import Stage
 
 with deferred:
@@ -24,6 +22,9 @@ with deferred:
     from cranfield.base import text as texts
     from cranfield.workflows import collection as collections
     from cranfield.workflows.judge import judge as workflow
+
+if TYPE_CHECKING:
+    from cranfield.store import Store
 
 stage = Stage("judge", "Judge pooled documents, alone or as a team.")
 
@@ -51,11 +52,9 @@ _BREAKS = "the interface has no break reminders"
 _SIZES = "the limits are 3 and 100 expected relevant documents"
 
 
-@contextmanager
-def opened(path: Path, *, quiet: bool = False) -> "Iterator[workflow.Judge]":
+def opened(collection: Path, *, plain: bool) -> "Store":
     """Open a collection to judge in; while an interface is on the screen nothing may be written beside it."""
-    with collections.open_collection(path) if quiet else console.collection(path) as store:
-        yield workflow.Judge(store)
+    return console.open_collection(collection) if plain else collections.open_collection(collection)
 
 
 @stage.bare(
@@ -91,7 +90,8 @@ def judge(
     if context.invoked_subcommand is not None:
         return
     refuse_without_terminal(plain=plain)
-    with opened(collection, quiet=not plain) as judging:
+    with opened(collection, plain=plain) as store:
+        judging = workflow.Judge(store)
         stored = judging.session(
             name_of_assessor(assessor or judging.packet_assessor),
             pool=pool,
@@ -153,17 +153,12 @@ def _share(text: str | None) -> float | None:
     },
 )
 def assign(
+    store: InCollection,
     assessors: Annotated[
         list[str] | None, Argument(help="Names of assessors; without names, the assignments are listed.")
     ] = None,
-    collection: Collection = COLLECTION,
     topic: Annotated[
-        list[str] | None,
-        Option(
-            "--topic",
-            help="Assign this topic; repeatable. [default: all unassigned topics]",
-            autocompletion=completion.topics,
-        ),
+        list[str] | None, console.topic_option("Assign this topic; repeatable. [default: all unassigned topics]")
     ] = None,
     pool: Annotated[str, Option(help="The pool whose topics are assigned. [default: the latest]")] = "",
     together: Annotated[
@@ -187,25 +182,24 @@ def assign(
 ) -> None:
     """Assign topics to assessors in equal shares; plan overlap and consistency probes."""
     shares = _share(overlap), _share(probes)
-    with opened(collection) as judging:
-        result = judging.assign(
-            assessors or (),
-            topics=tuple(topic or ()),
-            pool=pool,
-            together=together,
-            again=again,
-            take_over=take_over,
-            overlap=shares[0],
-            by=by,
-            probes=shares[1],
-            adjudicators=adjudicator or (),
-        )
+    result = workflow.Judge(store).assign(
+        assessors or (),
+        topics=tuple(topic or ()),
+        pool=pool,
+        together=together,
+        again=again,
+        take_over=take_over,
+        overlap=shares[0],
+        by=by,
+        probes=shares[1],
+        adjudicators=adjudicator or (),
+    )
     console.show(result, format if result.made else "table")
 
 
 @stage.command("progress", "judge progress", "judge progress --by assessor")
 def progress(
-    collection: Collection = COLLECTION,
+    store: InCollection,
     by: Annotated[
         Literal["topic", "assessor", "cannot"],
         Option(help="By topic, by assessor, or the documents that cannot be judged, with reasons."),
@@ -213,29 +207,25 @@ def progress(
     pool: Pool = "",
     queue: Queue = "",
     layer: Annotated[str, Option(help="The layer. [default: main]")] = "",
-    format: Format = "table",
-) -> None:
+) -> Shown:
     """Show the progress of judging, by topic or assessor."""
-    with opened(collection) as judging:
-        console.show(judging.progress(by=by, pool=pool, queue=queue, layer=layer), format)
+    return workflow.Judge(store).progress(by=by, pool=pool, queue=queue, layer=layer)
 
 
 @stage.command("guidelines", "judge guidelines guidelines.md", "judge guidelines guidelines.md -C recipes.db")
-def guidelines(file: Annotated[Path, Argument(help="A Markdown file.")], collection: Collection = COLLECTION) -> None:
+def guidelines(file: Annotated[Path, Argument(help="A Markdown file.")], store: InCollection) -> "texts.Result":
     """Replace the guidelines; judgments made under the old ones are kept and can be made again."""
-    with opened(collection) as judging:
-        console.show(judging.guidelines(file))
+    return workflow.Judge(store).guidelines(file)
 
 
 @stage.command("scale", "judge scale graded", "judge scale '0=no, 1=partly, 2=mostly, 3=fully' --relevant-from 2")
 def scale(
     scale: Annotated[str, Argument(help="As for init: binary, graded, '0=no, 1=yes', or a TOML file.")],
-    collection: Collection = COLLECTION,
+    store: InCollection,
     relevant_from: Annotated[int | None, Option(help="The lowest grade that counts as relevant.")] = None,
-) -> None:
+) -> "texts.Result":
     """Replace the scale; judgments made on the old one are kept and can be made again."""
-    with opened(collection) as judging:
-        console.show(judging.scale(scale, relevant_from=relevant_from))
+    return workflow.Judge(store).scale(scale, relevant_from=relevant_from)
 
 
 @stage.command(
@@ -246,24 +236,23 @@ def scale(
 )
 def try_topic(
     topic: Annotated[str, Argument(help="A topic of the collection.", autocompletion=completion.topics)],
-    collection: Collection = COLLECTION,
+    store: InCollection,
     assessor: Assessor = "",
     accept: Annotated[bool, Option("--accept", help="Accept the topic: you become its primary assessor.")] = False,
     refuse: Annotated[str | None, Option(help="Refuse the topic, for this reason.")] = None,
     show: Annotated[bool, Option("--show", help="Only show the estimate.")] = False,
     plain: Plain = False,
-    format: Format = "table",
-) -> None:
+) -> Shown:
     """Try a draft topic: judge about 25 hits, estimate the number of relevant documents, accept or refuse it."""
     decided = accept or refuse is not None
     if sum([accept, refuse is not None, show]) > 1:
         raise UsageError("use only one of --accept, --refuse and --show")
     refuse_without_terminal(plain=plain or decided or show)
-    with opened(collection) as judging:
-        if not (decided or show):
-            stored = judging.begin_trial(topic, name_of_assessor(assessor))
-            run_interface(interface_session.Session(stored), plain=plain)
-        console.show(judging.try_(topic, accept=accept, refuse=refuse), format)
+    judging = workflow.Judge(store)
+    if not (decided or show):
+        stored = judging.begin_trial(topic, name_of_assessor(assessor))
+        run_interface(interface_session.Session(stored), plain=plain)
+    return judging.try_(topic, accept=accept, refuse=refuse)
 
 
 @stage.command("import", "judge import judgments.csv", "judge import qrels.txt --assessor Ann --layer second")
@@ -274,16 +263,15 @@ def import_(
             parser=console.path_or_url, help="Qrels, or a table: topic, document, grade[, assessor, time, note]."
         ),
     ],
-    collection: Collection = COLLECTION,
+    store: InCollection,
     assessor: Annotated[str, Option(help="The assessor, if the file does not name one.")] = "",
     layer: Layer = "main",
     from_: Annotated[
         str | None, Option("--from", help="The format, if it is not recognised: see cranfield formats.")
     ] = None,
-) -> None:
+) -> "texts.Result":
     """Import judgments made elsewhere; importing the same file twice changes nothing."""
-    with opened(collection) as judging:
-        console.show(judging.import_(file, assessor=assessor, layer=layer, format=from_))
+    return workflow.Judge(store).import_(file, assessor=assessor, layer=layer, format=from_)
 
 
 @stage.command(
@@ -292,32 +280,29 @@ def import_(
 def packet(
     assessor: Annotated[str, Argument(help="The assessor of the packet.")],
     output: Annotated[Path, Option("-o", "--output", help="The packet to write.")],
-    collection: Collection = COLLECTION,
+    store: InCollection,
     topic: Topics = None,
     pool: Pool = "",
     queue: Queue = "",
     days: Annotated[
         float, Option(min=0, max=365, help="Days for which the documents are reserved for the assessor; 0: none.")
     ] = 14,
-) -> None:
+) -> "texts.Result":
     """Write a judging packet: a small collection for one assessor, to be judged elsewhere."""
-    with opened(collection) as judging:
-        result = judging.packet(assessor, output, pool=pool, queue=queue, topics=tuple(topic or ()), days=days)
-    console.show(result)
+    topics = tuple(topic or ())
+    return workflow.Judge(store).packet(assessor, output, pool=pool, queue=queue, topics=topics, days=days)
 
 
 @stage.command("merge", "judge merge ben.db", "judge merge recovered.db --trust")
 def merge(
     file: Annotated[Path, Argument(help="A judged packet, or with --trust a recovery file or a copy.")],
+    store: InCollection,
     trust: Annotated[
         bool, Option("--trust", help="Merge the file as it is, also if it was not issued here to its assessor.")
     ] = False,
-    collection: Collection = COLLECTION,
-    format: Format = "table",
-) -> None:
+) -> Shown:
     """Merge the judgments of a packet; merging it twice changes nothing."""
-    with opened(collection) as judging:
-        console.show(judging.merge(file, trust=trust), format)
+    return workflow.Judge(store).merge(file, trust=trust)
 
 
 @stage.command(
@@ -332,7 +317,7 @@ def merge(
 def with_(
     command: Annotated[str, Argument(help="A program that reads JSON lines and writes JSON lines.")],
     judge: Annotated[str, Option("--as", help="Name of the judge: NAME@VERSION.")],
-    collection: Collection = COLLECTION,
+    store: InCollection,
     topic: Topics = None,
     pool: Annotated[str, Option(help="Only this pool. [default: all pools and all judged documents]")] = "",
     only: Annotated[
@@ -348,8 +333,8 @@ def with_(
     format: Format = "table",
 ) -> None:
     """Let an external judge label documents, in its own layer; run it again to resume."""
-    with opened(collection) as judging, console.progress() as progress:
-        result = judging.with_(
+    with console.progress() as progress:
+        result = workflow.Judge(store).with_(
             command,
             judge,
             progress=progress,
@@ -377,7 +362,7 @@ def with_(
     },
 )
 def agreement(
-    collection: Collection = COLLECTION,
+    store: InCollection,
     by: Annotated[
         str | None, Option(help="One table: overall, pair, topic, probes, confusion. [default: the main ones]")
     ] = None,
@@ -390,9 +375,7 @@ def agreement(
     """Measure inter- and intra-assessor agreement, and its effect on the ranking of runs."""
     if format in console.DATA_FORMATS:
         by = by or "overall"
-    with opened(collection) as judging:
-        result = judging.agreement(by=by, layers=tuple(layer or ["main"]), draws=draws)
-        console.show(result, format)
+    console.show(workflow.Judge(store).agreement(by=by, layers=tuple(layer or ["main"]), draws=draws), format)
 
 
 @stage.command("adjudicate", "judge adjudicate", "judge adjudicate --list")
@@ -409,13 +392,12 @@ def adjudicate(
     """Adjudicate disagreements; assessors are not named."""
     topics = tuple(topic or ())
     if listed:
-        with opened(collection) as judging:
-            result = judging.cases(layer=layer, across=across, topics=topics)
-        console.show(result, format)
+        with console.open_collection(collection) as store:
+            console.show(workflow.Judge(store).cases(layer=layer, across=across, topics=topics), format)
         return
     name, status = name_of_assessor(assessor), 0
-    with opened(collection, quiet=not plain) as judging:
-        session = judging.adjudicate(name, layer=layer, across=across, topics=topics)
+    with opened(collection, plain=plain) as store:
+        session = workflow.Judge(store).adjudicate(name, layer=layer, across=across, topics=topics)
         console.say(f"{texts.counted(len(session), 'case')} open")
         if len(session):
             refuse_without_terminal(plain=plain)
@@ -433,7 +415,6 @@ def adjudicate(
     "judge propagate --layer second",
     removed={"--exact": "grades pass to all near-duplicates; corpus duplicates --threshold 1 finds exact ones only"},
 )
-def propagate(collection: Collection = COLLECTION, layer: Layer = "main", format: Format = "table") -> None:
+def propagate(store: InCollection, layer: Layer = "main") -> Shown:
     """Propagate grades to the near-duplicates of judged documents."""
-    with opened(collection) as judging:
-        console.show(judging.propagate(layer=layer), format)
+    return workflow.Judge(store).propagate(layer=layer)

@@ -14,10 +14,11 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
-from functools import partial
+from contextlib import nullcontext, suppress
+from dataclasses import is_dataclass
+from functools import partial, wraps
 from importlib import import_module
-from inspect import getdoc
+from inspect import Parameter, Signature, getdoc, signature
 from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeVar, cast
@@ -37,7 +38,7 @@ with deferred:
 
 # How a command is declared.
 
-Function = TypeVar("Function", bound=Callable[..., None])
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Declared(NamedTuple):
@@ -71,7 +72,7 @@ class Stage:
         """Declare a command."""
 
         def declare(function: Function) -> Function:
-            self.commands[name] = Declared(function, examples, removed or {}, settings)
+            self.commands[name] = Declared(_opening(function), examples, removed or {}, settings)
             return function
 
         return declare
@@ -89,6 +90,39 @@ class Stage:
     def examples(self) -> tuple[str, ...]:
         """Those of the stage itself, else the first one of each of its first commands."""
         return self.alone.examples if self.alone else tuple(one.examples[0] for one in [*self.commands.values()][:3])
+
+
+def _opening(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function as it is called: with the common options behind its own.
+
+    A parameter whose kind is a group of options is made of them. For one called `store` the collection of -C is
+    opened. What a function returns is shown, in a format that is an option where it says so.
+    """
+    declared = signature(function)
+    makers = {
+        name: getattr(one.annotation, "__metadata__", [one.annotation])[0]
+        for name, one in declared.parameters.items()
+        if name == "store" or is_dataclass(one.annotation)
+    }
+    options = [one for name, one in declared.parameters.items() if name not in makers]
+    common = [one for maker in makers.values() for one in signature(maker).parameters.values()]
+    if is_shown := declared.return_annotation is console.Shown:
+        common.append(signature(console.show).parameters["format"].replace(annotation=console.Format))
+    options += [one.replace(kind=Parameter.KEYWORD_ONLY) for one in common]
+
+    @wraps(function)
+    def called(**values: Any) -> None:
+        format = values.pop("format") if is_shown else "table"
+        for name, maker in makers.items():
+            values[name] = maker(**{word: values.pop(word) for word in signature(maker).parameters})
+        with values.get("store") or nullcontext() as store:
+            values |= {"store": store} if "store" in makers else {}
+            if (result := function(**values)) is not None:
+                console.show(result, format)
+
+    called.__annotations__ = {one.name: one.annotation for one in options}
+    called.__signature__ = Signature(options)  # type: ignore[attr-defined]
+    return called
 
 
 Held = Mapping[str, Mapping[str, Callable[[], Stage | Declared]]]

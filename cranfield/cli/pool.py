@@ -11,7 +11,7 @@ from cranfield.base.errors import UsageError
 from cranfield.base.registry import deferred
 from cranfield.cli import chart as charts
 from cranfield.cli import completion, console
-from cranfield.cli.console import COLLECTION, Collection, Format
+from cranfield.cli.console import Format, InCollection, Shown
 from cranfield.cli.main import Stage
 
 with deferred:
@@ -41,7 +41,7 @@ def build(
             autocompletion=completion.plans,
         ),
     ],
-    collection: Collection = COLLECTION,
+    store: InCollection,
     name: Annotated[str, Option(help="Name of the new pool.")] = "pool",
     run: Annotated[
         list[str] | None, console.run_option("Pool this run; repeatable. [default: all contributing runs]")
@@ -60,35 +60,31 @@ def build(
             "--one-per-cluster", help="Pool one document of each near-duplicate cluster; it represents the others."
         ),
     ] = False,
-) -> None:
+) -> "texts.Result":
     """Build a pool from the runs according to a plan."""
-    with console.collection(collection) as store:
-        result = pool.Pool(store).build(
-            " ".join(plan),
-            name=name,
-            runs=run or (),
-            priority=priority,
-            topics=topic or (),
-            seed=seed,
-            order=order,
-            one_per_cluster=one_per_cluster,
-        )
-    console.show(result)
+    return pool.Pool(store).build(
+        " ".join(plan),
+        name=name,
+        runs=run or (),
+        priority=priority,
+        topics=topic or (),
+        seed=seed,
+        order=order,
+        one_per_cluster=one_per_cluster,
+    )
 
 
 @stage.command("extend", "pool extend", "pool extend --run dense")
 def extend(
-    collection: Collection = COLLECTION,
+    store: InCollection,
     name: Name = "",
     run: Annotated[
         list[str] | None, console.run_option("Add this run; repeatable. [default: all later contributing runs]")
     ] = None,
     topic: Annotated[list[str] | None, console.topic_option("Add this topic, which is not in the pool.")] = None,
-) -> None:
+) -> "texts.Result":
     """Add later runs to a pool as a new version; no document is judged twice."""
-    with console.collection(collection) as store:
-        result = pool.Pool(store).extend(name, runs=run or (), topics=topic or ())
-    console.show(result)
+    return pool.Pool(store).extend(name, runs=run or (), topics=topic or ())
 
 
 @stage.command(
@@ -100,15 +96,14 @@ def extend(
 def top_up(
     run: Annotated[str, Argument(help="A stored run or a run file.", autocompletion=completion.runs)],
     depth: Annotated[int, Option(min=1, help="Cutoff down to which the run is to be judged.")],
-    collection: Collection = COLLECTION,
+    store: InCollection,
     name: Annotated[str, Option(help="Name of the queue. [default: top-up-RUN]")] = "",
     topic: Annotated[
         list[str] | None, console.topic_option("Only this topic; repeatable. [default: all topics]")
     ] = None,
 ) -> None:
     """Queue the unjudged documents at the top of a new run, so that it can be scored like a contributing run."""
-    with console.collection(collection) as store:
-        result = pool.Pool(store).top_up(run, depth=depth, name=name, topics=topic or ())
+    result = pool.Pool(store).top_up(run, depth=depth, name=name, topics=topic or ())
     console.show(result)
     if result.facts["documents"]:
         queue = shlex.quote(str(result.facts["queue"]))
@@ -130,7 +125,7 @@ def top_up(
     },
 )
 def show(
-    collection: Collection = COLLECTION,
+    store: InCollection,
     name: Name = "",
     by: Annotated[
         Literal["run", "group", "topic", "depth", "version", "document"],
@@ -143,9 +138,8 @@ def show(
     format: Format = "table",
 ) -> None:
     """Show the size of a pool, the contribution of each run, and the cost of judging it."""
-    with console.collection(collection) as store:
-        result = pool.Pool(store).show(name, by=by)
-        console.show(result, format, whole=True, draw=partial(_draw, by, result.table()) if chart else None)
+    result = pool.Pool(store).show(name, by=by)
+    console.show(result, format, draw=partial(_draw, by, result.table()) if chart else None)
 
 
 _CHARTS = {
@@ -174,21 +168,17 @@ def _draw(by: str, table: "texts.Table") -> None:
 def explain(
     topic: Annotated[str, Argument(help="Topic id.", autocompletion=completion.topics)],
     document: Annotated[str, Argument(help="Document id.")],
-    collection: Collection = COLLECTION,
+    store: InCollection,
     name: Name = "",
-    format: Format = "table",
-) -> None:
+) -> Shown:
     """Explain why a document is in a pool, or why it is not."""
-    with console.collection(collection) as store:
-        result = pool.Pool(store).explain(topic, document, name=name)
-    console.show(result, format)
+    return pool.Pool(store).explain(topic, document, name=name)
 
 
 @stage.command("verify", "pool verify", "pool verify --name first")
-def verify(collection: Collection = COLLECTION, name: Name = "") -> None:
+def verify(store: InCollection, name: Name = "") -> None:
     """Rebuild a pool from the stored runs, repeat every choice, and list any differences."""
-    with console.collection(collection) as store:
-        result = pool.Pool(store).verify(name)
+    result = pool.Pool(store).verify(name)
     for line in (*result.notes, *(f"differs: {difference}" for difference in result.differences)):
         console.say(line)
     if result.differences:

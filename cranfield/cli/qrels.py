@@ -1,5 +1,6 @@
 """`cranfield qrels`: judgments become one grade per topic and document."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -7,7 +8,7 @@ from typer import Argument, Option
 
 from cranfield.base.registry import deferred
 from cranfield.cli import completion, console
-from cranfield.cli.console import COLLECTION, Collection, Format, Replace
+from cranfield.cli.console import InAnyCollection, InCollection, Replace, Shown
 from cranfield.cli.main import Stage
 
 with deferred:
@@ -27,24 +28,32 @@ Layers = Annotated[
     list[str] | None,
     Option("--layer", help="A layer; repeatable: later layers add, and override nothing. [default: main]"),
 ]
-RuleWords = Annotated[
-    str,
-    Option(
-        "--rule",
-        help="Merge rule, the first word that gives a grade decides: adjudicated, primary, majority, latest, highest,"
-        " lowest, median. [default: the rule of the collection]",
-    ),
-]
-AsOf = Annotated[
-    str, Option(help="Judgments recorded up to this time (ISO 8601; a date means its end, UTC), or up to this event.")
-]
 Unjudged = Annotated[bool, Option("--unjudged", help="Add pooled but unjudged documents, with grade -1.")]
 From = Annotated[str | None, Option("--from", help="The format, if it is not recognised: see cranfield formats.")]
 
 
-def _selection(layers: list[str] | None, rule: str, as_of: str, unjudged: bool) -> "qrels.Selection":
-    chosen = releases.parse_rule(rule) if rule else None
-    return qrels.Selection(layers=tuple(layers or ["main"]), rule=chosen, as_of=as_of, unjudged=unjudged)
+@dataclass(frozen=True, kw_only=True)
+class Selected:
+    """Which judgments count, and how they are merged."""
+
+    unjudged: Unjudged = False
+    layer: Layers = None
+    rule: Annotated[
+        str,
+        Option(
+            help="Merge rule, the first word that gives a grade decides: adjudicated, primary, majority, latest,"
+            " highest, lowest, median. [default: the rule of the collection]"
+        ),
+    ] = ""
+    as_of: Annotated[
+        str,
+        Option(help="Judgments recorded up to this time (ISO 8601; a date means its end, UTC), or up to this event."),
+    ] = ""
+
+    def selection(self) -> "qrels.Selection":
+        """The same as the workflow takes it."""
+        rule, layers = releases.parse_rule(self.rule) if self.rule else None, tuple(self.layer or ["main"])
+        return qrels.Selection(layers=layers, rule=rule, as_of=self.as_of, unjudged=self.unjudged)
 
 
 @stage.command(
@@ -57,21 +66,16 @@ def _selection(layers: list[str] | None, rule: str, as_of: str, unjudged: bool) 
     },
 )
 def export(
+    selected: Selected,
+    store: InCollection,
     which: Which = None,
-    collection: Collection = COLLECTION,
     output: Annotated[Path | None, Option("-o", "--output", help="Output file. [default: standard output]")] = None,
     replace: Replace = False,
     to: Annotated[str, Option("--to", help="Output format: see cranfield formats.")] = "trec",
     binary: Annotated[bool, Option("--binary", help="1 for relevant and 0 for not relevant, by the scale.")] = False,
-    unjudged: Unjudged = False,
-    layer: Layers = None,
-    rule: RuleWords = "",
-    as_of: AsOf = "",
 ) -> None:
     """Write qrels to a file."""
-    selection = _selection(layer, rule, as_of, unjudged)
-    with console.collection(collection) as store:
-        made = qrels.Qrels(store).export(which, format=to, binary=binary, selection=selection)
+    made = qrels.Qrels(store).export(which, format=to, binary=binary, selection=selected.selection())
     with console.binary_output(output, replace=replace) as stream:
         made.write(stream)
     console.say(*made.remarks)
@@ -85,25 +89,20 @@ def export(
 )
 def release(
     name: Annotated[str, Argument(help="Name of the release.")],
-    collection: Collection = COLLECTION,
-    layer: Layers = None,
-    rule: RuleWords = "",
-    as_of: AsOf = "",
-    unjudged: Unjudged = False,
+    selected: Selected,
+    store: InCollection,
     note: Annotated[str, Option(help="A note, stored with the release.")] = "",
     bundle: Annotated[
         Path | None, Option(help="Also write a folder to publish: topics, qrels, pool, runs, cards, checksums.")
     ] = None,
     sign: Annotated[Path | None, Option(help="Sign the checksums of the bundle with this SSH key.")] = None,
-    format: Format = "table",
-) -> None:
+) -> Shown:
     """Release the current qrels under a name, with a hash and a manifest; a release never changes."""
-    selection = _selection(layer, rule, as_of, unjudged)
-    with console.collection(collection) as store, console.progress() as progress:
-        made = qrels.Qrels(store).release(
+    selection = selected.selection()
+    with console.progress() as progress:
+        return qrels.Qrels(store).release(
             name, note=note, bundle=bundle, sign=sign, selection=selection, progress=progress
         )
-    console.show(made, format, whole=True)
 
 
 @stage.command(
@@ -112,26 +111,21 @@ def release(
 def import_(
     file: Annotated[Path, Argument(parser=console.path_or_url, help="A qrels file, compressed or not, or its URL.")],
     name: Annotated[str, Option("--name", help="Name of the release.")],
-    collection: Collection = COLLECTION,
+    store: InCollection,
     from_: From = None,
     note: Annotated[str, Option(help="A note, stored with the release.")] = "",
 ) -> None:
     """Release the qrels of a file (cranfield judge import turns them into judgments)."""
-    with console.collection(collection) as store:
-        made = qrels.Qrels(store).import_(file, name, format=from_, note=note)
+    made = qrels.Qrels(store).import_(file, name, format=from_, note=note)
     console.say(*made.remarks)
 
 
 @stage.command("list", "qrels list", "qrels list --name first")
 def list_(
-    collection: Collection = COLLECTION,
-    name: Annotated[str, Option("--name", help="Show the manifest of one release.")] = "",
-    format: Format = "table",
-) -> None:
+    store: InCollection, name: Annotated[str, Option("--name", help="Show the manifest of one release.")] = ""
+) -> Shown:
     """List the releases, and count the judgments in each layer."""
-    with console.collection(collection) as store:
-        known = qrels.Qrels(store).list(name)
-    console.show(known, format, whole=True)
+    return qrels.Qrels(store).list(name)
 
 
 @stage.command(
@@ -143,30 +137,26 @@ def list_(
 def diff(
     before: Annotated[str, Argument(help="A release, a file, or now.", autocompletion=completion.releases)],
     after: Annotated[str, Argument(help="A release, a file, or now.", autocompletion=completion.releases)],
-    collection: Collection = COLLECTION,
+    store: InAnyCollection,
     layer: Layers = None,
     unjudged: Unjudged = False,
     by: Annotated[
         Literal["document", "grade"], Option(help="Each change, or the number of pairs of grades.")
     ] = "document",
-    format: Format = "table",
-) -> None:
+) -> Shown:
     """Compare two sets of qrels: judgments added, removed and changed."""
-    with console.collection_if_any(collection) as store:
-        found = qrels.diff(store, before, after, layers=tuple(layer or ["main"]), unjudged=unjudged, by=by)
-    console.show(found, format, whole=True)
+    return qrels.diff(store, before, after, layers=tuple(layer or ["main"]), unjudged=unjudged, by=by)
 
 
 @stage.command("licence", "qrels licence", "qrels licence CC-BY-4.0")
 def licence(
+    store: InCollection,
     text: Annotated[
         str | None, Argument(help="A name, like CC-BY-4.0, or a sentence; none removes it. [default: show it]")
     ] = None,
-    collection: Collection = COLLECTION,
 ) -> None:
     """Show or set the licence of the collection; the report and the card state it."""
-    with console.collection(collection) as store:
-        chosen = qrels.Qrels(store).licence(text)
+    chosen = qrels.Qrels(store).licence(text)
     if chosen:
         console.put(f"{chosen}\n", prose=True)
     else:
@@ -175,10 +165,9 @@ def licence(
 
 @stage.command("rule", "qrels rule", "qrels rule adjudicated,majority,latest")
 def rule(
+    store: InCollection,
     words: Annotated[str, Argument(help="The rule, like adjudicated,majority,latest. [default: show the rule]")] = "",
-    collection: Collection = COLLECTION,
 ) -> None:
     """Show or set the rule by which this collection merges judgments."""
-    with console.collection(collection) as store:
-        chosen = qrels.Qrels(store).rule(words)
+    chosen = qrels.Qrels(store).rule(words)
     console.put(f"{', else '.join(chosen)}\n")

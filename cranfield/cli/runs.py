@@ -10,7 +10,7 @@ from typer import Argument, Option
 from cranfield.base.errors import UsageError, quoted
 from cranfield.base.registry import deferred
 from cranfield.cli import completion, console
-from cranfield.cli.console import COLLECTION, Collection, Format, Replace
+from cranfield.cli.console import COLLECTION, Collection, Format, InAnyCollection, InCollection, Replace, Shown
 from cranfield.cli.corpus import From
 from cranfield.cli.main import Stage
 
@@ -44,7 +44,7 @@ Name = Annotated[str, Argument(help="The run's name: see cranfield runs list.", 
 )
 def check(
     files: Files,
-    collection: Collection = COLLECTION,
+    store: InAnyCollection,
     from_: From = None,
     order: Order = None,
     names: Names = None,
@@ -59,7 +59,7 @@ def check(
     format: Format = "table",
 ) -> None:
     """List all problems of run files, with line numbers; nothing is stored."""
-    with console.collection_if_any(collection) as store, console.progress() as progress:
+    with console.progress() as progress:
         result = workflow.Runs(store, progress=progress).check(
             files, format=from_, order=order, names=names, max_depth=max_depth, repair=repair
         )
@@ -76,7 +76,7 @@ def check(
 @stage.command("watch", "runs watch runs --once", "runs watch runs --once --every 1")
 def watch(
     folder: Annotated[Path, Argument(help="The folder in which run files arrive, and folders in it.")],
-    collection: Collection = COLLECTION,
+    store: InAnyCollection,
     order: Order = None,
     names: Names = None,
     max_depth: MaxDepth = 1000,
@@ -89,7 +89,7 @@ def watch(
 ) -> None:
     """Check runs as they arrive in a folder, and write a report beside each."""
     count = bad = 0
-    with console.collection_if_any(collection) as store, suppress(KeyboardInterrupt):
+    with suppress(KeyboardInterrupt):
         if not once:
             console.say(f"watching {folder}; Ctrl-C ends it")
         runs = workflow.Runs(store).watch(
@@ -112,7 +112,7 @@ def watch(
 )
 def submit(
     files: Files,
-    collection: Collection = COLLECTION,
+    store: InCollection,
     group: Annotated[str | None, Option(help="The group (team) that submits the runs.")] = None,
     family: Annotated[str | None, Option(help="The kind of system: lexical, dense, manual …")] = None,
     contributing: Annotated[
@@ -132,39 +132,33 @@ def submit(
     repair: Annotated[
         bool, Option("--repair", help="Store runs without the errors that can be fixed automatically.")
     ] = False,
-    format: Format = "table",
-) -> None:
+) -> Shown:
     """Store runs, all or none; submitting the same content again does nothing."""
     role = None if contributing is None else "contributing" if contributing else "new"
     about: dict[str, Any] = {"group": group, "family": family, "priority": priority, "description": description}
     reading: dict[str, Any] = {"format": from_, "order": order, "names": names, "max_depth": max_depth}
-    with console.collection(collection) as store, console.progress() as progress:
+    with console.progress() as progress:
         result = workflow.Runs(store, progress=progress).submit(
             files, name=name, role=role, run_list=run_list, repair=repair, **reading, **about
         )
     console.put_problems(result.problems, by_kind=True)  # they are kept with the runs
     if len(result.problems) > len({problem.code for problem in result.problems}):
         console.say("all warnings of a run: cranfield runs show RUN")
-    console.show(result, format)
+    return result
 
 
 @stage.command("list", "runs list", "runs list --withdrawn --format csv")
 def list_(
-    collection: Collection = COLLECTION,
-    withdrawn: Annotated[bool, Option("--withdrawn", help="Show withdrawn runs too.")] = False,
-    format: Format = "table",
-) -> None:
+    store: InCollection, withdrawn: Annotated[bool, Option("--withdrawn", help="Show withdrawn runs too.")] = False
+) -> Shown:
     """List the runs of the collection."""
-    with console.collection(collection) as store:
-        result = workflow.Runs(store).list(withdrawn=withdrawn)
-    console.show(result, format, whole=True)
+    return workflow.Runs(store).list(withdrawn=withdrawn)
 
 
 @stage.command("show", "runs show bm25", "runs show bm25 --format json")
-def show(name: Name, collection: Collection = COLLECTION, format: Format = "table") -> None:
+def show(name: Name, store: InCollection, format: Format = "table") -> None:
     """Show one run and the warnings from its submission."""
-    with console.collection(collection) as store:
-        result = workflow.Runs(store).show(name)
+    result = workflow.Runs(store).show(name)
     console.show(result, format)
     console.put_problems(result.problems)
 
@@ -172,7 +166,7 @@ def show(name: Name, collection: Collection = COLLECTION, format: Format = "tabl
 @stage.command("export", "runs export bm25", "runs export bm25 -o bm25.txt")
 def export(
     name: Name,
-    collection: Collection = COLLECTION,
+    store: InCollection,
     output: Annotated[
         Path | None, Option("-o", "--output", help="The file to write; the default is standard output.")
     ] = None,
@@ -180,7 +174,7 @@ def export(
     replace: Replace = False,
 ) -> None:
     """Export a run as an equivalent file."""
-    with console.collection(collection) as store, console.binary_output(output, replace=replace) as stream:
+    with console.binary_output(output, replace=replace) as stream:
         notes = workflow.Runs(store).export(name, stream, format=to)
     console.say(*notes)
 
@@ -211,13 +205,10 @@ def pack(
     options_metavar="--because TEXT [OPTIONS]",
 )
 def withdraw(
-    name: Name,
-    because: Annotated[str, Option(help="The reason; it is stored with the run.")],
-    collection: Collection = COLLECTION,
+    name: Name, because: Annotated[str, Option(help="The reason; it is stored with the run.")], store: InCollection
 ) -> None:
     """Withdraw a run; its history is kept."""
-    with console.collection(collection) as store:
-        workflow.Runs(store).withdraw(name, because=because)
+    workflow.Runs(store).withdraw(name, because=because)
     console.say(f"withdrew {name}; cranfield runs list --withdrawn still shows it")
 
 
@@ -255,7 +246,7 @@ def make(
             raise UsageError(f"{quoted(word)} is not an option of a system; write NAME=VALUE")
         options[key] = value
     target = output or Path(f"{tag or system}.run")
-    with console.collection(collection) as store, console.progress() as progress:
+    with console.open_collection(collection) as store, console.progress() as progress:
         runs = workflow.Runs(store, progress=progress)
         made = runs.make(system, tag=tag, fields=tuple(field or ["title"]), depth=depth, options=options)  # type: ignore[arg-type]
         with console.binary_output(target, replace=replace) as stream:

@@ -162,14 +162,14 @@ class Answers:
     """The current answers to one document in one layer, from the point of view of one assessor.
 
     `own` is the kind of their own answer (empty: none) and `own_event` its number; `graded` are the others who gave a
-    grade; `refused`: another assessor cannot judge it; `decided`: it is adjudicated.
+    grade, `refused` those who cannot judge it; `decided`: it is adjudicated.
     """
 
     own: str = ""
     own_event: int = 0
     own_versions: tuple[int, int] = (0, 0)
     graded: frozenset[str] = frozenset()
-    refused: bool = False
+    refused: frozenset[str] = frozenset()
     decided: bool = False
 
 

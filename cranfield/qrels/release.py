@@ -150,7 +150,7 @@ class Bundle:
     """What scoring needs of a bundle: its qrels, the file that has the card of its pool, and its scale.
 
     `settled` is how many of its judgments were made in queues of `settle`. `plain_depth` is set where all documents
-    of contributing runs down to this rank are judged.
+    of contributing runs down to this rank are judged. `judged` is the share of the pool that is.
     """
 
     qrels: Path
@@ -158,6 +158,7 @@ class Bundle:
     scale: GradeScale
     settled: int
     plain_depth: int
+    judged: float
 
 
 def open_bundle(path: Path) -> Bundle:
@@ -200,11 +201,14 @@ def _bundle_in(folder: Path, path: Path) -> Bundle:
         has_pool = card["reusability"]["card"] is not None
         settled = int(card["counts"].get("judged_to_settle", 0))
         whole = (one for one in card["pools"] if one["documents"] == one["judged"] and not one["one_per_cluster"])
+        judged = min((one["judged"] / one["documents"] for one in card["pools"] if one["documents"]), default=1.0)
         plain = [int(one["plan"][6:]) for one in whole if re.fullmatch(r"depth \d{1,9}", one["plan"])]
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         raise SourceError(str(path), f"{CARD} is not the card of a collection") from None
     file = OLDER_CARD if OLDER_CARD in sums else CARD if has_pool else None
-    return Bundle(folder / QRELS, None if file is None else folder / file, scale, settled, max(plain, default=0))
+    return Bundle(
+        folder / QRELS, None if file is None else folder / file, scale, settled, max(plain, default=0), judged
+    )
 
 
 def _unpack(path: Path, folder: Path) -> None:
@@ -257,6 +261,7 @@ class Release(Result):
     notes: Sequence[str] = ()
     remarks: Sequence[str] = ()
     new: bool = True
+    whole = True
 
     def table(self) -> Table:
         """The facts of the manifest."""

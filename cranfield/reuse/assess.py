@@ -249,8 +249,9 @@ class Knowledge:
     """Where what is known about unjudged documents comes from: the contributing runs, or a card, or neither.
 
     `pool_depth` is one number per topic of the alignment. `families` names the kind of each run of the alignment
-    ("" for unknown); `relevant_from` is the lowest grade that is relevant. `finished` is the share of the topics for
-    which a live plan has chosen everything. `inferred` says that contributors or pool depth were inferred, and
+    ("" for unknown); `relevant_from` is the lowest grade that is relevant. `judged` is the share of the pool that is
+    judged, as far as it is known beside the qrels; `finished` is the share of the topics for which a live plan has
+    chosen everything. `inferred` says that contributors or pool depth were inferred, and
     `depth_known` is false where the pool depth is nothing but the length of the lists.
     """
 
@@ -259,6 +260,7 @@ class Knowledge:
     card: Card | None = None
     families: Sequence[str] = ()
     relevant_from: int = 1
+    judged: float = 1.0
     finished: float = 1.0
     inferred: bool = False
     depth_known: bool = True
@@ -462,7 +464,7 @@ def _of_pool(knowledge: Knowledge, lists: Lists, *, to_rank: str, whole: bool) -
     """
     pool_judged, topic_pool_judged = _judged_shares(lists)
     return {
-        "pool_judged": pool_judged,
+        "pool_judged": min(pool_judged, knowledge.judged),
         "topic_pool_judged": topic_pool_judged,
         "finished": knowledge.finished,
         "depth_known": knowledge.depth_known or not to_rank,
@@ -474,15 +476,17 @@ def _of_pool(knowledge: Knowledge, lists: Lists, *, to_rank: str, whole: bool) -
 
 
 def _judged_shares(lists: Lists) -> tuple[float, float]:
-    """The share of the pool that is judged, and the smallest share of a topic's pool.
+    """The share of the pool that is judged, and the smallest of a topic's pool that lacks more than one document.
 
-    A sample leaves the rest of the pool unjudged for good: then all counts as judged.
+    One document is more than 1% of a small pool, but no unfinished judging. A sample leaves the rest of the pool
+    unjudged for good: then all counts as judged.
     """
     pool = lists.pooled_count
     if pool is None or not pool.any() or lists.stratified is not None:
         return 1.0, 1.0
     judged = lists.level_counts.sum(axis=1)
-    return float(judged.sum() / pool.sum()), float((judged[pool > 0] / pool[pool > 0]).min())
+    waiting = pool - judged > 1
+    return float(judged.sum() / pool.sum()), float((judged[waiting] / pool[waiting]).min(initial=1.0))
 
 
 def _open_by_pooled(alignment: Alignment, measure: Measure, depth: Counts) -> Values:

@@ -38,7 +38,9 @@ class Thresholds:
 
     tolerance: float = _number(0.01, "tolerated error of a score, as a share of the range of the measure")
     finished_pool: float = _number(0.99, "PROVISIONAL if a smaller share of the pool is judged")
-    finished_topic: float = _number(0.99, "PROVISIONAL if a smaller share of the pool of any topic is judged")
+    finished_topic: float = _number(
+        0.99, "PROVISIONAL if a smaller share of the pool of any topic is judged and more than one document is not"
+    )
     unreliable_judged: float = _number(0.5, "UNRELIABLE if a smaller share of the top k is judged")
     topic_judged: float = _number(0.5, "a topic is mostly unjudged if a smaller share of its top k is judged")
     unreliable_topics: float = _number(0.2, "UNRELIABLE if a larger share of the topics is mostly unjudged")

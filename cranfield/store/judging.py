@@ -21,7 +21,7 @@ Record = TypeVar("Record")
 _STANDS = """SELECT document, coalesce(max(kind) FILTER (WHERE own), ''), coalesce(max(event) FILTER (WHERE own), 0),
                     coalesce(max(scale) FILTER (WHERE own), 0), coalesce(max(guidelines) FILTER (WHERE own), 0),
                     group_concat(assessor, char(10)) FILTER (WHERE grade IS NOT NULL AND NOT own AND NOT adjudicated),
-                    max(kind = 'cannot-judge' AND NOT own), max(adjudicated)
+                    group_concat(assessor, char(10)) FILTER (WHERE kind = 'cannot-judge' AND NOT own), max(adjudicated)
              FROM (SELECT *, assessor = ?1 AND NOT adjudicated AS own FROM judgments
                    WHERE layer = ?2 AND topic = ?3{})
              GROUP BY document"""
@@ -36,8 +36,8 @@ def answers(store: Store, layer: str, topic: str, *, assessor: str, document: st
     for name, *stands in rows:
         if (key := tuple(stands)) not in alike:
             own, event, scale, guidelines, graded, refused, decided = stands
-            others = frozenset(graded.split("\n") if graded else ())
-            alike[key] = Answers(own, event, (scale, guidelines), others, bool(refused), bool(decided))
+            others, unable = (frozenset(names.split("\n") if names else ()) for names in (graded, refused))
+            alike[key] = Answers(own, event, (scale, guidelines), others, unable, bool(decided))
         found[name] = alike[key]
     return found
 

@@ -18,6 +18,7 @@ from hashlib import sha256
 from importlib import import_module
 from itertools import starmap
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from cranfield.base.errors import RESTORE, CollectionBusy, CollectionError, CollectionMoved, not_utf8
@@ -86,6 +87,12 @@ class Store:
         self._log: tuple[int, int] | None = None
         self.kept_as: Path | None = None
         """The copy of the file as it was, where opening it brought it up to date."""
+
+    @property
+    def command(self) -> str:
+        """How a command about this file begins, where the command line does not see the sentence it stands in."""
+        is_here = self._real == Path("collection.db").resolve()
+        return "cranfield" if is_here else f"cranfield -C {quote(str(self.path))}"
 
     def __enter__(self) -> Store:
         return self

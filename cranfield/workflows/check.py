@@ -171,21 +171,17 @@ def _is_json(text: str) -> bool:
 
 
 def _check_documents(store: Store, progress: Progress) -> Checked:
-    total, seen = documents.count(store), 0
-    wrong = []
-    for document, stored_hash in documents.each(store):
-        seen += 1
+    total, seen, wrong = documents.count(store), 0, []
+    for seen, (document, stored_hash) in enumerate(documents.each(store), start=1):
         if document.content_hash != stored_hash:
             wrong.append(f"document {document.id!r} does not match its content hash")
         if seen % 1000 == 0:
             progress("checking documents", seen, total)
-    for document, stored_hash in documents.kept(store):
-        seen, total = seen + 1, total + 1
-        if document.content_hash != stored_hash:
-            wrong.append(f"the kept document {document.id!r} does not match its content hash")
+    kept = [(document.id, document.content_hash == known) for document, known in documents.kept(store)]
+    wrong += [f"the kept document {id!r} does not match its content hash" for id, same in kept if not same]
     if seen != total:
         wrong.append(f"the document numbers run to {total}, but there are {seen} documents")
-    return counted(seen, "document"), wrong
+    return counted(seen + len(kept), "document"), wrong
 
 
 def _check_topics(store: Store) -> Checked:

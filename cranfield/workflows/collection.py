@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from cranfield.base.errors import (
 from cranfield.base.files import Source
 from cranfield.base.records import BINARY, Grade, GradeScale
 from cranfield.base.registry import deferred
-from cranfield.base.text import now
+from cranfield.base.text import Changed, counted, now
 from cranfield.store import Store, create_store, open_store
 from cranfield.store.files import back_up as back_up
 from cranfield.store.judging import off_scale, older_than
@@ -163,6 +162,7 @@ NAMED = {
         relevant_from=2,
     ),
 }
+_GRADE = {"grade": int, "label": str, "gain": (int, float), "text": str}
 _STEP = re.compile(r"\s*(-?\d{1,9})\s*=\s*([^=,]+?)\s*")
 
 
@@ -186,15 +186,16 @@ def parse_scale(words: str, *, relevant_from: int | None = None) -> GradeScale:
 
 def scale_from(content: Mapping[str, Any], *, file: str, relevant_from: int | None = None) -> GradeScale:
     """The scale that a TOML file describes: `relevant_from` and a list of `[[grade]]` tables."""
-    unknown = [name for name in content if name not in ("grade", "relevant_from")]
-    if unknown:
-        raise InputError(f"{file}: unknown entry {quoted(unknown[0])} (known: relevant_from, [[grade]])")
     entries = content.get("grade")
     if not isinstance(entries, list) or not entries:
         raise InputError(f"{file}: no [[grade]] tables; each needs grade, label, and may have gain and text")
-    problems = [text for index, entry in enumerate(entries, start=1) for text in _entry_problems(index, entry)]
-    if problems:
-        raise ProblemsFound("invalid grade scale", [Problem("bad-scale", text, file=file) for text in problems])
+    wrong = list(wrong_in(content, {"relevant_from": int, "grade": list}))
+    for index, entry in enumerate(entries, start=1):
+        missing = {"grade", "label"}.difference(entry if isinstance(entry, dict) else _GRADE)
+        wrong += [f"grade {index} has no {quoted(name)}" for name in sorted(missing)]
+        wrong += wrong_in(entry, _GRADE, f"grade {index}.")
+    if wrong:
+        raise ProblemsFound("invalid grade scale", [Problem("bad-scale", text, file=file) for text in wrong])
     lowest = min(entry["grade"] for entry in entries)
     grades = tuple(
         Grade(
@@ -202,24 +203,9 @@ def scale_from(content: Mapping[str, Any], *, file: str, relevant_from: int | No
         )
         for entry in sorted(entries, key=lambda entry: int(entry["grade"]))
     )
-    chosen = content.get("relevant_from", _second(grades)) if relevant_from is None else relevant_from
-    if not isinstance(chosen, int) or isinstance(chosen, bool):
-        raise InputError(f"{file}: relevant_from is {quoted(chosen)}; it must be a grade")
-    return GradeScale(grades, chosen)
-
-
-def _entry_problems(index: int, entry: Any) -> list[str]:
-    if not isinstance(entry, dict):
-        return [f"grade {index} is not a table"]
-    kinds = {"grade": (int,), "label": (str,), "gain": (int, float), "text": (str,)}
-    problems = [f"grade {index} has no {quoted(name)}" for name in ("grade", "label") if name not in entry]
-    problems += [f"grade {index} has an unknown entry {quoted(name)}" for name in entry if name not in kinds]
-    problems += [
-        f"grade {index}: {name} is {quoted(entry[name])}, which has the wrong type"
-        for name, kind in kinds.items()
-        if name in entry and (not isinstance(entry[name], kind) or isinstance(entry[name], bool))
-    ]
-    return problems
+    return GradeScale(
+        grades, content.get("relevant_from", _second(grades)) if relevant_from is None else relevant_from
+    )
 
 
 def _second(grades: tuple[Grade, ...]) -> int:
@@ -229,13 +215,10 @@ def _second(grades: tuple[Grade, ...]) -> int:
 # Change guidelines or scale while judging goes on: a new version, and what was judged under the old ones.
 
 
-@dataclass(frozen=True)
-class Changed:
-    """The new version, how many judgments stand from before it, and how many of their grades are not on the scale."""
-
-    version: int
-    older: int
-    off_scale: int = 0
+def rejudging(older: int) -> list[str]:
+    """How many grades predate the current scale or guidelines, and how to judge again."""
+    told = f"{counted(older, 'grade')} assigned under an older scale or older guidelines"
+    return [f"{told}; their assessors judge again with: cranfield judge --rejudge"] if older else []
 
 
 def change_guidelines(store: Store, path: Path) -> Changed:
@@ -247,7 +230,10 @@ def change_guidelines(store: Store, path: Path) -> Changed:
         if store.guidelines() == text:
             raise InputError(f"these guidelines are already in force ({path}); nothing was changed")
         version = store.add_guidelines(text, now=now())
-        return Changed(version, older_than(store, (0, version)))
+        older = older_than(store, (0, version))
+    return Changed(
+        {"version": version, "older": older}, (f"guidelines version {version} in force", *rejudging(older))
+    )
 
 
 def change_scale(store: Store, scale: GradeScale) -> Changed:
@@ -256,7 +242,11 @@ def change_scale(store: Store, scale: GradeScale) -> Changed:
         if store.scale() == scale:
             raise InputError("this scale is already in force; nothing was changed")
         version = store.add_scale(scale, now=now())
-        return Changed(version, older_than(store, (version, 0)), off_scale(store, version))
+        facts = {"older": older_than(store, (version, 0)), "off_scale": off_scale(store, version)}
+    steps = ", ".join(f"{step.grade} {step.label}" for step in scale.grades)
+    notes = [f"scale version {version} in force: {steps}; relevant from {scale.relevant_from}"]
+    notes += [f"grades not on this scale: {facts['off_scale']:,}"] if facts["off_scale"] else []
+    return Changed({"version": version, **facts}, (*notes, *rejudging(facts["older"])))
 
 
 # The collections that come with the program: in a checkout beside the package, in a wheel inside it.

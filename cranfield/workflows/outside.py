@@ -43,7 +43,7 @@ class Outside:
     """The documents of a collection that its file does not hold. Without sources it is false, and does nothing."""
 
     def __init__(self, store: Store) -> None:
-        self._sources = addresses(store)
+        self._sources, self._approve = addresses(store), f"{store.command} {APPROVE}"
         known = _approvals().get(_identity(store), ()) if self._sources else ()
         self.refused = [str(one) for one in self._sources if str(one) not in known]
         self._fetcher = sources.Fetcher([one for one in self._sources if str(one) in known])
@@ -67,7 +67,7 @@ class Outside:
         if self.is_approved:
             found = self._fetcher.get(id, patience=sources.PATIENCE if patience is None else patience)
         if isinstance(found, sources.Unavailable) and self.refused:
-            refused = f"{' and '.join(self.refused)} was not approved on this machine: cranfield {APPROVE}"
+            refused = f"{' and '.join(self.refused)} was not approved on this machine: {self._approve}"
             found = sources.Unavailable("; ".join(filter(None, (found.reason, refused))))
         return found
 
@@ -156,14 +156,14 @@ def change(
         approved[identity] = sorted({*approved.get(identity, ()), *map(str, wanted)})
         with whole_file(file, replace=True) as unfinished:
             unfinished.write_text(json.dumps(approved, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    known = listing(store)
-    return replace(known, remarks=[*known.remarks, *nowhere(store, ask=bool(wanted))])
+    listed = listing(store)
+    return replace(listed, remarks=[*listed.remarks, *nowhere(store, ask=bool(wanted))])
 
 
 def listing(store: Store) -> Listing:
     """The sources, and whether they may be used here."""
     refused = Outside(store).refused
-    known = [(f"{one.kind}:{one.place}", one.documents) for one in documents.outside_sources(store)]
+    known = [(f"{kind}:{place}", count) for kind, place, _, count in documents.outside_sources(store)]
     rows = [(name, count, name not in refused) for name, count in known]
     remarks = _refusals(store) if rows else ["no source: only documents that are in the file can be shown"]
     return Listing(table_of(["source", "documents", "approved"], rows), remarks=remarks)

@@ -112,6 +112,8 @@ def test_the_collection_nearest_to_the_command_counts_and_any_of_them_more_than_
 def test_a_bundle_that_is_not_there_is_named(here: Path, kept: Kept):
     (here / "collection.db").unlink()
     kept(call("evaluate", "bundel", "bm25.run", status=2).err.partition("Invalid value: ")[2])
+    call("init")
+    kept(call("evaluate", "bundel", "bm25.run", status=2).err)
 
 
 def test_a_word_that_an_option_does_not_know_is_told_without_the_words_of_a_library(here: Path):

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,8 @@ def test_ctrl_c_ends_a_command_that_waits_for_a_pipe(folder: Path, words: list[s
 @waiting_is_seen
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP])
 def test_what_ends_a_command_from_outside_leaves_no_copy_of_a_pipe(folder: Path, ending: signal.Signals):
-    with _started(folder, ["runs", "check", "-"], HEARS_CTRL_C) as process:
+    hears_it = partial(signal.signal, ending, signal.SIG_DFL)  # which nohup would keep from it
+    with _started(folder, ["runs", "check", "-"], hears_it) as process:
         process.stdin.write(b"1 Q0 a 1 2 t\n" * 100_000)
         _wait_until_it_reads(process.pid)
         process.send_signal(ending)

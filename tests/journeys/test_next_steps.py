@@ -16,19 +16,26 @@ KITCHEN = Path(__file__).parents[2] / "collections/kitchen"
 def judged_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A collection of three groups whose pool is judged completely."""
     folder = tmp_path_factory.mktemp("kitchen")
+    pool(folder)
+    judge(folder, "ana", (0, 2))
+    return folder
+
+
+def pool(folder: Path) -> None:
+    """Make a collection of three groups with a pool, and judge nothing."""
     call("init", "kitchen", "--scale", str(KITCHEN / "scale.toml"), folder=folder)
     call("corpus", "add", str(KITCHEN / "documents.jsonl"), folder=folder)
     call("corpus", "topics", str(KITCHEN / "topics.trec"), folder=folder)
     for name, group in (("larder-bm25", "red"), ("stove-tfidf", "blue"), ("trivet-lsa", "green")):
         call("runs", "submit", str(KITCHEN / f"runs/{name}.run"), "--group", group, folder=folder)
     call("pool", "build", "depth 5", folder=folder)
-    judge(folder, "ana", (0, 2))
-    return folder
 
 
-def judge(folder: Path, assessor: str, grades: tuple[int, int]) -> None:
-    """Judge the whole pool, with these grades in turn."""
-    pooled = csv.DictReader(io.StringIO(call("pool", "show", "--by", "document", "-f", "csv", folder=folder).out))
+def judge(folder: Path, assessor: str, grades: tuple[int, int], *, share: float = 1.0) -> None:
+    """Judge the pool, or the first of it, with these grades in turn."""
+    told = call("pool", "show", "--by", "document", "-f", "csv", folder=folder).out
+    pooled = [*csv.DictReader(io.StringIO(told))]
+    pooled = pooled[: round(share * len(pooled))]
     rows = [f"{one['topic']},{one['document']},{grades[place % 2]},{assessor}" for place, one in enumerate(pooled)]
     (folder / "judged.csv").write_text("\n".join(["topic,document,grade,assessor", *rows]))
     call("judge", "import", "judged.csv", folder=folder)
@@ -47,6 +54,21 @@ def test_a_bundle_of_a_pool_that_is_judged_completely_scores_a_new_run(judged: P
     told = call("evaluate", "bundle", str(KITCHEN / "runs/mortar-dense.run"), "-m", "P@5", folder=judged)
     assert "mortar-dense" in told.out
     kept(told.err)
+
+
+def test_a_release_of_a_pool_that_is_partly_judged_is_provisional_wherever_it_is_used(tmp_path: Path, kept: Kept):
+    folder = tmp_path
+    pool(folder)
+    judge(folder, "ana", (0, 2), share=0.6)
+    call("qrels", "release", "early", folder=folder)
+    run = str(KITCHEN / "runs/mortar-dense.run")
+    here = call("evaluate", run, "--qrels", "early", "-m", "P@5", folder=folder)
+    assert "PROVISIONAL" in here.out
+    judge(folder, "ana", (0, 2))
+    assert "PROVISIONAL" in call("evaluate", run, "--qrels", "early", "-m", "P@5", folder=folder).out
+    assert "PROVISIONAL" not in call("evaluate", run, "-m", "P@5", folder=folder).out
+    call("qrels", "release", "early", "--bundle", "bundle", folder=folder)
+    kept(call("evaluate", "bundle", run, "-m", "P@5", folder=folder).err)
 
 
 def test_a_submitted_file_is_the_stored_run(judged: Path):
@@ -86,6 +108,21 @@ def test_two_runs_are_settled_with_a_bundle_as_they_are_evaluated(judged: Path, 
     assert told == call("settle", "--qrels", "bundle", *pair, "-m", "P@5", "-f", "csv", folder=judged).out
     assert "mortar-dense" in told
     kept(call("settle", "bundle", pair[0], status=2, folder=judged).err.partition("Error: ")[2])
+
+
+def test_what_a_group_contributed_is_told_once_and_in_each_row_of_data(judged: Path, kept: Kept):
+    words = ("reuse", "-m", "P@5", "-m", "nDCG@5", "--table", "groups")
+    kept(call(*words, folder=judged).out)
+    rows = csv.DictReader(io.StringIO(call(*words, "-f", "csv", folder=judged).out))
+    assert all(row["unique_judged"] for row in rows)
+
+
+def test_a_screen_has_the_first_documents_to_settle_a_pair(judged: Path, kept: Kept):
+    words = ["settle", str(KITCHEN / "runs/mortar-dense.run"), "larder-bm25", "-m", "AP"]
+    shown, piped = (call(*words, folder=judged, terminal=one) for one in (True, False))
+    whole = call(*words, "--all", folder=judged, terminal=True)
+    assert len(shown.out.splitlines()) < 16 < len(piped.out.splitlines()) <= len(whole.out.splitlines())
+    kept(shown.err)
 
 
 def test_status_leaves_out_what_there_is_none_of(judged: Path, kept: Kept):

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import sqlite3
 import sys
 import time
@@ -149,6 +150,9 @@ def test_a_collection_from_elsewhere_contacts_nothing(
         call(*line.split(), status=None)
     shown = call("judge", "--plain", "-a", "eve", answers="1\nl\n\nquit\n", status=1)
     kept(plain(shown.out))
+    shutil.copy("collection.db", "theirs.db")
+    shown = call("judge", "--plain", "-a", "eve", "-C", "theirs.db", answers="quit\n", status=0)
+    assert "cranfield -C theirs.db corpus outside --approve" in shown.out
     kept(plain(call("corpus", "show", "d01", status=1).err))
     kept(plain(call("judge", "packet", "eve", "-o", "packet.db", status=1).err))
     kept(plain(call("corpus", "outside").out + call("corpus", "outside").err))

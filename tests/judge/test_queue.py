@@ -25,8 +25,8 @@ BEN, CLEO = frozenset({"ben"}), frozenset({"ben", "cleo"})
         (TWO, Answers(graded=BEN), "primary", "open"),
         (TWO, Answers(graded=CLEO), "primary", "done"),
         (TWO, Answers("postponed", 5, graded=CLEO), "primary", "done"),
-        (ONE, Answers(refused=True), "second", "open"),
-        (ONE, Answers(refused=True, graded=BEN), "second", "done"),
+        (ONE, Answers(refused=BEN), "second", "open"),
+        (ONE, Answers(refused=frozenset({"ana"}), graded=BEN), "second", "done"),
         (TWO, Answers(decided=True), "primary", "done"),
     ],
 )

@@ -135,10 +135,37 @@ def test_the_next_step_waits_for_second_judgments(judging: Store, sit: Sit, kept
     Judge(judging).assign(overlap=1.0)
     judge_all(sit("ana"))
     once = status(judging)
-    run = RunFacts("r", "r", "g", "", "contributing", 1, "", "score", 3, 21, "", "", "", "")
-    kept(" ".join(replace(once, runs=(run,), counts=once.counts._replace(contributing=1)).next_step))
+    kept(next_step(judging))
     judge_all(sit("ben"))
-    assert (once.seconds, status(judging).seconds) == (21, 0)
+    assert (once.missing, status(judging).missing) == (21, 0)
+
+
+def next_step(store: Store) -> str:
+    now, run = status(store), RunFacts("r", "r", "g", "", "contributing", 1, "", "score", 3, 21, "", "", "", "")
+    return " ".join(replace(now, runs=(run,), counts=now.counts._replace(contributing=1)).next_step)
+
+
+@pytest.mark.parametrize("assigned", [False, True])
+def test_what_nobody_is_left_to_judge_is_not_missing(judging: Store, sit: Sit, kept: Kept, assigned: bool):
+    judge = Judge(judging)
+    judge.assign(["ana", "ben"] if assigned else [], overlap=1.0)
+    judge_all(sit("ana"))
+    unable = sit("ben")
+    item = unable.next_item()
+    unable.cannot(item, "in Welsh", seconds=1.0)
+    judge_all(unable)
+    kept("\n".join([*judge.progress().remarks, status(judging).remarks[0], next_step(judging)]))
+    kept("\n".join(judge.closing_notes(sit("ana"))))
+    if assigned:
+        judge.assign(["ana", "ben", "cleo"], together=True, topics=[item.topic.id])
+    assert sit("cleo").progress().left == status(judging).missing == 1
+
+
+def test_where_nobody_can_judge_a_document_the_next_step_is_a_release(judging: Store, sit: Sit, kept: Kept):
+    ana = sit("ana")
+    ana.cannot(ana.next_item(), "in Welsh", seconds=1.0)
+    judge_all(ana)
+    kept("\n".join([*Judge(judging).progress().remarks, next_step(judging)]))
 
 
 def test_a_queue_that_is_judged_is_no_longer_open(queued: Store, sit: Sit, kept: Kept):

@@ -99,16 +99,18 @@ def test_a_document_that_no_run_has_is_told_when_the_pool_is_to_grow(hall, toolb
         hall.refill("1")
 
 
-def test_the_speed_is_measured_or_assumed(hall, toolbox, kept: Kept):
+def test_the_speed_is_the_median_of_enough_judgments_or_assumed(hall, toolbox, kept: Kept):
     assert judging_speed(hall.store) == Speed(30.0, 0)
     kept(Speed(30.0).cost(120))
     kept(Speed(30.0).cost(3))
-    kept(Speed(0.4, 1).cost(5))
-    kept(Speed(1.0, 9).cost(5))
-    for seconds in (10.0, 40.0, 20.0):
-        hall.judge("1", f"d{seconds}", seconds=seconds)
+    kept(Speed(0.4, 20).cost(5))
+    kept(Speed(1.0, 29).cost(5))
+    for number in range(19):
+        hall.judge("1", f"d{number}", seconds=10.0 + number)
     hall.judge("1", "by a machine", seconds=1000.0, source="machine", assessor="robot")
-    assert judging_speed(hall.store) == Speed(20.0, 3)
+    assert judging_speed(hall.store) == Speed(30.0, 0)
+    hall.judge("1", "one more", seconds=50.0)
+    assert judging_speed(hall.store) == Speed(19.5, 20)
 
 
 CHANGED = {

@@ -28,8 +28,7 @@ from cranfield.report.renderers.markdown import render_markdown
 from cranfield.store.store import open_store
 from cranfield.workflows.pool.show import Speed
 from cranfield.workflows.report import sections
-from cranfield.workflows.report.material import ReportRequest
-from cranfield.workflows.report.report import Report, card_json, collection_card, report_on
+from cranfield.workflows.report.report import Report, ReportRequest, card_json, collection_card, report_on
 
 KITCHEN = Path(__file__).parents[2] / "collections" / "kitchen"
 MEASURES = ("nDCG@10", "AP", "P@10")
@@ -176,8 +175,8 @@ def test_the_commands_that_top_up_an_underrated_run_work_and_make_its_score_usab
     assert after.blocks[0].heading == "All 11 scores can be used."
 
 
-@pytest.mark.parametrize(("timed", "told"), [(49, False), (50, True)])
-def test_the_speed_of_judging_is_told_only_of_enough_judgments(
+@pytest.mark.parametrize(("timed", "told"), [(0, False), (20, True)])
+def test_the_speed_of_judging_is_told_where_it_was_measured(
     made: Report, monkeypatch: pytest.MonkeyPatch, timed: int, told: bool
 ):
     monkeypatch.setattr(made.material.pool, "speed", Speed(12.5, timed))

@@ -151,6 +151,18 @@ def test_a_nearly_complete_pool_counts_as_complete_except_for_whom_it_matters(ne
     assert "PROVISIONAL" not in {one.level for one in deep.verdicts}
 
 
+@pytest.mark.parametrize(("ungraded", "rule"), [(1, "no-holes"), (2, "topic-unfinished")])
+def test_one_ungraded_document_of_a_small_pool_is_no_unfinished_topic(tmp_path, ungraded, rule):
+    names, topics = [f"d{number}" for number in range(9)], [f"t{number:02}" for number in range(30)]
+    waiting = {("t00", name) for name in names[:ungraded]}
+    qrels = qrels_of([(topic, name, -1 if (topic, name) in waiting else 0) for topic in topics for name in names])
+    runs = [run_of(tmp_path, "r", dict.fromkeys(topics, names[ungraded:]))]
+    found = assess_runs(
+        align(qrels, runs), parse_measure("P@5"), Knowledge(np.full(30, 9)), rng=np.random.default_rng(1)
+    )
+    assert [one.rule for one in found.verdicts] == [rule]
+
+
 def test_in_a_sample_what_was_not_drawn_is_not_waiting(tmp_path):
     rows = [("t", name, -1 if place % 2 else place % 3 // 2) for place, name in enumerate("abcdefgh")]
     run, knowledge = run_of(tmp_path, "r", {"t": "abcdefgh"}), Knowledge(np.array([8]))

@@ -261,6 +261,7 @@ def test_an_sqlite_that_is_too_old_is_answered_with_the_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: Kept
 ):
     monkeypatch.setattr(engine.sqlite3, "sqlite_version_info", (3, 34, 1))
+    monkeypatch.setattr(engine.sqlite3, "sqlite_version", "3.34.1")
     with kept.raises(CollectionError):
         init_collection(tmp_path / "c.db", name="x")
 
@@ -335,7 +336,7 @@ def test_the_user_is_told_that_a_file_was_brought_up_to_date_and_where_the_copy_
     (later / "m9998_more.py").write_text("def up(database):\n    pass\n")
     monkeypatch.setattr(migrations, "__path__", [*migrations.__path__, str(later)])
     for told in (True, False):
-        with console.collection(store.path):
+        with console.open_collection(store.path):
             assert ("collection.db.before-m9998_more" in capsys.readouterr().err) is told
 
 

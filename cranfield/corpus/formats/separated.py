@@ -63,8 +63,12 @@ class Separated:
                     word, *others = self.schema.columns[missing]
                     column = "column" if others else f"column {quoted(word)}"  # by its only name, which a user gave
                     message = f"the header has no {column} for the {missing}; its columns are {seen}"
-                    unnamed = ",".join(f"{part}=NAME" for part in self.schema.columns if part not in roles)
-                    remedy = f"say which columns are meant: --columns {unnamed}"
+                    needed = [missing, *([] if roles or missing != "id" else [_main(self.schema)])]
+                    naming = ",".join(f"{part}=NAME" for part in needed)
+                    unnamed = [f"{part}=NAME" for part in self.schema.columns if part not in (*roles, *needed)]
+                    optional = " and ".join(unnamed[: max(len(cells) - len(roles) - len(needed), 0)])
+                    remedy = f"say which columns are meant: --columns {naming}"
+                    remedy += f" ({optional} can be added)" if optional else ""
                     if not roles and (form := self.forms.get(len(cells))):
                         remedy += f"; or, if it is no header, add one above it: {', '.join(form)}"
                     yield Problem("no-column", message, lines=(line,), remedy=remedy)
@@ -127,7 +131,12 @@ def _missing(cells: Sequence[str], schema: Schema) -> str:
     roles = schema.roles(cells)
     if "id" not in roles:
         return "id"
-    return "" if len(roles) > 1 else "text" if "text" in schema.columns else "title"
+    return "" if len(roles) > 1 else _main(schema)
+
+
+def _main(schema: Schema) -> str:
+    """The part that a record has beside its id."""
+    return "text" if "text" in schema.columns else "title"
 
 
 def _rows(source: Source, separator: str) -> Iterator[tuple[int, list[str] | Problem]]:

@@ -96,30 +96,17 @@ class Judge:
         """
         return organise.assign(self._store, assessors, **options)
 
-    def progress(
-        self, *, by: str = "topic", pool: str = "", queue: str = "", layer: str = ""
-    ) -> organise.JudgingProgress:
-        """Progress by topic or assessor, or the documents that cannot be judged (cannot)."""
-        return organise.judging_progress(self._store, by=by, pool=pool, queue=queue, layer=layer)
+    def progress(self, **options: str) -> organise.JudgingProgress:
+        """Progress by topic or assessor, or the documents that cannot be judged, as `judging_progress` has it."""
+        return organise.judging_progress(self._store, **options)
 
     def guidelines(self, file: Path) -> Changed:
         """Replace the guidelines."""
-        changed = collection.change_guidelines(self._store, file)
-        told = [f"guidelines version {changed.version} in force"]
-        facts = {"version": changed.version, "older": changed.older}
-        return Changed(facts, (*told, *organise.rejudging(changed.older)))
+        return collection.change_guidelines(self._store, file)
 
     def scale(self, scale: str, *, relevant_from: int | None = None) -> Changed:
         """Replace the scale."""
-        chosen = collection.parse_scale(scale, relevant_from=relevant_from)
-        changed = collection.change_scale(self._store, chosen)
-        steps = ", ".join(f"{step.grade} {step.label}" for step in chosen.grades)
-        told = [
-            f"scale version {changed.version} in force: {steps}; relevant from {chosen.relevant_from}",
-            *([f"grades not on this scale: {changed.off_scale:,}"] if changed.off_scale else []),
-        ]
-        facts = {"version": changed.version, "older": changed.older, "off_scale": changed.off_scale}
-        return Changed(facts, (*told, *organise.rejudging(changed.older)))
+        return collection.change_scale(self._store, collection.parse_scale(scale, relevant_from=relevant_from))
 
     def agreement(
         self, *, by: str | None = None, layers: Sequence[str] = (MAIN,), draws: int = 1000
@@ -130,9 +117,9 @@ class Judge:
 
     # What goes in and out
 
-    def import_(self, file: Path, *, assessor: str = "", layer: str = MAIN, format: str | None = None) -> Changed:
-        """Import judgments made elsewhere."""
-        return imports.import_judgments(self._store, file, layer=layer, assessor=assessor, format=format)
+    def import_(self, file: Path, **options: Any) -> Changed:
+        """Import judgments made elsewhere; the options are those of `import_judgments`."""
+        return imports.import_judgments(self._store, file, **options)
 
     def propagate(self, *, layer: str = MAIN) -> imports.Propagated:
         """Propagate grades to the near-duplicates of judged documents."""

@@ -19,19 +19,13 @@ from cranfield.judge.events import Event, Evidence, Kind
 from cranfield.judge.queue import Assigned, Overlap, Probes
 from cranfield.judge.session import Answer, Item, Opinion, Saved
 from cranfield.store import Store, documents, events, judging, pools
+from cranfield.store.files import known_troubles
 from cranfield.store.judging import Draft, DraftState, Refusal
+from cranfield.workflows.collection import rejudging
 from cranfield.workflows.judge.queue import TRY_LAYER, Source, choose_source, open_queues
 from cranfield.workflows.judge.session import Judging, StoredSession, answer_of, checked_name
 
 _HOUR = 3600.0
-
-
-def rejudging(older: int) -> list[str]:
-    """How many grades predate the current scale or guidelines, and how to judge again."""
-    if not older:
-        return []
-    told = f"{counted(older, 'grade')} assigned under an older scale or older guidelines"
-    return [f"{told}; their assessors judge again with: cranfield judge --rejudge"]
 
 
 # Topic development: its author judges a sample of the hits of a draft, and accepts or refuses it.
@@ -132,13 +126,17 @@ def decide_topic(store: Store, topic: str, state: DraftState, *, reason: str = "
 
 @dataclass(frozen=True)
 class Assignments(Result):
-    """Who judges which topics, and what is planned for all of them; `kept` is who stays primary of a topic now."""
+    """Who judges which topics, and what is planned for all of them; `kept` is who stays primary of a topic now.
+
+    `troubles` is what is risky where several people judge in one file.
+    """
 
     made: tuple[Assigned, ...]
     overlap: Overlap
     probes: Probes
     adjudicators: tuple[str, ...] = ()
     kept: Mapping[str, str] = field(default_factory=dict)
+    troubles: Sequence[str] = ()
     only_rows = True
 
     def table(self) -> Table:
@@ -163,6 +161,7 @@ class Assignments(Result):
             topics = few([topic for topic, primary in self.kept.items() if primary == name], 5)
             others = "--together: the named assessors share; --take-over: they become primary"
             told.append(f"{name} judged {topics} and stays primary ({others})")
+        told += [f"note: {trouble}" for trouble in self.troubles]
         return told if self.made else [*told, "no topics assigned: everybody may judge everything"]
 
 
@@ -237,12 +236,14 @@ def assign(
             if chosen:
                 judging.put_assignments(store, made, topics=chosen, now=now())
             judging.put_setting(store, plan, probing)
+    now_assigned = judging.assigned(store)
     return Assignments(
-        tuple(judging.assigned(store)),
+        tuple(now_assigned),
         judging.planned(store, rules.Overlap),
         judging.planned(store, rules.Probes),
         tuple(map(str, store.setting(ADJUDICATORS, ()))),
         {topic: name for topic, name in kept.items() if name != names[0] or (len(names) > 1 and not together)},
+        known_troubles(store.path) if names and len({one.assessor for one in now_assigned}) > 1 else (),
     )
 
 
@@ -374,7 +375,7 @@ class JudgingProgress(Result):
                 left = f"; {time} at {pace} each"
             remarks.append(f"{counted(self.missing, 'judgment')} missing, including second judgments{left}")
         else:
-            done = "everything is judged, including second judgments" if self.documents else "nothing to judge"
+            done = "no judgment missing, including second judgments" if self.documents else "nothing to judge"
             remarks.append(f"decided: {self.decided}" if self.decided else done)
         if leased := sum(topic.leased for topic in self.topics):
             remarks.append(f"{counted(leased, 'document')} leased")
@@ -411,7 +412,7 @@ def judging_progress(
                     judged=sum(bool(one.graded) or one.decided for one in known),
                     missing=source.missing(topic),
                     postponed=postponed.get(topic, 0),
-                    cannot=sum(one.refused for one in known),
+                    cannot=sum(bool(one.refused) for one in known),
                     leased=leased[topic],
                 )
             )

@@ -564,19 +564,19 @@ class StoredSession(Judging):
                 sharing = (quote(one.assessor) for one in sorted(whose, key=lambda one: one.role))
                 several = " ".join(dict.fromkeys([*sharing, name]))
                 parts += "; the organiser can let you share a topic: "
-                parts += f"cranfield judge assign {several} --topic {quote(topic)} --together"
+                parts += f"{self._store.command} judge assign {several} --topic {quote(topic)} --together"
             told.append(f"left to others: {parts}")
         for queue in judging.queue_names(self._store) if source.purpose == "pool" else ():
             listed = choose_source(self._store, queue=queue)
             mine = listed.roles(self.assessor).items()
             if left := sum(listed.count(topic, role, assessor=self.assessor).left for topic, role in mine):
-                judge = f"cranfield judge --queue {quote(queue)}"
+                judge = f"{self._store.command} judge --queue {quote(queue)}"
                 told.append(f"{counted(left, 'document')} left for you in the queue {queue}: {judge}")
         others = sorted({quote(one) for _, one, _ in judging.graded_by(self._store)} - {name})
         is_new = source.purpose == "pool" and not judging.own_topics(self._store, self._layer, self.assessor)
         if others and is_new and not told:
             overlap = f"--overlap {min(source.overlap.share + MORE_OVERLAP, 1):.0%} --again"
-            again = f"cranfield judge assign {' '.join(others)} {name} {overlap}"
+            again = f"{self._store.command} judge assign {' '.join(others)} {name} {overlap}"
             told.append(f"others have judged everything; the organiser can have more of it judged twice: {again}")
         return told
 

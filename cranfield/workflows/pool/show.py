@@ -23,7 +23,10 @@ with deferred:
 # How long judging takes: measured where something was judged, else assumed, and which of the two.
 
 ASSUMED_SECONDS = 30.0
-"""Two documents a minute: an assumption, where nothing has been measured."""
+"""Two documents a minute: an assumption, where too little has been measured."""
+
+FEWEST_TIMED = 20
+"""From how many judgments with a measured time their median is told: that of fewer is easily off by half."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +55,10 @@ class Speed:
 
 
 def judging_speed(store: Store | None) -> Speed:
-    """The speed of judging: the measured median, else the assumption."""
+    """The speed of judging: the median of enough judgments, else the assumption."""
     measured = [] if store is None else live_pools.seconds_of_judging(store)
-    return Speed(round(median(measured), 1), len(measured)) if measured else Speed(ASSUMED_SECONDS)
+    is_enough = len(measured) >= FEWEST_TIMED
+    return Speed(round(median(measured), 1), len(measured)) if is_enough else Speed(ASSUMED_SECONDS)
 
 
 # Whether one group supplies most of a pool.

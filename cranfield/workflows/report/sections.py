@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from shlex import quote
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,13 +34,12 @@ from cranfield.reuse.assess import Assessment
 from cranfield.reuse.collection import MeasureVerdict
 from cranfield.reuse.tables import groups_table, trust_table, verdicts_table
 from cranfield.reuse.verdict import MARKS, WORST_FIRST, Level
-from cranfield.workflows.judge.agreement import AgreementReport, overall_table
+from cranfield.workflows.judge.agreement import OVERALL, AgreementReport, overall_table
 from cranfield.workflows.pool.show import ASSUMED_SECONDS, Speed
-from cranfield.workflows.report.material import Material, TopicPart
 from cranfield.workflows.reuse.reuse import about_collection
 
-FEWEST_TIMED = 50
-"""From how many judgments with a measured time the speed of judging is told."""
+if TYPE_CHECKING:
+    from cranfield.workflows.report.report import Material, TopicPart
 
 _TOLD = 3
 """How many runs of one verdict are told of in words."""
@@ -190,8 +190,7 @@ def next_steps(material: Material) -> Section:
 
 def _steps(material: Material) -> Iterator[tuple[str, str]]:
     status, pool, evaluation = material.status, material.pool, material.evaluation
-    measured = pool is not None and pool.speed.measured_on >= FEWEST_TIMED
-    speed = pool.speed if pool is not None and measured else Speed(ASSUMED_SECONDS)
+    speed = Speed(ASSUMED_SECONDS) if pool is None else pool.speed
     unjudged = status.counts.unjudged
     if pool is None or evaluation is None or unjudged or status.unfinished:
         what, command = status.next_step
@@ -343,7 +342,7 @@ def judging_section(material: Material) -> Section:
     lead = f"{part.judged:,} of {counted(part.documents, 'pooled document')}{share} are judged"
     lead += f"; {counted(part.missing, 'judgment')} missing." if part.missing else "."
     blocks: list[Block] = []
-    if material.pool is not None and material.pool.speed.measured_on >= FEWEST_TIMED:
+    if material.pool is not None and material.pool.speed.measured_on:
         blocks.append(Prose(f"Judging took {material.pool.speed.pace}."))
     rows = [
         (material.names.get(one.assessor, "?"), one.judged, one.cannot, one.postponed, one.last[:10])
@@ -360,12 +359,11 @@ def judging_section(material: Material) -> Section:
 def agreement_section(material: Material, report: AgreementReport) -> Section:
     """How far assessors agree, with each other and with themselves."""
     blocks: list[Block] = []
-    if report.overall.estimates and report.pairs:
-        overall = overall_table(report.overall.estimates, "Agreement of all assessors, with 95% confidence intervals")
-        blocks.append(TableBlock("agreement", overall))
+    if report.compared["pair"]:
+        blocks.append(TableBlock("agreement", overall_table(report.compared["overall"], OVERALL)))
         pairs = report.wide_table("pair", names=material.names)
         blocks.append(Fold(pairs.caption, (TableBlock("agreement-pairs", pairs),)))
-    if report.probes:
+    if report.compared["probes"]:
         probes = report.wide_table("probes", names=material.names)
         blocks.append(TableBlock("agreement-with-oneself", probes))
     return Section("Agreement", tuple(blocks))
