@@ -5,10 +5,9 @@
 `one`: one run of 6,980 topics and 1,000 documents; `many`: 129 runs of 50 topics and 1,000 documents, from text, and
 stored in a collection, evaluated once by a command, and a second time in the same process with the alignment kept;
 `measures`: twenty measures against three; `ties`: the run of `one` with scores of one decimal against itself without
-ties, from text and stored. Medians of the repetitions, all in one call, the evaluators taking turns. A
-trec_eval binary named in $TREC_EVAL takes part; without it pytrec_eval is the yardstick, and `trec_eval's core` is a
-lower bound of what the binary would take (benchmarks/trec_eval_core.py). Peers that are not installed are left out,
-and named. The data is generated. Seconds are of the clock; work is of all threads together, and hangs less on what
+ties, from text and stored. Medians of the repetitions, all in one call, the evaluators taking turns. `trec_eval` is
+called once for each run; benchmarks/trec_eval.py says what it is. Peers that are not installed are left out, and
+named. The data is generated. Seconds are of the clock; work is of all threads together, and hangs less on what
 else the machine does.
 """
 
@@ -25,6 +24,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
+from benchmarks import trec_eval
 from benchmarks.generate import SMALL, Shape, write_collection
 
 ONE = Shape(topics=6980, documents=1000, runs=1, groups=1, pool_depth=10)
@@ -61,10 +61,10 @@ for name in sys.argv[2:]:
     run = Run.from_file(name, kind="trec")
     print(name, evaluate(qrels, run, ["map", "ndcg@10", "precision@10"], make_comparable=True))
 """
-LOOP_OF_TREC_EVAL = 'q="$1"; shift; for r in "$@"; do "$TREC_EVAL" -c -m map -m ndcg_cut.10 -m P.10 "$q" "$r"; done'
 LOOP_OF_IR_MEASURES = 'q="$2"; p="$1"; shift 2; for r in "$@"; do "$p" -m ir_measures "$q" "$r" AP nDCG@10 P@10; done'
 
 Command = Callable[[Path, list[Path]], list[str]]
+PEERS = ("pytrec_eval", "ir_measures", "ranx")
 
 
 @dataclass(frozen=True)
@@ -84,11 +84,7 @@ def evaluators() -> dict[str, Command]:
         "with verdicts": lambda qrels, runs: cranfield(qrels, runs, THREE, verdicts=True),
     }
     if os.environ.get("TREC_EVAL"):
-        found["trec_eval"] = lambda qrels, runs: ["sh", "-c", LOOP_OF_TREC_EVAL, "sh", str(qrels), *map(str, runs)]
-    elif find_spec("pytrec_eval_ext"):
-        found["trec_eval's core"] = lambda qrels, runs: [
-            python, "-m", "benchmarks.trec_eval_core", str(qrels), *map(str, runs),
-        ]  # fmt: skip
+        found["trec_eval"] = lambda qrels, runs: ["sh", "-c", trec_eval.LOOP, "sh", str(qrels), *map(str, runs)]
     if find_spec("pytrec_eval"):
         found["pytrec_eval"] = lambda qrels, runs: [python, "-c", PYTREC_EVAL, str(qrels), *map(str, runs)]
     if find_spec("ir_measures"):
@@ -218,11 +214,11 @@ def main() -> None:
     parser.add_argument("--keep", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
-        with_compiled_modules(Path(made))
         folder = options.keep or Path(made)
-        for peer in ("pytrec_eval", "ir_measures", "ranx"):
-            if not find_spec(peer):
+        for peer in ("trec_eval", *PEERS):
+            if not (trec_eval.make(Path(made)) if peer == "trec_eval" else find_spec(peer)):
                 print(f"{peer} is not installed, and left out")
+        with_compiled_modules(Path(made))
         for name, shape in (("one", ONE), ("many", MANY)):
             if options.only in (None, name):
                 qrels, runs, text = data(shape, folder / name)

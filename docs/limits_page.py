@@ -13,7 +13,7 @@ from cranfield.evaluate.reading import VERDICTS
 
 GB = 1e9
 
-TEXT_ROWS, PARQUET_ROWS = 2.0e6, 2.2e6
+TEXT_ROWS, PARQUET_ROWS = 3.6e6, 5.8e6
 TEXT_BYTES, PARQUET_BYTES = 55, 10.6
 PAIRS, START = 148, 1.0
 
@@ -22,8 +22,8 @@ MEASURED = [
     ("rows of text that one core reads, aligns and scores in a second", f"{TEXT_ROWS:,.0f}", "`benchmarks.run_set`"),
     ("rows of a Parquet set, the same", f"{PARQUET_ROWS:,.0f}", "`benchmarks.run_set`"),
     ("bytes of a row: text, Parquet set", f"{TEXT_BYTES}, {PARQUET_BYTES}", "`benchmarks.run_set`"),
-    ("200 runs x 500 topics x 1,000 (100 million rows) as a set", "45 s of CPU, 0.5 GB", "`benchmarks.run_set`"),
-    ("the same as text (10 runs, scaled)", "50 s of CPU", "`benchmarks.run_set`"),
+    ("200 runs x 500 topics x 1,000 (100 million rows) as a set", "17 s of CPU, 0.5 GB", "`benchmarks.run_set`"),
+    ("the same as text (10 runs, scaled)", "27 s of CPU", "`benchmarks.run_set`"),
     (
         "pairs of runs on 50 topics that one core resamples 100,000 times in a second",
         f"{PAIRS}",
@@ -66,7 +66,7 @@ _CALCULATED = """\
 ## Calculated: scores of all runs
 
 Time is a second to start, and rows of text divided by rows per second and core, as if all cores were busy to the end; verdicts take more. Two cores were 1.0 to 1.9 times as fast as one, on a machine that others used too (400 and 1,000 runs of text, `simulate` 1.6 times); beyond that nothing was
-measured, and a disk or a network that gives less than 100 MB per second and core of text is slower than this. Verdicts compare documents across runs: the lists of all runs have to be in the memory
+measured, and a disk or a network that gives less than 200 MB per second and core of text is slower than this. Verdicts compare documents across runs: the lists of all runs have to be in the memory
 of one machine, 1.5 bytes for each byte of text, and where that is more than half of it there are scores without verdicts.
 """
 

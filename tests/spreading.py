@@ -31,6 +31,14 @@ def process(piece: int, shared: None) -> int:
     return os.getpid()
 
 
+MARK = "anew"
+"""Another word in the process whose copies are asked for."""
+
+
+def marked(piece: int, shared: NDArray[np.float64]) -> str:
+    return MARK if shared.sum() == len(shared) and not shared.flags.writeable else "not shared"
+
+
 def refuse(piece: int, shared: None) -> int:
     if piece == 3:
         raise InputError("the third piece is bad")

@@ -505,7 +505,13 @@ class Place(PosixPath):
         def get(files: Any, path: str) -> None:
             callback = fsspec.callbacks.Callback()
             callback.relative_update = lambda inc=1: count(inc)
-            files.get_file(path, copy, callback=callback)
+            try:
+                files.get_file(path, copy, callback=callback)
+            except FileNotFoundError:
+                if not files.isdir(path):
+                    raise
+                inside = quoted(f"{str(self).rstrip('/')}/*")
+                raise SourceError(str(self), f"this is a folder; its files are {inside}") from None
 
         self.asked(get)
 

@@ -6,10 +6,12 @@ since a worker finds it by its name.
 
 from __future__ import annotations
 
+import logging
 import os
 import platform
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
@@ -20,11 +22,13 @@ from cranfield.base.errors import InputError, MissingExtra, UsageError, quoted
 from cranfield.base.registry import WithoutPandas, deferred
 
 with deferred:
+    import ctypes
     import mmap
     import multiprocessing
     import pickle
     import signal
     import tempfile
+    import threading
     from concurrent import futures
     from concurrent.futures import process as pools
     from importlib import metadata
@@ -47,6 +51,11 @@ class Workers:
     count: int = 1
     begun: Any = None
     """What was begun, or connected to, for the first large job, and stays for the next ones."""
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether they are there at once, so that small jobs are worth it too."""
+        return self.begun is not None
 
     def map(self, function: Work[Piece, Shared, Result], pieces: Sequence[Piece], shared: Shared) -> Iterator[Result]:
         """Give `function(piece, shared)` for every piece, in the order of the pieces, whoever does them and when.
@@ -75,10 +84,22 @@ TRIES = 3
 
 @dataclass(eq=False)
 class Processes(Workers):
-    """Processes on this machine: begun for the first large job, and there for the next ones."""
+    """Processes on this machine: begun for the first large job, and there for the next ones.
+
+    They are copies of this process (fork), which are there at once, if it is `ours`: the command line, of which all
+    is known. A copy that is made while threads are at work may wait for their locks for ever, so wherever there are
+    some, and in a script or a notebook, which may have begun anything, processes begin anew (spawn).
+    """
 
     count: int
+    ours: bool = False
     begun: Any = None
+
+    @property
+    def is_quick(self) -> bool:
+        quiet = {"_MainThread", "_RefreshThread"}  # which draws the progress: no piece takes its locks
+        is_alone = {type(one).__name__ for one in threading.enumerate()} <= quiet
+        return super().is_quick or (self.ours and sys.platform == "linux" and is_alone)
 
     def spread(
         self, function: Work[Piece, Shared, Result], pieces: Sequence[Piece], shared: Shared
@@ -90,9 +111,8 @@ class Processes(Workers):
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         if self.begun is None or self.begun._broken or self.begun._max_workers < count:
             self.close()
-            # A process that is copied (fork) while threads are at work may wait for their locks for ever.
-            fresh = multiprocessing.get_context("spawn")
-            self.begun = futures.ProcessPoolExecutor(count, mp_context=fresh, initializer=_begin)
+            way = multiprocessing.get_context("fork" if self.is_quick else "spawn")
+            self.begun = futures.ProcessPoolExecutor(count, mp_context=way, initializer=_begin)
         folder = tempfile.TemporaryDirectory(prefix="cranfield-")
         path = os.path.join(folder.name, "shared")  # noqa: PTH118 (no pathlib in a worker)
         _write(shared, path)
@@ -143,9 +163,24 @@ def _write(shared: object, path: str) -> None:
 
 
 def _begin() -> None:
-    """Make a new process ready: it leaves Ctrl-C to the process that began it."""
+    """Make a new process ready: it leaves Ctrl-C and messages to the process that began it, and can be ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    logging.disable()
     sys.meta_path.insert(0, WithoutPandas)  # results are arrays, never frames
+    keep_memory()
+
+
+def keep_memory() -> None:
+    """Let the C library keep the memory of large arrays that come and go, which the system would empty each time."""
+    with suppress(AttributeError, OSError):  # another C library
+        allocation = ctypes.CDLL(None).mallopt
+        for setting, value in ((_MAPPED_AT_MOST, 0), (_KEPT_AT_MOST, -1)):
+            allocation(setting, value)
+
+
+_KEPT_AT_MOST, _MAPPED_AT_MOST = -1, -4
+"""The numbers of two settings: bytes of free memory that are kept, -1 for all, and arrays that are mapped anew."""
 
 
 def _do(function: Work[Any, Any, Result], piece: object, path: str) -> Result:

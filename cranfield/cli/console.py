@@ -405,8 +405,10 @@ def opened(
         settings: Any = {"layers": inputs.layer or (), "warn": warn, "skip_bad": inputs.skip_bad}
         # The matrices that are multiplied are small: more threads cost time and save none.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        spread.keep_memory()
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        workers = spread.Cluster(inputs.cluster) if inputs.cluster else spread.Processes(inputs.jobs or cores)
+        here = spread.Processes(inputs.jobs or cores, ours=True)
+        workers = spread.Cluster(inputs.cluster) if inputs.cluster else here
         found = workflow.Inputs(store, qrels, options, watch(), workers=workers, **settings)
         if store is None and options.pool:
             raise UsageError(f"--pool {pool}: no such card, and no collection is open")

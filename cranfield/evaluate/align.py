@@ -354,7 +354,8 @@ class KeyTable(NamedTuple):
         """The place of each key, -1 where it is not known.
 
         Keys that are equal may stand for different things: `columns`, of the known ones and of those asked for,
-        are then compared instead. All places are there, and with `clip` numpy does not check that: much faster.
+        are then compared instead. All places are there, and with `clip` numpy does not check that: much faster, as
+        `take` is than a choice by a mask.
         """
         known = [column for column, _ in columns] or [self.keys]
         wanted = [column for _, column in columns] or [asked]
@@ -365,8 +366,9 @@ class KeyTable(NamedTuple):
             for column, values in zip(known, wanted, strict=True):
                 other |= column.take(here, mode="clip") != values
             other &= here >= 0
-            rows, wanted = rows[other], [values[other] for values in wanted]
-            here = self.following[here[other]]
+            left = np.flatnonzero(other)
+            rows, wanted = rows.take(left), [values.take(left) for values in wanted]
+            here = self.following.take(here.take(left), mode="clip")
             found[rows] = here
         return found
 

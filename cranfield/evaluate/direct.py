@@ -158,11 +158,13 @@ def _is_visible(text: Letters) -> bool:
 
 def ids_at(letters: Letters, starts: Places, lengths: Places) -> Ids:
     """The ids that stand at some places of a text, after which there is room."""
-    words = np.ndarray((len(letters) - 7,), dtype="<u8", buffer=letters, strides=(1,))  # one from each byte on
     longest, shortest = int(lengths.max(initial=0)), int(lengths.min(initial=LONGEST_ID))
-    found = []
+    size = 8 * max(-(-longest // 8), 1)
+    # What stands from each byte on, as views that overlap: all words of an id are fetched at once.
+    views = np.ndarray((len(letters) - size + 1,), dtype=f"V{size}", buffer=letters, strides=(1,))
+    words, found = views[starts].view("<u8").reshape(-1, size // 8), []
     for first in range(0, longest, 8):
-        word = words[starts + first]
+        word = words[:, first // 8].copy()
         if shortest < first + 8:
             # Ids of one length need no mask for each.
             word &= _KEPT_BYTES[longest - first if longest == shortest else np.clip(lengths - first, 0, 8)]

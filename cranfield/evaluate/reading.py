@@ -39,8 +39,10 @@ Duplicates = Literal["plain", "novelty"]
 
 TOPIC_SETS = ("qrels", "common", "run")
 THREADS = 2
-READ_AT_ONCE = 1 << 27
-"""Files of 128 MB together are one piece of work for another process, about a second."""
+READ_AT_ONCE = 1 << 25
+"""Files of 32 MB together are one piece of work for another process, about a tenth of a second."""
+MANY = 4 * WORTH
+"""Fewer such pieces are not worth waiting until processes have begun, or a cluster answers."""
 SIZE_ELSEWHERE = 1 << 24
 """What a file counts as whose size is not known here: one of a URL, or a run of a folder."""
 PACKED = 4
@@ -219,17 +221,25 @@ def read_short(request: Request, *, in_full: bool = False, keep_keys: bool = Fal
     _refuse_one_stream_for_two(request)
     problems: list[Problem] = []
     qrels_problems: list[Problem] = []
-    read = partial(collected, partial(read_qrels, request.qrels), qrels_problems)
+
+    def read() -> Qrels | None:
+        qrels = collected(partial(read_qrels, request.qrels), qrels_problems)
+        _ = getattr(qrels, "content_hash", None)  # is made here, and kept
+        return qrels
+
     aside = ThreadPoolExecutor(1)
     coming: Future[Qrels | None] = Future()
     if isinstance(request.qrels, Path) and request.qrels.is_file():
         coming = aside.submit(read)
-        aside.submit(lambda: getattr(coming.result(), "content_hash", None))
     else:
         coming.set_result(read())
-    aside.shutdown(wait=False)
-    found = _read_runs(request, None if in_full else coming.result, problems, keep_keys=keep_keys)
-    qrels = coming.result()
+
+    def come() -> Qrels | None:
+        aside.shutdown()  # while threads are at work, no process is copied
+        return coming.result()
+
+    found = _read_runs(request, None if in_full else come, problems, keep_keys=keep_keys)
+    qrels = come()
     if qrels is None or problems:
         raise refused([*qrels_problems, *problems], request)
     return qrels, named_apart(cast("list[AnyRun]", found), request.runs)
@@ -292,15 +302,16 @@ def _read_elsewhere(
     request: Request, words: Sequence[str], shared: tuple[direct.JudgedPairs | None, bool]
 ) -> dict[str, AnyRun]:
     """The runs of many large files, read by the workers; what they cannot read is read here, where it is said why."""
-    pieces, ready = in_pieces([word for word in words if located(word).is_file()]), dict[str, AnyRun]()
+    files, ready = [word for word in words if located(word).is_file()], dict[str, AnyRun]()
+    pieces = in_pieces(files, request.workers)
     for piece, read in zip(pieces, request.workers.map(_read_files, pieces, shared), strict=True):
         ready |= {word: run for word, run in zip(piece, read, strict=True) if run is not None}
         request.progress("reading runs", len(ready), len(request.runs))
     return ready
 
 
-def in_pieces(files: Sequence[str]) -> list[list[str]]:
-    """Files in pieces of some size, where they are many enough to be read by several processes.
+def in_pieces(files: Sequence[str], workers: Workers = HERE) -> list[list[str]]:
+    """Files in pieces of some size, where they are many enough to be read by these workers.
 
     The runs of a set have equal shares of it, which count more than text: so well is it packed.
     """
@@ -314,7 +325,7 @@ def in_pieces(files: Sequence[str]) -> list[list[str]]:
         pieces[-1].append(word)
         share = PACKED / sharing[source.whole] if source.run else 1
         size += round((source.size or 0) * share) or SIZE_ELSEWHERE
-    return pieces if len(pieces) >= WORTH else []
+    return pieces if len(pieces) >= (WORTH if workers.is_quick else MANY) else []
 
 
 def _read_files(words: Sequence[str], shared: tuple[direct.JudgedPairs | None, bool]) -> list[AnyRun | None]:
@@ -436,7 +447,7 @@ def pieces_of(request: Request, measures: Sequence[AnyMeasure]) -> list[list[str
     is_plain = request.duplicates == "plain" and request.topics != "common" and request.ties != "expected"
     if _is_piped(request.qrels) or not (is_alone and is_plain and all(isinstance(one, Measure) for one in measures)):
         return []
-    return in_pieces(words)
+    return in_pieces(words, request.workers)
 
 
 def score_runs(

@@ -130,6 +130,13 @@ def unknown(store: Store, identifiers: Collection[str]) -> set[str]:
     return set() if outside_sources(store) else set(wanted) - known(store, wanted)
 
 
+to_fetch = Query[str | None](
+    """SELECT document FROM pool_entries WHERE document NOT IN (SELECT id FROM held_documents)
+           AND EXISTS (SELECT 1 FROM outside_sources) LIMIT 1""",
+    value,
+)
+"""A document of the pool that has to be fetched from outside, if there is one."""
+
 without_text = Query[int](
     """SELECT count(DISTINCT document) FROM
            (SELECT topic, document FROM pool_entries UNION SELECT topic, document FROM queue_entries) AS wanted

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from time import monotonic
 from typing import Literal
 
-from cranfield.base.errors import InputError, UnknownName, UsageError
+from cranfield.base.errors import InputError, UnknownName, UsageError, quoted
 from cranfield.base.files import Progress, silent
 from cranfield.base.records import Document
 from cranfield.base.registry import deferred
@@ -155,7 +156,8 @@ def change(
         approved[identity] = sorted({*approved.get(identity, ()), *map(str, wanted)})
         with whole_file(file, replace=True) as unfinished:
             unfinished.write_text(json.dumps(approved, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    return listing(store)
+    listed = listing(store)
+    return replace(listed, remarks=[*listed.remarks, *nowhere(store, ask=bool(wanted))])
 
 
 def listing(store: Store) -> Listing:
@@ -176,12 +178,22 @@ def notes(store: Store) -> list[str]:
     return told + _refusals(store) + nowhere(store)
 
 
-def nowhere(store: Store) -> list[str]:
-    """Say that documents are to be judged which are neither in the collection nor in a source outside."""
-    count = documents.without_text(store)
-    what = f"{counted(count, 'document')} to judge not in the collection: assessors will see no text"
-    add = "add documents with cranfield corpus add, or name their source with cranfield corpus outside"
-    return [f"warning: {what}; {add}"] if count else []
+def nowhere(store: Store, *, ask: bool = False) -> list[str]:
+    """Say that documents are to be judged which are neither in the collection nor in a source outside.
+
+    With `ask` the sources are asked for one of them: if documents have other ids there, none would be found.
+    """
+    count, add = documents.without_text(store), "add documents with cranfield corpus add"
+    if count:
+        what = f"{counted(count, 'document')} to judge not in the collection: assessors will see no text"
+        return [f"warning: {what}; {add}, or name their source with cranfield corpus outside"]
+    id, outside = documents.to_fetch(store) if ask else None, Outside(store)
+    found = outside.find(id) if id is not None and outside.is_approved else None
+    if not isinstance(found, sources.Unavailable):
+        return []
+    return [
+        f"warning: {quoted(id or '')} is to be judged, and {found.reason}; a source has to have the ids of the runs"
+    ]
 
 
 def _refusals(store: Store) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PARTS = {"__init__", "__main__", "generate", "measuring", "trec_eval_core"}
+PARTS = {"__init__", "__main__", "generate", "measuring", "trec_eval"}
 NAMES = sorted(path.stem for path in (ROOT / "benchmarks").glob("*.py") if path.stem not in PARTS)
 
 

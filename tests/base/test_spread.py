@@ -133,14 +133,35 @@ def test_a_script_is_not_run_again_by_each_worker(tmp_path: Path):
     assert subprocess.run(**program, capture_output=True, text=True, check=False).stdout == "True\n"
 
 
-def test_ctrl_c_ends_the_workers_too(tmp_path: Path):
+def test_processes_of_the_command_line_are_copies_unless_threads_are_at_work(tmp_path: Path):
+    program = script(
+        tmp_path,
+        "import sys, threading",
+        "import numpy, spreading",
+        "from cranfield.base.spread import Processes",
+        "spreading.MARK = 'copied'",
+        "for ended in (threading.Event(), None):",
+        "    if ended: threading.Thread(target=ended.wait).start()",
+        "    for ours in (False, True):",
+        "        workers = Processes(2, ours=ours)",
+        "        print(*set(workers.map(spreading.marked, range(4), numpy.ones(9))))",
+        "        workers.close()",
+        "    if ended: ended.set(); [one.join() for one in threading.enumerate() if one.name.startswith('Thread')]",
+    )
+    found = subprocess.run(**program, capture_output=True, text=True, check=True).stdout.splitlines()
+    copied = "copied" if sys.platform == "linux" else "anew"
+    assert found == ["anew", "anew", "anew", copied]
+
+
+@pytest.mark.parametrize("ours", [False, True])
+def test_ctrl_c_ends_the_workers_too(tmp_path: Path, ours: bool):
     program = script(
         tmp_path,
         "import signal, sys, pathlib",
         "signal.signal(signal.SIGINT, signal.default_int_handler)",
         "from cranfield.base.spread import Processes",
         "import spreading",
-        "list(Processes(2).map(spreading.wait, range(9), pathlib.Path(sys.argv[1])))",
+        f"list(Processes(2, ours={ours}).map(spreading.wait, range(9), pathlib.Path(sys.argv[1])))",
     )
     started = subprocess.Popen(**program, stderr=subprocess.DEVNULL)
     while not all((tmp_path / name).exists() for name in "01"):

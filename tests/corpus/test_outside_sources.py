@@ -257,7 +257,13 @@ def test_a_document_of_a_data_set_comes_from_the_store_of_ir_datasets(data_set: 
         opened("irds:no-such-data-set")
 
 
-@pytest.mark.parametrize("words", ["documents.jsonl", "jsonl:", "no:thing", "opensearch:host/docs", "jsonl:a\nb"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "documents.jsonl", "jsonl:", "no:thing", "opensearch:host/docs", "jsonl:a\nb",
+        "jsonl:https://host/documents.jsonl?key=secret", "folder:s3://bucket/texts",
+    ],
+)  # fmt: skip
 def test_what_is_no_address_is_refused(kept: Kept, words: str):
     with kept.raises(UsageError):
         parse_address(words)

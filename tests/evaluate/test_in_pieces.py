@@ -6,6 +6,7 @@ import pytest
 from command import call
 from kept import Kept
 
+from cranfield.base import spread
 from cranfield.evaluate import reading
 
 KITCHEN = Path(__file__).parents[2] / "collections/kitchen"
@@ -17,6 +18,7 @@ RUNS = sorted((KITCHEN / "runs").glob("*.run"))
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """Cut small jobs as if they were large; and the pieces that were cut."""
     monkeypatch.setattr(reading, "READ_AT_ONCE", 20_000)
+    monkeypatch.setattr(reading, "MANY", spread.WORTH)
     cut: list[object] = []
     score = reading.score_in_pieces
     monkeypatch.setattr(reading, "score_in_pieces", lambda *given: cut.append(given[2]) or score(*given))

@@ -19,7 +19,7 @@ serving = pytest.importorskip("serving")
 from aiohttp import ClientPayloadError  # noqa: E402
 
 import cranfield as cf  # noqa: E402
-from cranfield.base import files  # noqa: E402
+from cranfield.base import files, spread  # noqa: E402
 from cranfield.evaluate import reading  # noqa: E402
 
 KITCHEN = spreading.ROOT / "collections/kitchen"
@@ -92,6 +92,7 @@ def test_a_collection_is_filled_from_a_bucket(reached, tmp_path: Path):
 
 def test_workers_read_their_own_files(reached, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(reading, "READ_AT_ONCE", 1)
+    monkeypatch.setattr(reading, "MANY", spread.WORTH)
     fetched = []
     keep = reading.read_file
     monkeypatch.setattr(
@@ -106,7 +107,14 @@ def test_workers_read_their_own_files(reached, tmp_path: Path, monkeypatch: pyte
 def test_a_wrong_key_and_a_missing_file_are_one_sentence_each(
     reached, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: Kept
 ):
-    for word in ("s3://bucket/nothing.run", "s3://bucket/nothing/*", "s3://nowhere/a.run", "nosuch://a/b"):
+    for word in (
+        "s3://bucket/nothing.run",
+        "s3://bucket/runs",
+        "s3://bucket/runs/",
+        "s3://bucket/nothing/*",
+        "s3://nowhere/a.run",
+        "nosuch://a/b",
+    ):
         kept(call("evaluate", "--qrels", QRELS, word, status=1, folder=tmp_path).err)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong-and-secret")
     s3fs.S3FileSystem.clear_instance_cache()

@@ -25,6 +25,7 @@ ROLES = {Path(word).stem: Path(word).stem.partition("-")[0] for word in RUNS if 
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut the small jobs of these tests as if they were large."""
     monkeypatch.setattr(reading, "READ_AT_ONCE", 1)
+    monkeypatch.setattr(reading, "MANY", spread.WORTH)
     monkeypatch.setattr(comparison, "DRAWN_AT_ONCE", 1)
     monkeypatch.setattr(hold_out, "SCORED_AT_ONCE", 1)
     monkeypatch.setattr(study, "REPLAYED", 1)

@@ -325,6 +325,19 @@ def test_a_source_that_does_not_work_is_not_added(machine: object, tmp_path: Pat
     assert query(tmp_path / "collection.db", "SELECT count(*) FROM outside_sources") == [(0,)]
 
 
+def test_a_source_with_other_ids_is_noticed_when_it_is_added_and_when_a_pool_is_built(
+    machine: object, tmp_path: Path, kept: Kept
+):
+    for id in DOCUMENTS:
+        (tmp_path / "texts" / f"{id}.txt").parent.mkdir(exist_ok=True)
+        (tmp_path / "texts" / f"{id}.txt").write_text("soup")
+    begin("folder:texts", folder=tmp_path)
+    kept(plain(call("pool", "build", "depth 5", "--name", "short").err).replace(str(tmp_path), "HERE"))
+    kept(plain(call("corpus", "outside", "folder:texts").err).replace(str(tmp_path), "HERE"))
+    (tmp_path / "soups.jsonl").write_text("".join(json.dumps({"id": id, "text": "soup"}) + "\n" for id in DOCUMENTS))
+    kept(plain(call("corpus", "outside", "jsonl:soups.jsonl").err).replace(str(tmp_path), "HERE"))
+
+
 def test_a_report_and_a_release_are_made_without_the_texts(served: Path, sit: Sit):
     desk = sit()
     while item := desk.next_item():

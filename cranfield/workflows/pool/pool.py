@@ -206,7 +206,7 @@ class Pool:
         store, pooled = self._store, events.pooled_documents(self._store, pool=name)
         judged = len(events.answered_pairs(store, MAIN).intersection(pooled))
         notes = [f"{judged:,} of them judged already, {len(pooled) - judged:,} left to judge"] if judged else []
-        return notes + outside.nowhere(store)
+        return notes + outside.nowhere(store, ask=True)
 
     def _refuse_known_name(self, name: str) -> None:
         if not name.strip() or not name.isprintable():
