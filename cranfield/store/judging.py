@@ -21,7 +21,8 @@ Record = TypeVar("Record")
 _STANDS = """SELECT document, coalesce(max(kind) FILTER (WHERE own), ''), coalesce(max(event) FILTER (WHERE own), 0),
                     coalesce(max(scale) FILTER (WHERE own), 0), coalesce(max(guidelines) FILTER (WHERE own), 0),
                     group_concat(assessor, char(10)) FILTER (WHERE grade IS NOT NULL AND NOT own AND NOT adjudicated),
-                    group_concat(assessor, char(10)) FILTER (WHERE kind = 'cannot-judge' AND NOT own), max(adjudicated)
+                    group_concat(assessor, char(10)) FILTER (WHERE kind = 'cannot-judge' AND NOT own),
+                    max(adjudicated)
              FROM (SELECT *, assessor = ?1 AND NOT adjudicated AS own FROM judgments
                    WHERE layer = ?2 AND topic = ?3{})
              GROUP BY document"""

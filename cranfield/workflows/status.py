@@ -36,7 +36,8 @@ class Status(Result):
 
     `queries` are those behind the `counts`, by the names of the facts. `unfinished` topics of live pools will have
     more documents; `imported` judgments are from qrels, which name no assessor; `missing` judgments, second ones
-    included, are counted where all is judged but for `refused` answers (cannot judge), else None; `unpooled` runs may contribute to a pool and are in none of those there are;
+    included, are counted where all is judged but for what some cannot judge (`refused` answers), else None;
+    `unpooled` runs may contribute to a pool and are in none of those there are;
     `queues` are open, each with what is missing; a packet is for one assessor, and what is `pooled` is its queue.
     `outside` is where documents stay that the file does not hold.
     """
