@@ -86,13 +86,19 @@ _NEW_LINE = re.compile(r"\s|[-*•·>|#]|[0-9]+[.)]")
 """How a line begins that stays one of its own: indented text, items of lists, quotations, tables, headings."""
 
 
+_HARD_WRAPPED = 120
+"""How long lines are at most that an editor or a mail program has broken."""
+
+
 def _reflowed(block: re.Match[str]) -> str:
     """Lines without an empty one between them as a paragraph: line breaks become blanks, so that no place changes.
 
-    A line of less than half the longest ends its paragraph.
+    A line of less than half the longest ends its paragraph. Lines that are paragraphs themselves stay as they are.
     """
     lines = block.group().split("\n")
     longest = max(map(len, lines))
+    if longest > _HARD_WRAPPED:
+        return block.group()
     joined = (2 * len(line) >= longest and not _NEW_LINE.match(after) for line, after in pairwise(lines))
     return lines[0] + "".join((" " if join else "\n") + line for join, line in zip(joined, lines[1:], strict=True))
 

@@ -304,10 +304,12 @@ class Reader:
 
     def switch_reflow(self) -> Notice:
         """Join the lines of hard-wrapped documents to paragraphs, or show them as they are again."""
-        self.reflow = not self.reflow
+        self.reflow, told = not self.reflow, messages.REFLOWED
         if self.reading is not None:
+            before = self.reading.page.text
             self.reading.page = page_of(self.reading.document, remark=self.reading.remark, reflow=self.reflow)
-        return self._say(messages.REFLOWED if self.reflow else messages.AS_IT_IS)
+            told = messages.NOT_WRAPPED if self.reading.page.text == before else told
+        return self._say(told if self.reflow else messages.AS_IT_IS)
 
     # Evidence
 

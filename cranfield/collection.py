@@ -8,7 +8,7 @@ before something is opened.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, wraps
 from itertools import compress
@@ -16,12 +16,13 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, cast
 
-from cranfield.base.errors import InputError, Problem, ProblemsFound, UnknownName, UsageError, quoted
+from cranfield.base.errors import CranfieldError, InputError, Problem, ProblemsFound, UnknownName, UsageError, quoted
 from cranfield.base.files import Progress, located, silent
+from cranfield.base.records import MEASURES
 from cranfield.base.registry import deferred
 from cranfield.base.spread import HERE, Cluster, Processes, Workers
-from cranfield.base.text import Result, Value, facts_table, html
-from cranfield.workflows.inputs import Inputs, PoolOptions, called, listed, words_of
+from cranfield.base.text import Result, Value, facts_table, few, html
+from cranfield.workflows.inputs import Inputs, PoolOptions, words_of
 
 with deferred:
     import pandas as pd
@@ -32,7 +33,9 @@ with deferred:
     from cranfield.qrels import qrels as qrels_core
     from cranfield.report import figures
     from cranfield.runs import reading as runs_reading
+    from cranfield.runs import sets
     from cranfield.store import events
+    from cranfield.store import runs as stored_runs
     from cranfield.workflows import check as check_workflow
     from cranfield.workflows import collection as collections
     from cranfield.workflows import compare as compare_workflow
@@ -41,10 +44,8 @@ with deferred:
     from cranfield.workflows import qrels as qrels_workflow
     from cranfield.workflows import status as status_workflow
     from cranfield.workflows.evaluate import evaluate as evaluate_workflow
-    from cranfield.workflows.evaluate import figures as evaluate_figures
     from cranfield.workflows.judge import judge as judge_workflow
     from cranfield.workflows.pool import pool as pool_workflow
-    from cranfield.workflows.report import material as report_material
     from cranfield.workflows.report import report as report_workflow
     from cranfield.workflows.runs import runs as runs_workflow
 
@@ -57,6 +58,8 @@ if TYPE_CHECKING:
     from cranfield.runs.run import Run
     from cranfield.store import Store
     from cranfield.workflows.inputs import Found, PathLike, Watch
+    from cranfield.workflows.reuse import field as fields
+    from cranfield.workflows.reuse.reuse import ReuseResult
 
     Judged = PathLike | Mapping[str, Mapping[str, int]] | pd.DataFrame
     Nameless = PathLike | pd.DataFrame
@@ -69,11 +72,92 @@ _EVENT_COLUMNS = (
     *("happened", "recorded", "sequence", "uuid", "undoes"),
 )
 
+NAMES_SHOWN = 12
+"""How many runs a summary of the inputs names."""
+
 Options = ParamSpec("Options")
 Outcome = TypeVar("Outcome")
 
 
-class Files(Inputs):
+class Cached(Inputs):
+    """Qrels and runs that stay open: what was last read of them, for scores or for verdicts, is kept."""
+
+    def __init__(self, *inputs: Any, **options: Any) -> None:
+        super().__init__(*inputs, **options)
+        self.is_closed = False
+        self._kept: dict[str, tuple[Hashable, Any]] = {}
+
+    def close(self) -> None:
+        """Close the file of a collection, and end the processes of large jobs."""
+        self.is_closed = True
+        self.workers.close()
+
+    def reader(self, request: reading.Request) -> Callable[[], reading.Read]:
+        """What reads and aligns runs, where what was last read of them is of no use."""
+
+        def read() -> reading.Read:
+            keyed, key = self._keyed(request)
+            if key is not None and self._kept.get("field", (None,))[0] == key:
+                field: fields.Field = self._kept["field"][1]
+                return field.requested()
+            return self._remembered("read", key, lambda: reading.read_aligned(keyed))
+
+        return read
+
+    def field(self, request: reading.Request) -> fields.Field:
+        """The field of runs that verdicts need, with the other open runs, which may have contributed."""
+        request, key = self._keyed(request)
+
+        def make() -> fields.Field:
+            everything = self.with_others(request)
+            if len(everything.runs) > len(request.runs) and request.topics == "common":
+                everything = replace(everything, topics=reading.read_aligned(request).aligned.topic_ids)
+            found = Inputs.field(self, everything)
+            request.progress("estimating losses", 0, None)
+            return replace(found, words=tuple(request.runs))
+
+        return self._remembered("field", key, make)
+
+    def with_others(self, request: reading.Request) -> reading.Request:
+        """Add the other open runs; a collection itself knows its contributing runs."""
+        return request
+
+    def _keyed(self, request: reading.Request) -> tuple[reading.Request, Hashable]:
+        """The request with its qrels read, and the cache key of its alignment.
+
+        The key is None where it is not known before files are read: runs or topics that are files, and qrels that
+        cannot be read, which are reported with all other errors.
+        """
+        if isinstance(request.qrels, Path):
+            try:
+                request = replace(request, qrels=reading.read_qrels(request.qrels))
+            except CranfieldError:
+                return request, None
+        qrels = cast("Qrels", request.qrels)
+        words, known = self.with_others(request).runs, self.names()
+        if any(word not in known or located(word).exists() for word in words if isinstance(word, str)):
+            return request, None
+        if isinstance(request.topics, str) and request.topics not in reading.TOPIC_SETS:
+            return request, None
+        state = None
+        if self.store is not None:  # numbers that change with anything that is written, here or by others
+            state = int(self.store.value("PRAGMA data_version")), self.store.connection.total_changes
+        strata = None if qrels.strata is None else (qrels.strata.tobytes(), qrels.stratum_names)
+        return request, (qrels.content_hash, strata, words, len(request.runs), request.topics, state)
+
+    def _remembered(self, what: str, key: Hashable, make: Callable[[], Outcome]) -> Outcome:
+        """The cached value if it has this key, else a new one; with None for a key nothing is cached.
+
+        The key is of contents, so that the cache can never be stale. Only the last value is kept: it is large.
+        """
+        if key is None:
+            return make()
+        if self._kept.get(what, (None,))[0] != key:
+            self._kept[what] = key, make()
+        return cast("Outcome", self._kept[what][1])
+
+
+class Files(Cached):
     """Qrels and runs from files, frames and mappings; files are read when they are needed, and once.
 
     `given` are paths, or runs that are at hand; `called` are their names where those were given.
@@ -97,9 +181,8 @@ class Files(Inputs):
         if missing:
             raise ProblemsFound("these files cannot be opened", missing)
         if skip_bad:
-            everything = self._request(self.given)
             with progress() as shown:
-                good = reading.without_bad(everything, shown)
+                good = reading.without_bad(self._request(self.given, shown))
             kept = {id(one) for one in good.runs}
             self.called = self.called and tuple(compress(self.called, [id(one) in kept for one in self.given]))
             self.given, self.left_out = cast("tuple[str | Run, ...]", good.runs), good.notes
@@ -127,7 +210,7 @@ class Files(Inputs):
         """What was given; nothing is read for that."""
         known = self.called or (tuple(self._read[1]) if self._read else ())
         names = known or tuple(Path(one).name if isinstance(one, str) else one.tag for one in self.given)
-        return {"qrels": called(cast("Path | Qrels", self.given_qrels)), "runs": listed(names)}
+        return {"qrels": _called(self.given_qrels), "runs": _listed(names)}
 
     def close(self) -> None:
         """Forget what was read."""
@@ -172,29 +255,67 @@ class Files(Inputs):
 
     def _read_all(self, progress: Progress = silent) -> tuple[Qrels, dict[str, AnyRun]]:
         if self._read is None:
-            qrels, found = reading.read_short(self._request(self.given), progress, keep_keys=True)
+            qrels, found = reading.read_short(self._request(self.given, progress), keep_keys=True)
             names = self.called or tuple(run.tag for run in found)
             named = {name: reading.renamed(run, name) for run, name in zip(found, names, strict=True)}
             self._read = qrels, named
         return self._read
 
-    def _request(self, runs: tuple[str | AnyRun, ...]) -> reading.Request:
-        return reading.Request(qrels=cast("Path | Qrels", self.given_qrels), runs=runs, workers=self.workers)
+    def _request(self, runs: tuple[str | AnyRun, ...], progress: Progress) -> reading.Request:
+        qrels = cast("Path | Qrels", self.given_qrels)
+        return reading.Request(qrels=qrels, runs=runs, workers=self.workers, progress=progress)
 
     def _read_in_full(self, names: Sequence[str], progress: Progress) -> tuple[AnyRun, ...]:
         given = dict(zip(self.names(), self.given, strict=True))
         new = [name for name in dict.fromkeys(names) if name not in self._in_full]
         if new:
-            request = reading.Request(qrels=qrels_core.qrels_of([]), runs=tuple(given[name] for name in new))
-            found = reading.read_in_full(request, progress)[1]
+            runs = tuple(given[name] for name in new)
+            request = reading.Request(qrels=qrels_core.qrels_of([]), runs=runs, progress=progress)
+            found = reading.read_in_full(request)[1]
             self._in_full |= {name: reading.renamed(run, name) for run, name in zip(found, new, strict=True)}
         return tuple(self._in_full[name] for name in names)
 
 
-class Collection(Inputs):
+class Collection(Cached):
     """An open collection: what can be asked of its runs and qrels, and its stages."""
 
     store: Store
+
+    def members(self) -> Sequence[runs_reading.Member]:
+        """Who the runs belong to."""
+        facts = stored_runs.facts(self.store)
+        return [runs_reading.Member(one.name, one.group_name, one.role == "contributing") for one in facts]
+
+    def facts(self) -> dict[str, Value]:
+        """A summary of the collection."""
+        known = self.status()
+        counts = known.counts
+        judged = f"{counts.judged:,} of {counts.pooled:,} pooled" if counts.pooled else f"{counts.judged:,}"
+        return {
+            "collection": known.name,
+            "file": known.path,
+            "documents": counts.documents,
+            "topics": counts.topics,
+            "runs": _listed([run.name for run in known.runs]),
+            "pools": ", ".join(pool.name for pool in known.pools) or "none",
+            "judged": judged,
+            "qrels": "as judged now" if self.given_qrels is None else _called(self.given_qrels),
+        }
+
+    def close(self) -> None:
+        super().close()
+        self.store.close()
+
+    def find(
+        self, names: Sequence[str] | None, words: Sequence[str], *, with_ids: bool, as_files: bool, progress: Progress
+    ) -> Found:
+        """The qrels, and the runs with these names, or all."""
+        known = self.names()
+        found = known if names is None else sets.expanded([*map(str, names)], known)
+        for name in found:
+            if name not in known and not located(name).exists():
+                raise UnknownName("run", str(name), known)
+        return self.qrels_found(), known if names is None else self.stored(found)
 
     @property
     def corpus(self) -> corpus_workflow.Corpus:
@@ -236,18 +357,6 @@ class Collection(Inputs):
         collections.back_up(self.store, Path(file))
 
 
-def _passed_on(
-    method: Callable[Concatenate[Inputs, Options], Outcome],
-) -> Callable[Concatenate[Opened, Options], Outcome]:
-    """A method of `Inputs` as one of `Opened`."""
-
-    @wraps(method)
-    def passed_on(self: Opened, *arguments: Options.args, **options: Options.kwargs) -> Outcome:
-        return method(self.results, *arguments, **options)
-
-    return cast("Callable[Concatenate[Opened, Options], Outcome]", passed_on)
-
-
 def _framed(
     method: Callable[Concatenate[Inputs, Options], Result],
 ) -> Callable[Concatenate[Opened, Options], pd.DataFrame]:
@@ -268,7 +377,7 @@ class Opened:
     says what to do. Work that takes longer than a second shows a progress bar, in a notebook and on a terminal.
     """
 
-    def __init__(self, results: Inputs) -> None:
+    def __init__(self, results: Files | Collection) -> None:
         self.results = results
 
     def __enter__(self) -> Opened:
@@ -300,10 +409,18 @@ class Opened:
 
     evaluate = _framed(Inputs.evaluate)
     compare = _framed(Inputs.compare)
-    reuse = _passed_on(Inputs.reuse)
     settle = _framed(Inputs.settle)
     simulate = _framed(Inputs.simulate)
     explain = _framed(Inputs.explain)
+
+    def reuse(
+        self, *runs: str, measures: str | Sequence[str] = MEASURES, thresholds: Mapping[str, float] | None = None
+    ) -> ReuseResult:
+        """Assess how reliable scores are: for non-contributing runs in general, and for each run (all by default).
+
+        `thresholds` apply to this call.
+        """
+        return self.results.reuse(*runs, measures=measures, thresholds=thresholds)
 
     def qrels(self, *, unjudged: bool = False, form: frames.Form = "frame") -> Any:
         """The qrels: topic, document and grade. `unjudged` adds pooled documents without a judgment, as grade -1.
@@ -320,8 +437,8 @@ class Opened:
 
     def run(self, name: str, *, form: frames.Form = "frame") -> Any:
         """A run: topic, document, rank and score, best first with ties as they are scored; `form` as in `qrels`."""
-        request = self.results.request("AP", [name], with_ids=True)
-        return frames.given_back(reading.read_in_full(request)[1][0], form)
+        with self.results.requested("AP", [name], with_ids=True) as request:
+            return frames.given_back(reading.read_in_full(request)[1][0], form)
 
     def pool(
         self, name: str = "", *, by: Literal["document", "run", "group", "topic", "depth", "version"] = "document"
@@ -368,7 +485,7 @@ class Opened:
         store, qrels = inputs.collection("a report"), inputs.given_qrels
         if qrels is not None and not isinstance(qrels, str | Path):
             raise UsageError("a report needs the judgments of the collection, a release or a file as qrels")
-        request = report_material.ReportRequest(
+        request = report_workflow.ReportRequest(
             measures=words_of(measures),
             qrels=None if qrels is None else str(qrels),
             public=public,
@@ -382,8 +499,7 @@ class Opened:
         return Path(path)
 
     def _facts(self) -> dict[str, Value]:
-        known = self.results
-        return {"closed": "yes"} if known.is_closed else known.facts()
+        return {"closed": "yes"} if self.results.is_closed else self.results.facts()
 
     def __repr__(self) -> str:
         known = self._facts()
@@ -409,8 +525,8 @@ class Plots:
     def _scores(
         self, measure: str, runs: Sequence[str] | None, topics: PathLike | Sequence[str]
     ) -> evaluate_workflow.Evaluation:
-        request = self._inputs.request(measure, runs, topics=topics)
-        return self._inputs.evaluated(request, verdicts=False)
+        with self._inputs.requested(measure, runs, topics=topics) as request:
+            return self._inputs.evaluated(request, verdicts=False)
 
     def strips(
         self,
@@ -425,7 +541,7 @@ class Plots:
         For a measure with another aggregate, such as `AP(agg=median)`, the bar shows that aggregate. It is the figure
         of `cranfield evaluate --plot`.
         """
-        return evaluate_figures.draw_strips(self._scores(measure, runs, topics).scores, on=ax or figures.shown_axes)
+        return evaluate_workflow.draw_strips(self._scores(measure, runs, topics).scores, on=ax or figures.shown_axes)
 
     def precision_recall(
         self, *, runs: Sequence[str] | None = None, topics: PathLike | Sequence[str] = "qrels", ax: Axes | None = None
@@ -434,8 +550,8 @@ class Plots:
 
         It is the figure of `cranfield evaluate -m iprec_at_recall --plot`.
         """
-        scores = self._scores(evaluate_figures.RECALL_LEVELS, runs, topics).scores
-        return evaluate_figures.draw_curves(scores, on=ax or figures.shown_axes)
+        scores = self._scores(evaluate_workflow.RECALL_LEVELS, runs, topics).scores
+        return evaluate_workflow.draw_curves(scores, on=ax or figures.shown_axes)
 
     def differences(
         self,
@@ -536,6 +652,16 @@ def pool_given(
         raise ProblemsFound("this card cannot be opened", [Problem("unreadable", "no such file", file=str(path))])
     members = None if groups is None else frames.groups_given(groups)
     return PoolOptions(groups=members, depth=depth, card=path, pool=pool)
+
+
+def _called(qrels: object) -> str:
+    """The name of qrels in a summary of the inputs."""
+    return f"{len(qrels):,} rows, given" if isinstance(qrels, qrels_core.Qrels) else str(qrels)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The number of names and the first of them."""
+    return f"{len(names):,}: {few(names, NAMES_SHOWN)}" if names else "none"
 
 
 def _is_missing(file: str) -> bool:

@@ -41,8 +41,9 @@ def pytest_sessionfinish() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def settings_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep the tests away from the settings and the cache of whoever runs them."""
+    """Keep the tests away from the settings, the cache and the SQLite of whoever runs them."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cranfield.store.files.SQLITE_VERSION", "3.53.0")
         for variable in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
             patch.setenv(variable, str(tmp_path_factory.mktemp("home")))
         yield

@@ -107,6 +107,11 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def beside(counts: Mapping[str, int]) -> str:
+    """What else there is some of, as the rest of a list: ", 3 unchanged, 2 replaced"."""
+    return "".join(f", {number:,} {what}" for what, number in counts.items() if number)
+
+
 def few(words: Sequence[str], shown: int) -> str:
     """The first words, and how many more there are."""
     more = len(words) - shown
@@ -207,7 +212,7 @@ ROWS_IN_HTML = 60
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its name in data formats, its heading for people, how its values are printed and what they mean.
+    """A column: its name in data formats, its heading for people, and how its values are printed.
 
     `kind` is text, number, p, moment or verdict. A `p` that would be
     printed as 0 is printed as below the smallest number that is not: no finite experiment shows a 0. A moment is
@@ -218,7 +223,6 @@ class Column:
     heading: str = ""
     kind: str = "text"
     digits: int = 4
-    meaning: str = ""
 
     @property
     def title(self) -> str:

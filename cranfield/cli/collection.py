@@ -164,14 +164,14 @@ def datasette(
 
 @stage.command("check", "check", "check --against backup.db")
 def check(
+    store: InCollection,
     against: Annotated[
         Path | None, Option(help="Also compare the history with that in a card, a release bundle or a backup.")
     ] = None,
-    collection: Collection = COLLECTION,
     format: Format = "table",
 ) -> None:
     """Verify the integrity of the collection file."""
-    with console.open_collection(collection) as store, console.progress() as progress:
+    with console.progress() as progress:
         soundness = check_workflow.check(store, against=against, progress=progress)
     table = soundness.table()
     # In the terminal, problems are listed below the table.
@@ -184,19 +184,18 @@ def check(
 @stage.command("backup", "backup copy.db", "backup backups --keep 7")
 def backup(
     file: Annotated[Path, Argument(help="File to create, never overwritten; with --keep, a folder.")],
+    store: InCollection,
     keep: Annotated[
         int | None, Option(min=1, help="Write a dated copy into the folder, and keep only the latest N there.")
     ] = None,
-    collection: Collection = COLLECTION,
 ) -> None:
     """Copy a collection, also while it is in use."""
-    with console.open_collection(collection) as store:
-        wrong = check_workflow.first_fault(store)
-        if keep is None:
-            collections.back_up(store, file)
-        else:
-            file = collections.back_up_dated(store, file, keep=sys.maxsize if wrong else keep)
-    console.say(f"copied {collection} to {file} ({file.stat().st_size:,} bytes)")
+    wrong = check_workflow.first_fault(store)
+    if keep is None:
+        collections.back_up(store, file)
+    else:
+        file = collections.back_up_dated(store, file, keep=sys.maxsize if wrong else keep)
+    console.say(f"copied {store.path} to {file} ({file.stat().st_size:,} bytes)")
     if wrong:
         kept = "; no earlier copy was deleted" if keep else ""
         console.say(f"warning: what was copied is not sound: {wrong}{kept}; cranfield check lists all that is wrong")

@@ -1,13 +1,12 @@
 """`cranfield compare`: is a difference more than chance?"""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from typer import Option
 
 from cranfield.base.registry import deferred
 from cranfield.cli import completion, console
-from cranfield.cli.console import COLLECTION
 from cranfield.cli.main import Stage
 
 with deferred:
@@ -75,9 +74,8 @@ _SAME_QRELS = "compare the runs themselves: cranfield compare RUN RUN… --qrels
     },
 )
 def compare(
+    inputs: console.ScoredInPool,
     runs: console.Runs = None,
-    qrels: console.QrelsWord = None,
-    skip_bad: console.SkipBad = False,
     measure: Measures = None,
     baseline: Baselines = None,
     test: Test = "t",
@@ -88,24 +86,14 @@ def compare(
     draws: Draws = None,
     seed: Seed = 1,
     plot: Plot = None,
-    layer: console.Layers = None,
     no_verdict: console.NoVerdict = False,
-    groups: console.Groups = None,
-    pool_depth: console.PoolDepth = None,
-    pool: console.Pool = "",
-    jobs: console.Jobs = None,
-    cluster: console.Cluster = "",
-    collection: console.Collection = COLLECTION,
     format: console.Format = "table",
 ) -> None:
     """Compare runs: differences, intervals, corrected significance, and whether unjudged documents matter."""
     if plot:
         figures.kind_of(plot)  # refused before anything is computed
-    qrels, runs = console.bundle_first(qrels, runs)
-    described: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "pool": pool, "warn": console.say}
-    with console.opened(
-        collection, qrels=qrels, runs=runs, skip_bad=skip_bad, jobs=jobs, cluster=cluster, **described
-    ) as files:
+    inputs, runs = console.bundle_first(inputs, runs)
+    with console.opened(inputs, runs, warn=console.say) as files:
         result = files.compare(
             *(runs or ()),
             measures=measure or ("AP", "nDCG@10"),

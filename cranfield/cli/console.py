@@ -9,11 +9,12 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import fill
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TypeVar, cast
 
 import typer
 from typer import Argument, Option
@@ -118,33 +119,6 @@ QrelsWord = Annotated[
         autocompletion=completion.releases,
     ),
 ]
-SkipBad = Annotated[
-    bool, Option("--skip-bad", help="Go on without run files that have errors; they are named as warnings.")
-]
-Jobs = Annotated[
-    int | None,
-    Option(
-        min=1,
-        envvar="CRANFIELD_JOBS",
-        help="Processes for large jobs [default: one for each core].",
-        show_envvar=False,
-    ),
-]
-Cluster = Annotated[
-    str,
-    Option(envvar="CRANFIELD_CLUSTER", help="Large jobs go to the Dask cluster at this address.", show_envvar=False),
-]
-Groups = Annotated[
-    Path | None, Option(parser=path_or_url, help="A file of run tag, group, and pooled or new, separated by tabs.")
-]
-PoolDepth = Annotated[int | None, Option(min=1, help="The pool depth.")]
-Pool = Annotated[
-    str,
-    Option(
-        help="A pool of the collection [default: the latest], or the card of a published one.",
-        autocompletion=completion.pools,
-    ),
-]
 Layers = Annotated[list[str] | None, Option("--layer", help="A layer of judgments; repeatable.")]
 NoVerdict = Annotated[bool, Option("--no-verdict", help="Omit the effect of unjudged documents, and the verdicts.")]
 Duplicates = Annotated[
@@ -154,6 +128,67 @@ Duplicates = Annotated[
         " clusters of the collection), or a file of clusters (document, tab, cluster)."
     ),
 ]
+
+
+# Groups of options: a command that has a parameter of such a kind has all of them.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """The qrels by which runs are scored, and where they come from. The other options are those of some commands."""
+
+    qrels: QrelsWord = None
+    layer: Layers = None
+    groups: Annotated[
+        Path | None,
+        Option(parser=path_or_url, help="A file of run tag, group, and pooled or new, separated by tabs."),
+    ] = None
+    collection: Collection = COLLECTION
+
+    pool_depth, pool, skip_bad, jobs, cluster = cast("int | None", None), "", False, cast("int | None", None), ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pooled(Judged):
+    """The same with the pool."""
+
+    pool_depth: Annotated[int | None, Option(min=1, help="The pool depth.")] = None
+    pool: Annotated[
+        str,
+        Option(
+            help="A pool of the collection [default: the latest], or the card of a published one.",
+            autocompletion=completion.pools,
+        ),
+    ] = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scored(Judged):
+    """The same for many runs."""
+
+    skip_bad: Annotated[
+        bool, Option("--skip-bad", help="Go on without run files that have errors; they are named as warnings.")
+    ] = False
+    jobs: Annotated[
+        int | None,
+        Option(
+            min=1,
+            envvar="CRANFIELD_JOBS",
+            help="Processes for large jobs [default: one for each core].",
+            show_envvar=False,
+        ),
+    ] = None
+    cluster: Annotated[
+        str,
+        Option(
+            envvar="CRANFIELD_CLUSTER", help="Large jobs go to the Dask cluster at this address.", show_envvar=False
+        ),
+    ] = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoredInPool(Pooled, Scored):
+    """All of them."""
 
 
 # Options of several commands that differ in their help.
@@ -316,14 +351,14 @@ def fail(error: CranfieldError) -> int:
     return error.exit_status
 
 
-def open_collection(path: Path) -> "Store":
+def open_collection(collection: Collection = COLLECTION) -> "Store":
     """Open the collection for one command."""
-    return stores.open_store(path, say=say)
+    return stores.open_store(collection, say=say)
 
 
-def open_if_any(path: Path) -> "AbstractContextManager[Store | None]":
+def open_if_any(collection: Collection = COLLECTION) -> "AbstractContextManager[Store | None]":
     """Open the collection where there is one; a default path that leads nowhere means none."""
-    return nullcontext() if path == COLLECTION and not path.exists() else open_collection(path)
+    return nullcontext() if collection == COLLECTION and not collection.exists() else open_collection(collection)
 
 
 # A command with a parameter `store` of one of these kinds has the option -C, and the collection is opened for it.
@@ -333,34 +368,29 @@ Shown = Annotated["texts.Result", Format]
 """What a command returns to have it printed, in a format that is an option."""
 
 
-def bundle_first(qrels: str | None, runs: list[str] | None) -> tuple[str | None, list[str] | None]:
-    """The qrels and the runs of a command; a release bundle in front of the runs stands for its qrels."""
-    if qrels is None and runs and workflow.may_be_bundle(Path(runs[0])):
-        return runs[0], runs[1:]
-    return qrels, runs
+Given = TypeVar("Given", bound=Judged)
+
+
+def bundle_first(inputs: Given, runs: list[str] | None) -> tuple[Given, list[str] | None]:
+    """The inputs and the runs of a command; a release bundle in front of the runs stands for its qrels."""
+    if inputs.qrels is None and runs and workflow.may_be_bundle(Path(runs[0])):
+        return replace(inputs, qrels=runs[0]), runs[1:]
+    return inputs, runs
 
 
 @contextmanager
 def opened(
-    path: Path,
-    *,
-    qrels: str | None,
-    runs: Sequence[str] | None,
-    layers: Sequence[str] | None = None,
-    groups: Path | None = None,
-    pool_depth: int | None = None,
-    pool: str = "",
-    warn: Callable[[str], None] | None = None,
-    skip_bad: bool = False,
-    jobs: int | None = None,
-    cluster: str = "",
+    inputs: Judged, runs: Sequence[str] | None, *, warn: Callable[[str], None] | None = None
 ) -> "Iterator[workflow.Inputs]":
     """Open the collection of a command, or files, with the options that describe the pool.
 
     With `warn` (that is `say`) calls without qrels or runs are refused, and warnings about the qrels are printed.
     """
+    path, qrels, pool = inputs.collection, inputs.qrels, inputs.pool
     card = Path(pool) if pool and Path(pool).is_file() else None
-    options = workflow.PoolOptions(groups=groups, depth=pool_depth, card=card, pool="" if card else pool)
+    options = workflow.PoolOptions(
+        groups=inputs.groups, depth=inputs.pool_depth, card=card, pool="" if card else pool
+    )
     # A collection that happens to lie in the folder must not change what files say by its pool and its scale.
     is_bundle = qrels is not None and workflow.may_be_bundle(Path(qrels))
     is_ignored = path == COLLECTION and path.exists() and _is_default()
@@ -372,12 +402,12 @@ def opened(
     with nullcontext() if is_ignored else open_if_any(path) as store:
         if is_bundle and store is not None:
             raise UsageError(f"{qrels} is a release bundle, with a scale and a card of its own: omit -C")
-        settings: Any = {"layers": layers or (), "once": True, "warn": warn, "skip_bad": skip_bad}
+        settings: Any = {"layers": inputs.layer or (), "warn": warn, "skip_bad": inputs.skip_bad}
         # The matrices that are multiplied are small: more threads cost time and save none.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        workers = settings["workers"] = spread.Cluster(cluster) if cluster else spread.Processes(jobs or cores)
-        inputs = workflow.Inputs(store, qrels, options, watch(), **settings)
+        workers = spread.Cluster(inputs.cluster) if inputs.cluster else spread.Processes(inputs.jobs or cores)
+        found = workflow.Inputs(store, qrels, options, watch(), workers=workers, **settings)
         if store is None and options.pool:
             raise UsageError(f"--pool {pool}: no such card, and no collection is open")
         if warn is not None:
@@ -385,15 +415,16 @@ def opened(
             unknown = f"there is no file and no release bundle {', '.join(absent)}"
             wrong = {
                 f"{unknown}, and no collection {path} (-C names one)": absent and qrels is None,
-                "--layer selects judgments of a collection, and no collection is open": store is None and layers,
+                "--layer selects judgments of a collection, and no collection is open": store is None
+                and inputs.layer,
                 "no qrels: name a file with --qrels or a collection with -C": store is None and qrels is None,
-                "no runs: name run files, or with -C a collection that has runs": not runs and not inputs.names(),
+                "no runs: name run files, or with -C a collection that has runs": not runs and not found.names(),
             }
             for message, holds in wrong.items():
                 if holds:
                     raise typer.BadParameter(message)
         try:
-            yield inputs
+            yield found
         finally:
             if workers.begun is not None:
                 workers.close()

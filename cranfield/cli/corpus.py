@@ -1,5 +1,6 @@
 """`cranfield corpus`: documents and topics enter."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -29,55 +30,54 @@ From = Annotated[str | None, Option("--from", help="The format, if it is not rec
 Columns = Annotated[
     str, Option(help="What a table or JSON lines call the parts, if not by the usual words: id=name,text=body.")
 ]
-Encoding = Annotated[str, Option(help="The encoding of the files, if not UTF-8 (latin-1, cp1252 …).")]
-KeepGoing = Annotated[
-    bool, Option("--keep-going", help="Load the valid records of a file with errors, and list the errors.")
-]
 _MINHASH = "it only set which pairs are compared, and 128 permutations find 99% of those at the threshold"
-Update = Annotated[bool, Option("--update", help="Replace existing records that have different content.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loading:
+    """How files are loaded."""
+
+    from_: From = None
+    columns: Columns = ""
+    encoding: Annotated[str, Option(help="The encoding of the files, if not UTF-8 (latin-1, cp1252 …).")] = "utf-8"
+    keep_going: Annotated[
+        bool, Option("--keep-going", help="Load the valid records of a file with errors, and list the errors.")
+    ] = False
+    update: Annotated[bool, Option("--update", help="Replace existing records that have different content.")] = False
+
+    def options(self) -> dict[str, Any]:
+        """The same as the workflow takes it; what is loaded from each file is said."""
+        options = {**vars(self), "format": self.from_, "columns": _columns(self.columns), "report": _report}
+        del options["from_"]
+        return options
 
 
 @stage.command(
     "add", "corpus add documents.jsonl", "corpus add texts", "corpus add documents.jsonl --keep-going --update"
 )
-def add(
-    files: Files,
-    store: InCollection,
-    from_: From = None,
-    columns: Columns = "",
-    encoding: Encoding = "utf-8",
-    keep_going: KeepGoing = False,
-    update: Update = False,
-) -> None:
+def add(files: Files, loading: Loading, store: InCollection) -> None:
     """Add documents."""
-    options: Any = {"format": from_, "columns": _columns(columns), "encoding": encoding, "keep_going": keep_going}
     with console.progress() as progress:
-        documents = corpus.Corpus(store, progress=progress)
-        added = documents.add(files, update=update, report=_report, **options)
+        added = corpus.Corpus(store, progress=progress).add(files, **loading.options())
     if not added.is_complete:
         raise typer.Exit(1)
 
 
 @stage.command("topics", "corpus topics topics.trec", "corpus topics")
 def topics(
+    loading: Loading,
     store: InCollection,
     files: Annotated[
         list[Path] | None, Argument(parser=console.path_or_url, help="Topic files; omit them to list the topics.")
     ] = None,
-    from_: From = None,
-    columns: Columns = "",
-    encoding: Encoding = "utf-8",
     ids: Annotated[
         Literal["given", "position"],
         Option(help="Use the ids in the file, or number topics 1, 2, 3 … (as the Cranfield qrels do)."),
     ] = "given",
-    keep_going: KeepGoing = False,
-    update: Update = False,
     format: Format = "table",
 ) -> None:
     """Add topics, or list them."""
-    options: Any = {"format": from_, "columns": _columns(columns), "encoding": encoding, "keep_going": keep_going}
-    result = corpus.Corpus(store).topics(files or (), ids=ids, update=update, report=_report, **options)
+    result = corpus.Corpus(store).topics(files or (), ids=ids, **loading.options())
     if not isinstance(result, corpus.Added):
         console.show(result, format)
     elif not result.is_complete:

@@ -11,13 +11,11 @@ from cranfield.base.records import MEASURES
 from cranfield.base.registry import deferred
 from cranfield.cli import chart as charts
 from cranfield.cli import completion, console
-from cranfield.cli.console import COLLECTION
 from cranfield.cli.main import Stage
 
 with deferred:
     from cranfield.report import figures
     from cranfield.workflows.evaluate import evaluate as evaluation
-    from cranfield.workflows.evaluate import figures as evaluate_figures
 
 stage = Stage()
 
@@ -64,9 +62,8 @@ Depth = Annotated[int, Option(min=1, help="Number of ranks that --explain shows.
     },
 )
 def evaluate(
+    inputs: console.ScoredInPool,
     runs: Runs = None,
-    qrels: console.QrelsWord = None,
-    skip_bad: console.SkipBad = False,
     measure: Measures = None,
     by_topic: ByTopic = False,
     topics: Topics = "qrels",
@@ -76,20 +73,13 @@ def evaluate(
     chart: Chart = False,
     explain: Explain = False,
     depth: Depth = 30,
-    layer: console.Layers = None,
     no_verdict: console.NoVerdict = False,
-    groups: console.Groups = None,
-    pool_depth: console.PoolDepth = None,
-    pool: console.Pool = "",
-    jobs: console.Jobs = None,
-    cluster: console.Cluster = "",
-    collection: console.Collection = COLLECTION,
     format: console.Format = "table",
 ) -> None:
     """Score runs against qrels, with a verdict on how reliable each score is."""
     if plot:
         figures.kind_of(plot)  # refused before anything is computed
-    qrels, runs = console.bundle_first(qrels, runs)
+    inputs, runs = console.bundle_first(inputs, runs)
     words = runs or []
     if explain:
         given: dict[str, Any] = {"--by-topic": by_topic, "--topics": topics != "qrels", "--ties": ties != "trec"}
@@ -100,10 +90,7 @@ def evaluate(
             raise typer.BadParameter(f"--explain shows the lists of one topic; {idle} does not apply")
     named = [words[0], *words[2:]] if explain else runs
     chosen: dict[str, Any] = {"measures": measure} if measure else {}
-    described: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "pool": pool, "warn": console.say}
-    with console.opened(
-        collection, qrels=qrels, runs=named, skip_bad=skip_bad, jobs=jobs, cluster=cluster, **described
-    ) as files:
+    with console.opened(inputs, named, warn=console.say) as files:
         if explain:
             console.show(files.explain(words[1], *(named or ()), depth=depth, **chosen), format)
             return
@@ -114,13 +101,13 @@ def evaluate(
     if step:
         console.say(f"next: {step[0]}: cranfield {step[1]}")
     if plot:
-        console.say(f"plotted {evaluate_figures.plot_evaluation(found, plot)} to {plot}")
+        console.say(f"plotted {evaluation.plot_evaluation(found, plot)} to {plot}")
 
 
 def _draw(found: "evaluation.Evaluation") -> None:
     """Draw a chart of each measure, or curves of the eleven levels of recall."""
     scores, names = found.scores, found.scores.run_names
-    if evaluate_figures.is_curve(scores):
+    if evaluation.is_curve(scores):
         rows = [
             charts.Curve(names[run], scores.summary[:, run].tolist(), f"mean {scores.summary[:, run].mean():.4f}")
             for run in found.order

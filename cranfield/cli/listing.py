@@ -181,7 +181,7 @@ def list_measures() -> "texts.Table":
 def describe_measure(name: str) -> str:
     """The whole help of the measure that an expression names."""
     known = measuring.measures
-    if name in [word for one in known.names() for word in (one, *known.aliases(one))]:
+    if name in known:
         kind = known.get(name)
     else:
         (parsed, *_) = measuring.parse_measures([name])

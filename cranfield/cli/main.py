@@ -14,7 +14,8 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
+from dataclasses import is_dataclass
 from functools import partial, wraps
 from importlib import import_module
 from inspect import Parameter, Signature, getdoc, signature
@@ -31,7 +32,6 @@ from cranfield._version import __version__
 from cranfield.base.errors import CranfieldError, UsageError, not_utf8, reason_of
 from cranfield.base.registry import WithoutPandas, deferred
 from cranfield.cli import console
-from cranfield.cli.console import COLLECTION, Collection, Format
 
 with deferred:
     import tempfile
@@ -93,25 +93,35 @@ class Stage:
 
 
 def _opening(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with -C for the `store` that is opened for it, and --format where it returns what is shown."""
+    """The function as it is called: with the common options behind its own.
+
+    A parameter whose kind is a group of options is made of them. For one called `store` the collection of -C is
+    opened. What a function returns is shown, in a format that is an option where it says so.
+    """
     declared = signature(function)
-    if "store" not in declared.parameters:
-        return function
-    options, is_shown = dict(declared.parameters), declared.return_annotation is console.Shown
-    opener = options["store"].annotation.__metadata__[0]
-    options["store"] = options["store"].replace(name="collection", default=COLLECTION, annotation=Collection)
-    if is_shown:
-        options["format"] = Parameter("format", Parameter.KEYWORD_ONLY, default="table", annotation=Format)
+    makers = {
+        name: getattr(one.annotation, "__metadata__", [one.annotation])[0]
+        for name, one in declared.parameters.items()
+        if name == "store" or is_dataclass(one.annotation)
+    }
+    options = [one for name, one in declared.parameters.items() if name not in makers]
+    common = [one for maker in makers.values() for one in signature(maker).parameters.values()]
+    if is_shown := declared.return_annotation is console.Shown:
+        common.append(signature(console.show).parameters["format"].replace(annotation=console.Format))
+    options += [one.replace(kind=Parameter.KEYWORD_ONLY) for one in common]
 
     @wraps(function)
-    def called(*, collection: Path, **values: Any) -> None:
+    def called(**values: Any) -> None:
         format = values.pop("format") if is_shown else "table"
-        with opener(collection) as store:
-            if (result := function(store=store, **values)) is not None:
+        for name, maker in makers.items():
+            values[name] = maker(**{word: values.pop(word) for word in signature(maker).parameters})
+        with values.get("store") or nullcontext() as store:
+            values |= {"store": store} if "store" in makers else {}
+            if (result := function(**values)) is not None:
                 console.show(result, format)
 
-    called.__annotations__ = {one.name: one.annotation for one in options.values()}
-    called.__signature__ = Signature([*options.values()])  # type: ignore[attr-defined]
+    called.__annotations__ = {one.name: one.annotation for one in options}
+    called.__signature__ = Signature(options)  # type: ignore[attr-defined]
     return called
 
 

@@ -1,5 +1,6 @@
 """`cranfield qrels`: judgments become one grade per topic and document."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -27,24 +28,32 @@ Layers = Annotated[
     list[str] | None,
     Option("--layer", help="A layer; repeatable: later layers add, and override nothing. [default: main]"),
 ]
-RuleWords = Annotated[
-    str,
-    Option(
-        "--rule",
-        help="Merge rule, the first word that gives a grade decides: adjudicated, primary, majority, latest, highest,"
-        " lowest, median. [default: the rule of the collection]",
-    ),
-]
-AsOf = Annotated[
-    str, Option(help="Judgments recorded up to this time (ISO 8601; a date means its end, UTC), or up to this event.")
-]
 Unjudged = Annotated[bool, Option("--unjudged", help="Add pooled but unjudged documents, with grade -1.")]
 From = Annotated[str | None, Option("--from", help="The format, if it is not recognised: see cranfield formats.")]
 
 
-def _selection(layers: list[str] | None, rule: str, as_of: str, unjudged: bool) -> "qrels.Selection":
-    chosen = releases.parse_rule(rule) if rule else None
-    return qrels.Selection(layers=tuple(layers or ["main"]), rule=chosen, as_of=as_of, unjudged=unjudged)
+@dataclass(frozen=True, kw_only=True)
+class Selected:
+    """Which judgments count, and how they are merged."""
+
+    unjudged: Unjudged = False
+    layer: Layers = None
+    rule: Annotated[
+        str,
+        Option(
+            help="Merge rule, the first word that gives a grade decides: adjudicated, primary, majority, latest,"
+            " highest, lowest, median. [default: the rule of the collection]"
+        ),
+    ] = ""
+    as_of: Annotated[
+        str,
+        Option(help="Judgments recorded up to this time (ISO 8601; a date means its end, UTC), or up to this event."),
+    ] = ""
+
+    def selection(self) -> "qrels.Selection":
+        """The same as the workflow takes it."""
+        rule, layers = releases.parse_rule(self.rule) if self.rule else None, tuple(self.layer or ["main"])
+        return qrels.Selection(layers=layers, rule=rule, as_of=self.as_of, unjudged=self.unjudged)
 
 
 @stage.command(
@@ -57,20 +66,16 @@ def _selection(layers: list[str] | None, rule: str, as_of: str, unjudged: bool) 
     },
 )
 def export(
+    selected: Selected,
     store: InCollection,
     which: Which = None,
     output: Annotated[Path | None, Option("-o", "--output", help="Output file. [default: standard output]")] = None,
     replace: Replace = False,
     to: Annotated[str, Option("--to", help="Output format: see cranfield formats.")] = "trec",
     binary: Annotated[bool, Option("--binary", help="1 for relevant and 0 for not relevant, by the scale.")] = False,
-    unjudged: Unjudged = False,
-    layer: Layers = None,
-    rule: RuleWords = "",
-    as_of: AsOf = "",
 ) -> None:
     """Write qrels to a file."""
-    selection = _selection(layer, rule, as_of, unjudged)
-    made = qrels.Qrels(store).export(which, format=to, binary=binary, selection=selection)
+    made = qrels.Qrels(store).export(which, format=to, binary=binary, selection=selected.selection())
     with console.binary_output(output, replace=replace) as stream:
         made.write(stream)
     console.say(*made.remarks)
@@ -84,11 +89,8 @@ def export(
 )
 def release(
     name: Annotated[str, Argument(help="Name of the release.")],
+    selected: Selected,
     store: InCollection,
-    layer: Layers = None,
-    rule: RuleWords = "",
-    as_of: AsOf = "",
-    unjudged: Unjudged = False,
     note: Annotated[str, Option(help="A note, stored with the release.")] = "",
     bundle: Annotated[
         Path | None, Option(help="Also write a folder to publish: topics, qrels, pool, runs, cards, checksums.")
@@ -96,7 +98,7 @@ def release(
     sign: Annotated[Path | None, Option(help="Sign the checksums of the bundle with this SSH key.")] = None,
 ) -> Shown:
     """Release the current qrels under a name, with a hash and a manifest; a release never changes."""
-    selection = _selection(layer, rule, as_of, unjudged)
+    selection = selected.selection()
     with console.progress() as progress:
         return qrels.Qrels(store).release(
             name, note=note, bundle=bundle, sign=sign, selection=selection, progress=progress

@@ -13,7 +13,6 @@ from cranfield.cli.main import Stage
 
 with deferred:
     from cranfield.base import writing
-    from cranfield.workflows.report import material
     from cranfield.workflows.report import report as workflow
 
 stage = Stage()
@@ -54,7 +53,7 @@ def report(
         if file is not None:
             writing.refuse_target(file)
     measures, layers = tuple(measure or MEASURES), tuple(layer or ["main"])
-    request = material.ReportRequest(measures=measures, qrels=qrels, layers=layers, public=public)
+    request = workflow.ReportRequest(measures=measures, qrels=qrels, layers=layers, public=public)
     with console.open_collection(collection) as store, console.progress() as progress:
         made = workflow.report_on(store, request, with_card=card is not None, progress=progress)
     made.write_page(target)

@@ -1,7 +1,7 @@
 """`cranfield reuse`: is the pool fair to non-contributing runs, and how reliable is each score?"""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 from typer import Option
@@ -10,7 +10,6 @@ from cranfield.base.errors import UsageError
 from cranfield.base.records import MEASURES
 from cranfield.base.registry import deferred
 from cranfield.cli import console
-from cranfield.cli.console import COLLECTION
 from cranfield.cli.main import Stage
 
 with deferred:
@@ -53,26 +52,18 @@ OneTable = Annotated[
     },
 )
 def reuse(
+    inputs: console.ScoredInPool,
     runs: console.Runs = None,
-    qrels: console.QrelsWord = None,
-    skip_bad: console.SkipBad = False,
     measure: Measures = None,
-    groups: console.Groups = None,
-    pool_depth: console.PoolDepth = None,
-    pool: console.Pool = "",
-    layer: console.Layers = None,
     threshold: ThresholdValues = None,
     keep: KeepThresholds = False,
     thresholds: ShowThresholds = False,
     table: OneTable = None,
     write_card: WriteCard = None,
-    jobs: console.Jobs = None,
-    cluster: console.Cluster = "",
-    collection: console.Collection = COLLECTION,
     format: console.Format = "table",
 ) -> None:
     """Show whether the pool is fair to non-contributing runs, and how reliable the score of each run is."""
-    qrels, runs = console.bundle_first(qrels, runs)
+    inputs, runs = console.bundle_first(inputs, runs)
     values = {}
     for word in threshold or ():
         name, sign, number = word.partition("=")
@@ -84,10 +75,7 @@ def reuse(
             raise UsageError(f"a threshold is NAME=NUMBER, not {word!r}; see cranfield reuse --thresholds")
     if write_card is not None:
         writing.refuse_target(write_card)
-    described: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "pool": pool}
-    with console.opened(
-        collection, qrels=qrels, runs=runs, skip_bad=skip_bad, jobs=jobs, cluster=cluster, **described
-    ) as files:
+    with console.opened(inputs, runs) as files:
         store = files.store
         if keep and store is None:
             raise typer.BadParameter("--keep needs a collection")

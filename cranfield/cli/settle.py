@@ -1,13 +1,12 @@
 """`cranfield settle`: the few documents to judge to decide between two runs."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 from typer import Argument, Option
 
 from cranfield.base.text import counted
 from cranfield.cli import completion, console
-from cranfield.cli.console import COLLECTION
 from cranfield.cli.main import Stage
 
 stage = Stage()
@@ -40,28 +39,22 @@ Until = Annotated[
     },
 )
 def settle(
+    inputs: console.Pooled,
     runs: Runs,
-    qrels: console.QrelsWord = None,
     measure: Measures = None,
-    groups: console.Groups = None,
-    pool_depth: console.PoolDepth = None,
-    pool: console.Pool = "",
-    layer: console.Layers = None,
     until: Until = "certain",
     everything: All = False,
     queue: QueueName = "",
     into: Layer = "main",
-    collection: console.Collection = COLLECTION,
     format: console.Format = "table",
 ) -> None:
     """List the documents to judge to decide between two runs."""
-    qrels, named = console.bundle_first(qrels, runs)
+    inputs, named = console.bundle_first(inputs, runs)
     if named is None or len(named) != 2:
         told = f"settle decides between two runs, not {len(named or ())}"
         raise typer.BadParameter(f"{told}; pool top-up RUN queues what makes the score of one run reliable")
     run, other = named
-    described: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "pool": pool}
-    with console.opened(collection, qrels=qrels, runs=(run, other), **described) as files:
+    with console.opened(inputs, named) as files:
         if queue and files.store is None:
             raise typer.BadParameter("--queue needs a collection")
         found = files.settle(

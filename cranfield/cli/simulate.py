@@ -9,7 +9,6 @@ from typer import Option
 
 from cranfield.base.errors import UsageError
 from cranfield.cli import completion, console
-from cranfield.cli.console import COLLECTION
 from cranfield.cli.main import Stage
 
 stage = Stage()
@@ -25,13 +24,6 @@ Plans = Annotated[
 Measures = Annotated[list[str] | None, console.measure_option(("nDCG@10", "AP"))]
 Budgets = Annotated[
     str, Option(help="Simulate the plans at these budgets, as in 500,1000,2000: documents over all topics.")
-]
-Groups = Annotated[
-    Path | None,
-    Option(
-        parser=console.path_or_url,
-        help="File of groups: run tag, group, and pooled (a contributing run) or new, separated by tabs.",
-    ),
 ]
 Outsiders = Annotated[
     bool,
@@ -63,32 +55,22 @@ Seed = Annotated[int, Option(min=0, help="Seed for all random draws.")]
     },
 )
 def simulate(
+    inputs: console.Scored,
     runs: console.Runs = None,
     plan: Plans = None,
     budgets: Budgets = "",
-    qrels: console.QrelsWord = None,
-    skip_bad: console.SkipBad = False,
     measure: Measures = None,
-    groups: Groups = None,
     outsiders: Outsiders = False,
     relevant_from: RelevantFrom = None,
     seed: Seed = 0,
-    layer: console.Layers = None,
-    jobs: console.Jobs = None,
-    cluster: console.Cluster = "",
-    collection: console.Collection = COLLECTION,
-    format: console.Format = "table",
-) -> None:
+) -> console.Shown:
     """Replay pooling plans against known judgments: cost, relevant documents found, and effect on the ranking."""
     if plan and " " not in plan[-1] and any(word.isdecimal() and not Path(word).exists() for word in runs or ()):
         raise typer.BadParameter("a plan of several words needs quotes, as in --plan 'depth 5'")
-    inputs: Any = {"qrels": qrels, "runs": runs, "layers": layer, "groups": groups, "skip_bad": skip_bad}
-    inputs |= {"jobs": jobs, "cluster": cluster}
     options: Any = {"outsiders": outsiders, "relevant_from": relevant_from, "seed": seed, "runs": runs}
     options |= {"budgets": _numbers(budgets), "measures": measure or ["nDCG@10", "AP"]}
-    with console.opened(collection, warn=console.say, **inputs) as files:
-        result = files.simulate(*(plan or ()), **options)
-    console.show(result, format)
+    with console.opened(inputs, runs, warn=console.say) as files:
+        return files.simulate(*(plan or ()), **options)
 
 
 def _numbers(text: str) -> tuple[int, ...]:

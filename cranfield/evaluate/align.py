@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -89,7 +89,7 @@ class TopicCounts:
 class Alignment:
     """All runs held against the qrels. The cell of run r and topic t is number r * (number of topics) + t.
 
-    `shape` is the number of runs and of topics. `present` tells which runs answered which topics and `scored` which
+    `present` tells which runs answered which topics and `scored` which
     cells go into a mean, both as runs by topics. `tied` says of each row of the lists whether it has the score of the
     row above, in the same list, and `qrels_row` which row of the qrels it is, -1 for none; None where it was not
     requested. `pair_keys` are 64-bit numbers for the pair of topic and document of each row, the same in all runs;
@@ -108,20 +108,17 @@ class Alignment:
     qrels_row: Codes | None = None
     pair_keys: Keys | None = None
 
-    shape: tuple[int, int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", (len(self.run_names), len(self.topic_ids)))
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of runs and of topics."""
+        return len(self.run_names), len(self.topic_ids)
 
     def counts(self, *, rel: int = 1) -> tuple[TopicCounts, ...]:
         """The topic counts of each run."""
         relevant = self.lists.relevant_count(rel).reshape(self.shape)
         marked = (self.scored, self.scored & ~self.present, self.scored & (relevant == 0))
-        numbers = zip(*(kind.sum(axis=1).tolist() for kind in marked), self.extra_topics, strict=True)
-        return tuple(
-            TopicCounts(scored=scored, missing=missing, extra=len(extra), nothing_relevant=nothing)
-            for scored, missing, nothing, extra in numbers
-        )
+        scored, missing, nothing = (kind.sum(axis=1).tolist() for kind in marked)
+        return tuple(map(TopicCounts, scored, missing, map(len, self.extra_topics), nothing))
 
 
 def strangers(alignment: Alignment) -> list[str]:
@@ -149,9 +146,9 @@ def align(
     if not runs:
         raise UsageError("no run to evaluate")
     with ThreadPoolExecutor(THREADS) as threads:
-        found = list(threads.map(first_repeat, [run for run in runs if isinstance(run, Run)]))
-    if problems := [problem for problem in found if problem is not None]:  # every score of such a run would be wrong
-        raise ProblemsFound("these runs cannot be evaluated", problems)
+        repeated = [*filter(None, threads.map(first_repeat, [run for run in runs if isinstance(run, Run)]))]
+    if repeated:  # every score of such a run would be wrong
+        raise ProblemsFound("these runs cannot be evaluated", repeated)
     chosen = _chosen_topics(qrels, runs, topics)
     placed = _all_placed(qrels, runs, chosen)
     known = [*zip(known_runs(qrels, runs, reference=reference, keep_keys=keep_rows), placed, strict=True)]
@@ -161,7 +158,7 @@ def align(
     needs_rows = keep_rows or qrels.strata is not None
     rows = np.concatenate([run.judged[of_run.kept] for run, of_run in known]) if needs_rows else None
     has_keys = keep_rows and all(run.keys is not None for run, _ in known)
-    levels, counts = levels_of(qrels)
+    levels, counts = levels_of(qrels, qrels.topic_of_row, len(qrels.topic_ids))
     lists = Lists(
         grades=np.concatenate(at_rank),
         offsets=running_sum(np.concatenate([of_run.lengths for of_run in placed])),
@@ -173,16 +170,13 @@ def align(
     )
     if qrels.strata is not None:
         strata = strata_of(qrels)
-        total, judged = int(strata.count.sum()), qrels.grades >= 0
-        level = np.searchsorted(levels, qrels.grades[judged])
-        cells = strata.of_row[judged].astype(np.int64) * len(levels) + level
-        drawn = np.bincount(cells, minlength=total * len(levels))
+        total = int(strata.count.sum())
         sample = Sample(
             at_rank=np.append(strata.of_row, NOT_POOLED)[rows],
             first=strata.first[chosen],
             count=strata.count[chosen],
             size=np.bincount(strata.of_row, minlength=total),
-            level_counts=drawn.reshape(total, len(levels)),
+            level_counts=levels_of(qrels, strata.of_row, total)[1],
         )
         lists = replace(lists, stratified=sample)
     present = np.array([of_run.lengths > 0 for of_run in placed])
@@ -292,15 +286,14 @@ def ties_of(tied: Mask, rows: Places) -> tuple[Places, Places]:
     return np.repeat(first[tie] - starts, sizes) + np.arange(sizes.sum()), np.repeat(np.arange(len(tie)), sizes)
 
 
-def levels_of(qrels: Qrels) -> tuple[Grades, Counts]:
-    """The grades from 0 up that occur, rising, and how many documents of each topic have each."""
+def levels_of(qrels: Qrels, place_of_row: Codes, places: int) -> tuple[Grades, Counts]:
+    """The grades from 0 up that occur, rising, and how many documents of each place (topic or stratum) have each."""
     judged = qrels.grades >= 0
     rising = np.sort(qrels.grades[judged])
     levels = rising[np.diff(rising, prepend=-1) != 0]  # np.unique would load masked arrays
     level = np.searchsorted(levels, qrels.grades[judged])
-    cells = qrels.topic_of_row[judged].astype(np.int64) * len(levels) + level
-    counts = np.bincount(cells, minlength=len(qrels.topic_ids) * len(levels))
-    return levels, counts.reshape(len(qrels.topic_ids), len(levels))
+    cells = place_of_row[judged].astype(np.int64) * len(levels) + level
+    return levels, np.bincount(cells, minlength=places * len(levels)).reshape(places, len(levels))
 
 
 def _chosen_topics(qrels: Qrels, runs: Sequence[AnyRun], topics: TopicSet) -> Places:
@@ -406,17 +399,16 @@ class CodedPairs:
 
     def known(self, ranking: CodedOrder, topic_ids: pa.Array, *, name: str, has_ties: bool) -> KnownRun:
         """What is known of a ranking; without ties it means its own order. A stored run repeats no document."""
-        topics, documents = ranking.topics, ranking.documents
+        topics, documents, counts = ranking.topics, ranking.documents, np.diff(ranking.offsets)
         for codes, size in ((documents, self.width), (topics, len(self.lines))):
             if len(codes) and (int(codes.min()) < 0 or int(codes.max()) >= size):
                 raise CollectionError("a stored run is damaged: it refers to ids that are not in the collection")
-        first = np.repeat((self.lines[topics] * self.width).astype(np.int32), np.diff(ranking.offsets))
+        first = np.repeat((self.lines[topics] * self.width).astype(np.int32), counts)
         first += documents
         judged = self.rows.take(first, mode="clip")
         tied: Mask = ranking.tied if has_ties else np.zeros(len(documents), dtype=bool)
         keys = None
         if self.document_keys is not None:
-            counts = np.diff(ranking.offsets)
             keys = keys_of_pairs(topic_ids.to_pylist(), counts, self.document_keys.take(documents, mode="clip"))
         return KnownRun(name, name, topic_ids, ranking.offsets, judged, tied, keys)
 
@@ -466,7 +458,8 @@ class StoredRuns:
     def __init__(
         self, stored: RunStore | None, judged: Callable[[], Qrels | None] | None = None, *, keep_keys: bool = False
     ) -> None:
-        self._stored, self._judged, self._keep_keys = stored, judged, keep_keys
+        self._stored: Any = stored
+        self._judged, self._keep_keys = judged, keep_keys
         self._facts = {} if stored is None else {facts.name: facts for facts in stored.facts()}
         self._topic_ids: dict[bytes, pa.Array] = {}
 
@@ -475,7 +468,7 @@ class StoredRuns:
 
     @cached_property
     def _ids(self) -> tuple[pa.Array, pa.Array]:
-        return cast("RunStore", self._stored).ids()
+        return self._stored.ids()  # type: ignore[no-any-return]
 
     @cached_property
     def _pairs(self) -> CodedPairs | None:
@@ -486,7 +479,7 @@ class StoredRuns:
         """Fetch the stored bytes of a run; the function that is returned decodes them, in any thread."""
         log.info("fetching the stored run %s", name)
         _ = self._ids  # read here: SQLite stays in this thread
-        return partial(self._decoded, name, cast("RunStore", self._stored).fetch(name))
+        return partial(self._decoded, name, self._stored.fetch(name))
 
     def _decoded(self, name: str, stored: Any) -> AnyRun:
         ordered_by = self._facts[name].ordered_by

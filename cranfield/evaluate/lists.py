@@ -282,7 +282,7 @@ class Lists:
     def chosen(self, cells: Counts) -> Lists:
         """Some of the lists, in the given order."""
         length = self.length[cells]
-        offsets = running_sum(length)
+        offsets = np.append(0, np.cumsum(length))
         places = np.repeat(self.offsets[cells] - offsets[:-1], length) + np.arange(int(offsets[-1]))
         return replace(self.with_rows(places, offsets), topics=self.topics[cells])
 
@@ -350,10 +350,9 @@ def ideal_of(lists: Lists, gains: Gains) -> Found:
     order = np.argsort(-gain, kind="stable")
     order = order[gain[order] > 0]
     counts = lists.level_counts[:, order]
-    per_topic = counts.sum(axis=1)
-    starts = running_sum(per_topic)
-    topic = np.repeat(np.arange(len(per_topic)), per_topic)
-    grade = np.repeat(np.tile(lists.levels[order], len(per_topic)), counts.ravel())
+    topic = np.repeat(np.arange(len(counts)), counts.sum(axis=1))
+    starts = np.searchsorted(topic, np.arange(len(counts) + 1))
+    grade = np.repeat(np.tile(lists.levels[order], len(counts)), counts.ravel())
     return Found(topic, np.arange(1, len(topic) + 1) - starts[topic], grade, starts)
 
 

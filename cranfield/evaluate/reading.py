@@ -10,7 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar, cast
@@ -57,10 +57,10 @@ class Request:
     """What is to be evaluated: runs by stored names or files, against a file of qrels; either may be in memory.
 
     `topics` is qrels, common, run, or a file of ids, or the ids themselves. With novelty, near-duplicates of a
-    document above count as not relevant; `clusters` says which those are, in a file or as document -> cluster.
-    `notes` are what every result should say about its runs: those that were left out. `workers` do what is worth
-    spreading. `collection` has the stored runs, and `scale` its grades; without one, grades from 1 on are relevant
-    and are their own gains.
+    document above count as not relevant; `clusters` says which those are: document -> cluster. `notes` are what every
+    result should say about its runs: those that were left out. `workers` do what is worth spreading, and `progress`
+    hears how far it is. `collection` has the stored runs, and `scale` its grades; without one, grades from 1 on are
+    relevant and are their own gains.
     """
 
     qrels: Path | Qrels
@@ -69,9 +69,10 @@ class Request:
     topics: str | tuple[str, ...] = "qrels"
     ties: Ties = "trec"
     duplicates: Duplicates = "plain"
-    clusters: Path | Mapping[str, Hashable] | None = None
+    clusters: Mapping[str, Hashable] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     workers: Workers = HERE
+    progress: Progress = silent
     collection: RunStore | None = None
     scale: GradeScale = BINARY
 
@@ -131,18 +132,18 @@ class Read:
         return Read(self.qrels, self.runs[:count], fewer)
 
 
-def read_aligned(request: Request, progress: Progress = silent, *, keep_rows: bool = False) -> Read:
+def read_aligned(request: Request, *, keep_rows: bool = False) -> Read:
     """Read and align everything.
 
     With `keep_rows` the alignment knows the rows of the qrels, and which documents of two runs are the same.
     """
-    qrels, runs = read_short(request, progress, keep_keys=keep_rows)
+    qrels, runs = read_short(request, keep_keys=keep_rows)
     return Read(qrels, runs, align_runs(request, qrels, runs, keep_rows=keep_rows))
 
 
-def read_in_full(request: Request, progress: Progress = silent) -> tuple[Qrels, list[Run]]:
+def read_in_full(request: Request) -> tuple[Qrels, list[Run]]:
     """Read qrels, and runs with all their ids."""
-    qrels, runs = read_short(request, progress, in_full=True)
+    qrels, runs = read_short(request, in_full=True)
     return qrels, cast("list[Run]", runs)
 
 
@@ -157,7 +158,7 @@ def without_pipes(request: Request) -> Request:
     return replace(request, topics=request.topic_set()) if _is_piped(request.topics) else request
 
 
-def without_bad(request: Request, progress: Progress = silent) -> Request:
+def without_bad(request: Request) -> Request:
     """The same request without the run files that have errors, which its notes name; an error if none is left.
 
     Every file is read for that, and again for the evaluation. What comes through a pipe can be read only
@@ -167,7 +168,7 @@ def without_bad(request: Request, progress: Progress = silent) -> Request:
     problems: list[Problem] = []
     qrels = collected(partial(read_qrels, request.qrels), problems)
     in_full = qrels is None or any(map(_is_piped, request.runs))
-    found = _read_runs(request, None if in_full else lambda: qrels, problems, progress)
+    found = _read_runs(request, None if in_full else lambda: qrels, problems)
     kept, left_out = list[str | AnyRun](), list[str]()
     for word, run in zip(request.runs, found, strict=True):
         if run is None and _is_file(word):
@@ -208,9 +209,7 @@ def refused(problems: list[Problem], request: Request) -> ProblemsFound:
     return ProblemsFound(f"these files cannot be evaluated{hint}", problems)
 
 
-def read_short(
-    request: Request, progress: Progress = silent, *, in_full: bool = False, keep_keys: bool = False
-) -> tuple[Qrels, list[AnyRun]]:
+def read_short(request: Request, *, in_full: bool = False, keep_keys: bool = False) -> tuple[Qrels, list[AnyRun]]:
     """Read qrels and runs, or raise everything that is wrong with any of them.
 
     Unless runs are wanted in full, of an ordinary one only what the qrels say of its rows is kept, perhaps with keys.
@@ -229,7 +228,7 @@ def read_short(
     else:
         coming.set_result(read())
     aside.shutdown(wait=False)
-    found = _read_runs(request, None if in_full else coming.result, problems, progress, keep_keys=keep_keys)
+    found = _read_runs(request, None if in_full else coming.result, problems, keep_keys=keep_keys)
     qrels = coming.result()
     if qrels is None or problems:
         raise refused([*qrels_problems, *problems], request)
@@ -240,7 +239,6 @@ def _read_runs(
     request: Request,
     qrels_come: Callable[[], Qrels | None] | None,
     problems: list[Problem],
-    progress: Progress,
     *,
     keep_keys: bool = False,
 ) -> list[AnyRun | None]:
@@ -259,7 +257,7 @@ def _read_runs(
     pairs = None if qrels is None else direct.judged_pairs(qrels)
     ready: dict[str, AnyRun] = {}
     if request.workers.count > 1:
-        ready = _read_elsewhere(request, [word for word in named if word not in stored], (pairs, keep_keys), progress)
+        ready = _read_elsewhere(request, [word for word in named if word not in stored], (pairs, keep_keys))
     runs: list[AnyRun | None] = []
     with reading_threads(max(THREADS, sum(map(_is_piped, named)))) as threads:  # one process may fill all pipes
         coming = {
@@ -276,7 +274,7 @@ def _read_runs(
             if isinstance(given, str) and given in coming:
                 run = collected(coming[given].result, problems)
             runs.append(run)
-            progress("reading runs", done, len(request.runs))
+            request.progress("reading runs", done, len(request.runs))
     return runs
 
 
@@ -296,13 +294,13 @@ def _unknown(words: Iterable[str], stored: StoredRuns, collection: RunStore) -> 
 
 
 def _read_elsewhere(
-    request: Request, words: Sequence[str], shared: tuple[direct.JudgedPairs | None, bool], progress: Progress
+    request: Request, words: Sequence[str], shared: tuple[direct.JudgedPairs | None, bool]
 ) -> dict[str, AnyRun]:
     """The runs of many large files, read by the workers; what they cannot read is read here, where it is said why."""
     pieces, ready = in_pieces([word for word in words if located(word).is_file()]), dict[str, AnyRun]()
     for piece, read in zip(pieces, request.workers.map(_read_files, pieces, shared), strict=True):
         ready |= {word: run for word, run in zip(piece, read, strict=True) if run is not None}
-        progress("reading runs", len(ready), len(request.runs))
+        request.progress("reading runs", len(ready), len(request.runs))
     return ready
 
 
@@ -447,12 +445,7 @@ def pieces_of(request: Request, measures: Sequence[AnyMeasure]) -> list[list[str
 
 
 def score_runs(
-    request: Request,
-    measures: Sequence[AnyMeasure],
-    progress: Progress,
-    *,
-    read: Callable[[], Read] | None = None,
-    at_once: bool = False,
+    request: Request, measures: Sequence[AnyMeasure], *, read: Callable[[], Read] | None = None, at_once: bool = False
 ) -> tuple[TiedScores, Sequence[AnyRun | Tag], list[str]]:
     """Score by our own measures, with ties as requested: the scores, the runs, and what should be known of both.
 
@@ -462,8 +455,8 @@ def score_runs(
     if not at_once and (pieces := pieces_of(request, measures)):
         qrels = collected(partial(read_qrels, request.qrels), [])
         if qrels is not None and qrels.strata is None:
-            return *score_in_pieces(request, measures, pieces, qrels, progress), []
-    known, notes = read_aligned(request, progress) if read is None else read(), list[str]()
+            return *score_in_pieces(request, measures, pieces, qrels), []
+    known, notes = read_aligned(request) if read is None else read(), list[str]()
     if known.qrels.strata is not None:
         drawn, many = int((known.qrels.grades >= 0).sum()), len(known.qrels)
         said = "use xinfAP, infNDCG, statAP and statP; other measures count the rest as not relevant"
@@ -481,10 +474,12 @@ def exceed_memory(pieces: Sequence[Sequence[str]]) -> bool:
 
 
 def score_in_pieces(
-    request: Request, measures: Sequence[AnyMeasure], pieces: Sequence[list[str]], qrels: Qrels, progress: Progress
+    request: Request, measures: Sequence[AnyMeasure], pieces: Sequence[list[str]], qrels: Qrels
 ) -> tuple[TiedScores, list[Tag]]:
     """Score the runs of a request, or raise everything that is wrong with any of them."""
-    plain = replace(request, qrels=qrels, runs=(), topics=request.topic_set(), notes=(), workers=HERE)
+    plain = replace(
+        request, qrels=qrels, runs=(), topics=request.topic_set(), notes=(), workers=HERE, progress=silent
+    )
     shared = plain, tuple(measures), direct.judged_pairs(qrels)
     tags, found, problems, strange = list[Tag | None](), list[TiedScores](), list[Problem](), list[Problem]()
     for piece, done in zip(pieces, request.workers.map(_scored_piece, pieces, shared), strict=True):
@@ -494,7 +489,7 @@ def score_in_pieces(
         tags += done.runs
         found += done.found
         strange += done.strange
-        progress("scoring runs", len(tags), len(request.runs))
+        request.progress("scoring runs", len(tags), len(request.runs))
     if problems:
         raise refused(problems, request)
     if strange:

@@ -145,7 +145,7 @@ def by_novelty(aligned: Alignment, qrels: Qrels, runs: Sequence[AnyRun], cluster
     pairs = (qrels.topic_of_row[order].astype(np.int64) << 32) | rows[order]
     alone = qrels.grades.copy()
     alone[order[1:][pairs[1:] == pairs[:-1]]] = 0
-    levels, counts = levels_of(replace(qrels, grades=alone))
+    levels, counts = levels_of(replace(qrels, grades=alone), qrels.topic_of_row, len(qrels.topic_ids))
     # The hash is of the qrels and of those clusters that matter to them, whatever they are called.
     digest = sha256(f"cranfield-novelty-1\n{qrels.content_hash}\n".encode())
     ids = qrels.document_ids.to_pylist()

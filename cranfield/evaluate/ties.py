@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -42,8 +43,8 @@ class TiedLists:
     group: Places
 
     @staticmethod
-    def of(alignment: Alignment, kinds: Kinds, *, ties: Literal["all", "mixed"] = "mixed") -> TiedLists:
-        """The lists in which documents of different kinds are tied, with these ties, or with all they have."""
+    def of(alignment: Alignment, kinds: Kinds) -> TiedLists:
+        """The lists in which documents of different kinds are tied, with these ties."""
         everything, tied = alignment.lists, alignment.tied
         rows = np.flatnonzero(tied)
         # Documents that are not in the qrels are of one kind: a look at the others tells all.
@@ -51,13 +52,9 @@ class TiedLists:
         rows = rows[kinds(rows) != kinds(rows - 1)]
         cell = np.searchsorted(everything.offsets, rows, side="right") - 1
         cells = cell[np.diff(cell, prepend=-1) != 0]  # np.unique would load masked arrays
-        if ties == "mixed" and 2 * len(cells) > len(everything):  # to score all is faster than to copy most
+        if 2 * len(cells) > len(everything):  # to score all is faster than to copy most
             cells = np.arange(len(everything))
         lists = everything if len(cells) == len(everything) else everything.chosen(cells)
-        if ties == "all":
-            own = np.zeros(len(everything), dtype=bool)
-            own[cells] = True
-            rows = np.flatnonzero(tied & np.repeat(own, everything.length))
         places, group = ties_of(tied, rows)
         among = np.searchsorted(cells, np.searchsorted(everything.offsets, places, side="right") - 1)
         return TiedLists(cells, lists, places + (lists.offsets[:-1] - everything.offsets[cells])[among], group)
@@ -231,22 +228,18 @@ class Tie:
         return math.factorial(len(self.places)) // math.prod(math.factorial(count) for count in self.counts)
 
 
-def _arrangements(counts: tuple[int, ...], made: dict[tuple[int, ...], Labels]) -> Labels:
-    """All different orders of things of several kinds, one in each row; `made` keeps those already made."""
-    if counts not in made:
-        parts = [np.zeros((0 if any(counts) else 1, sum(counts)), dtype=np.int16)]
-        for kind, count in enumerate(counts):
-            if count:
-                rest = _arrangements((*counts[:kind], count - 1, *counts[kind + 1 :]), made)
-                head = np.full((len(rest), 1), kind, dtype=np.int16)
-                parts.append(np.concatenate([head, rest], axis=1))
-        made[counts] = np.concatenate(parts)
-    return made[counts]
+@lru_cache(maxsize=256)
+def _arrangements(counts: tuple[int, ...]) -> Labels:
+    """All different orders of things of several kinds, one in each row."""
+    parts = [np.zeros((0 if any(counts) else 1, sum(counts)), dtype=np.int16)]
+    for kind, count in enumerate(counts):
+        if count:
+            rest = _arrangements((*counts[:kind], count - 1, *counts[kind + 1 :]))
+            parts.append(np.insert(rest, 0, kind, axis=1))
+    return np.concatenate(parts)
 
 
-def _rearranged(
-    ties: Sequence[Tie], rows: Places, made: dict[tuple[int, ...], Labels], *, additive: bool
-) -> tuple[Places, Values]:
+def _rearranged(ties: Sequence[Tie], rows: Places, *, additive: bool) -> tuple[Places, Values]:
     """For each order of a list, or each turn of it, the rows that stand at its ranks, and its weight.
 
     Where a measure is a sum over ranks, one tie at a time is turned round by each number of places: in its turns each
@@ -267,7 +260,7 @@ def _rearranged(
     number, later = np.arange(total), total
     for tie in ties:
         later //= tie.orders
-        labels = _arrangements(tie.counts, made)[(number // later) % tie.orders]
+        labels = _arrangements(tie.counts)[(number // later) % tie.orders]
         every[:, tie.places - rows[0]] = tie.first[labels]
     return every, np.ones(total)
 
@@ -278,16 +271,13 @@ def _variants_of(ties: Sequence[Tie], *, additive: bool) -> int:
 
 
 def _variants(
-    lists: Lists, ties: Sequence[Sequence[Tie]], cells: Sequence[int], work: Sequence[int], *, additive: bool
+    lists: Lists, ties: Sequence[Sequence[Tie]], cells: Places, work: Places, *, additive: bool
 ) -> Iterator[tuple[Places, Lists, Values]]:
     """The orders (or turns) of some lists, in portions of about so many rows: of which list, they, weights."""
-    made: dict[tuple[int, ...], Labels] = {}
-    full = np.cumsum([work[cell] for cell in cells]) // _ROWS_AT_ONCE
-    for portion in np.split(np.array(cells), np.flatnonzero(np.diff(full)) + 1) if cells else ():
+    full = np.cumsum(work[cells]) // _ROWS_AT_ONCE
+    for portion in np.split(cells, np.flatnonzero(np.diff(full)) + 1) if len(cells) else ():
         rows = [np.arange(lists.offsets[one], lists.offsets[one + 1]) for one in portion]
-        arranged = [
-            _rearranged(ties[one], own, made, additive=additive) for one, own in zip(portion, rows, strict=True)
-        ]
+        arranged = [_rearranged(ties[one], own, additive=additive) for one, own in zip(portion, rows, strict=True)]
         parts, weights = zip(*arranged, strict=True)
         copies = np.repeat(portion, [len(part) for part in parts])
         chosen = lists.chosen(copies)
@@ -328,8 +318,7 @@ def expected_scores(alignment: Alignment, scores: Scores, *, rng: np.random.Gene
     A measure with a cutoff sees the ties that begin within it, and no others.
     """
     kinds, measures = _kinds(alignment.lists), own_measures(scores.measures)
-    # All ties, so that as many numbers are drawn as ever, and the same ones.
-    tied = TiedLists.of(alignment, lambda rows: kinds[rows], ties="all")
+    tied = TiedLists.of(alignment, lambda rows: kinds[rows])
     alike: dict[tuple[int | None, bool], list[int]] = {}
     for place, measure in enumerate(measures):
         depth = measure.cutoff if isinstance(measure.cutoff, int) and not measure.judged_only else None
@@ -366,20 +355,18 @@ def _means(
         if len(first) > 1:
             ties[list_of[start]].append(Tie(places, places[first], tuple(counts.tolist())))
     orders = [_variants_of(own, additive=additive) for own in ties]
-    work = [number * length for number, length in zip(orders, tied.lists.length.tolist(), strict=True)]
-    chosen, total = set(), 0
-    for cell in sorted(range(len(work)), key=lambda cell: work[cell]):  # those with the least to try first
-        if (additive or orders[cell] <= MOST_ORDERS) and total + work[cell] <= _TRIED_ROWS:
-            chosen.add(cell)
-            total += work[cell]
-    tried, rest = sorted(chosen), [cell for cell in range(len(work)) if cell not in chosen]
+    are_few = [additive or number <= MOST_ORDERS for number in orders]
+    work = np.where(are_few, [min(number, _TRIED_ROWS) for number in orders] * tied.lists.length, _TRIED_ROWS + 1)
+    least = np.argsort(work, kind="stable")  # those with the least to try first
+    cut = int(np.searchsorted(np.cumsum(work[least]), _TRIED_ROWS, side="right"))
+    tried, rest = np.sort(least[:cut]), np.sort(least[cut:])
     means = np.zeros((len(measures), len(tied.cells)))
     for cells, lists, weights in _variants(tied.lists, ties, tried, work, additive=additive):
         for place, measure in enumerate(measures):
             means[place] += np.bincount(cells, weights=weights * measure.values(lists), minlength=len(tied.cells))
     if not additive:
         means[:, tried] /= np.array([orders[cell] for cell in tried], dtype=float)
-    if not rest:
+    if not len(rest):
         return means, 0, 0, 0.0
     means[:, rest], drawn, error = _drawn_means(tied.only(np.isin(list_of, rest)), measures, alignment, rng)
     return means, len(rest), drawn, error

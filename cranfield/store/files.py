@@ -183,7 +183,7 @@ def known_troubles(path: Path, *, shared: bool = True) -> list[str]:
     if shared and has_wal_reset_bug(tuple(map(int, SQLITE_VERSION.split(".")))):
         troubles.append(
             f"SQLite {SQLITE_VERSION} has the WAL-reset bug: very rarely, two processes that write at the"
-            " same time can damage the file. Install pysqlite3 where several people judge in one file"
+            " same time can damage the file. Where several people judge in one file: pip install pysqlite3"
         )
     for log in sorted(Path(os.path.realpath(path)).parent.glob("*-wal")):
         file = log.with_name(log.name.removesuffix("-wal"))

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cranfield.base.errors import UsageError
-from cranfield.base.files import Progress
 from cranfield.base.registry import deferred
 from cranfield.base.text import (
     Column,
@@ -72,7 +71,6 @@ def compare_runs(inputs: Inputs, request: Request, options: Options, *, verdicts
     """
     if len(request.runs) < 2:
         raise UsageError("compare needs at least two runs")
-    store = inputs.store
     ours = all(isinstance(measure, Measure) for measure in parse_measures(request.measures))
     why = []  # no claims can be worked out, and what the verdicts are then
     if verdicts and not ours:
@@ -80,28 +78,27 @@ def compare_runs(inputs: Inputs, request: Request, options: Options, *, verdicts
     elif verdicts and request.duplicates == "novelty":
         why = ["no claims: they apply to plain scores, without novelty; so do the verdicts"]
 
-    with inputs.progress() as progress:
-        if verdicts and ours:
-            request = reading.without_pipes(request)  # claims look at the runs again
-            field = inputs.field(request, progress)
-            found = evaluate(request, store=store, progress=progress, read=field.requested)
-        else:
-            found = inputs.evaluated(request, verdicts=False, progress=progress)
-        named = options.with_names(request.runs, found.scores.run_names)
-        compared = compare_scores(found.scores, named, request.workers)
-        if not verdicts or not ours:
-            return Comparison(found, compared, notes=why)
-        measures = own_measures(parse_by_scale(request.measures, request.scale))
-        trust = field.trusted(measures, store=store, learn="where unjudged")
-        by_run = {
-            (str(one.measure), name): verdict
-            for one in trust.trusts
-            for name, verdict in zip(one.run_names, one.verdicts, strict=True)
-        }
-        if why:
-            return Comparison(found, compared, verdicts=by_run, notes=[*trust.notes, *why])
-        in_full = replace(request, qrels=field.read.qrels, runs=tuple(inputs.in_full(request.runs)))
-        claims = _claims(compared, in_full, trust, progress)
+    if verdicts and ours:
+        request = reading.without_pipes(request)  # claims look at the runs again
+        field = inputs.field(request)
+        found = evaluate(request, read=field.requested)
+    else:
+        found = inputs.evaluated(request, verdicts=False)
+    named = options.with_names(request.runs, found.scores.run_names)
+    compared = compare_scores(found.scores, named, request.workers)
+    if not verdicts or not ours:
+        return Comparison(found, compared, notes=why)
+    measures = own_measures(parse_by_scale(request.measures, request.scale))
+    trust = field.trusted(measures, learn="where unjudged")
+    by_run = {
+        (str(one.measure), name): verdict
+        for one in trust.trusts
+        for name, verdict in zip(one.run_names, one.verdicts, strict=True)
+    }
+    if why:
+        return Comparison(found, compared, verdicts=by_run, notes=[*trust.notes, *why])
+    in_full = replace(request, qrels=field.read.qrels, runs=tuple(inputs.in_full(request.runs)))
+    claims = _claims(compared, in_full, trust)
     judged = {measure for measure, _ in by_run}
     notes = [*trust.notes]
     if others := [one.measure for one in compared if one.measure not in judged]:
@@ -111,7 +108,7 @@ def compare_runs(inputs: Inputs, request: Request, options: Options, *, verdicts
     return Comparison(found, compared, claims=claims, verdicts=by_run, notes=[*notes, *_about(claims.values())])
 
 
-def _claims(compared: Sequence[MeasureComparison], request: Request, trust: Trusted, progress: Progress) -> Claims:
+def _claims(compared: Sequence[MeasureComparison], request: Request, trust: Trusted) -> Claims:
     """Work out what may be said of the pairs that are shown, and of the clearest."""
     by_name = {str(one.measure): one.measure for one in trust.trusts}
     read = with_documents(request, topics=trust.field.read.aligned.topic_ids)
@@ -126,7 +123,7 @@ def _claims(compared: Sequence[MeasureComparison], request: Request, trust: Trus
             if trust.field.knowledge.inferred:
                 claim = replace(claim, reason=f"{claim.reason} (pool inferred)")
             claims[one.measure, result.a, result.b] = claim
-        progress("comparing pairs", done, len(compared))
+        request.progress("comparing pairs", done, len(compared))
     return claims
 
 

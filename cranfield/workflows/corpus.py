@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -31,6 +32,7 @@ from cranfield.base.text import (
     Number,
     Result,
     Table,
+    beside,
     counted,
     now,
     shortened,
@@ -76,11 +78,8 @@ class Loaded:
             self.problems.append(problem if problem.file else problem.at(self.name))
 
     def __str__(self) -> str:
-        parts = [f"{counted(self.new, self.noun)} added"]
-        parts += [f"{self.same:,} unchanged"] if self.same else []
-        parts += [f"{self.updated:,} replaced"] if self.updated else []
-        parts += [f"{counted(self.bad, 'error')}"] if self.bad else []
-        return f"{self.name}: {', '.join(parts)}"
+        more = beside({"unchanged": self.same, "replaced": self.updated, f"error{'s' * (self.bad > 1)}": self.bad})
+        return f"{self.name}: {counted(self.new, self.noun)} added{more}"
 
 
 @dataclass(frozen=True)
@@ -190,28 +189,26 @@ class Corpus:
 
         Without `search` those of the latest search are listed.
         """
-        store, total = self._store, stored.count(self._store)
+        store = self._store
         if search:
             require_documents(store)
+            total = stored.count(store)
 
-        def texts() -> Iterator[tuple[str, str]]:
-            for done, (document, _) in enumerate(stored.each(store), start=1):
-                if done % 100 == 0:
-                    self._progress("searching for duplicates", done, total)
-                yield document.id, document.text or document.title
+            def texts() -> Iterator[tuple[str, str]]:
+                for done, (document, _) in enumerate(stored.each(store), start=1):
+                    if done % 100 == 0:
+                        self._progress("searching for duplicates", done, total)
+                    yield document.id, document.text or document.title
 
-        if search:
             found = near_duplicates.find_clusters(texts(), threshold=threshold)
             constants = near_duplicates.SHINGLE, near_duplicates.PERMUTATIONS, near_duplicates.SEED
             with store.write():
                 stored.put_clusters(store, stored.Scan(threshold, *constants, total), found, now=now())
-        else:
-            total = stored_scan(store).documents
-        clusters = stored.clusters(store)
+        clusters, scan = stored.clusters(store), stored_scan(store)
         rows = [(cluster, *member) for cluster, members in clusters.items() for member in members]
         similarity = Number("similarity", digits=2)
         table = table_of(["cluster", "document", "kind", similarity, "representative"], rows)
-        remark = f"{counted(len(clusters), 'cluster')} in {counted(total, 'document')}"
+        remark = f"{counted(len(clusters), 'cluster')} in {counted(scan.documents, 'document')}"
         return Listing(table, remarks=[remark])
 
     def _load_all(
@@ -347,12 +344,14 @@ def known_clusters(store: Store) -> dict[str, int]:
     return clusters
 
 
-def clusters_for(given: Path | Mapping[str, Hashable] | None, store: Store | None) -> Mapping[str, Hashable]:
+def clusters_for(
+    given: str | os.PathLike[str] | Mapping[str, Hashable] | None, store: Store | None
+) -> Mapping[str, Hashable]:
     """Document -> cluster: as it is given, from the file where one is given, else from the collection."""
     if isinstance(given, Mapping):
         return given
     if given is not None:
-        return read_clusters(Source(given))
+        return read_clusters(Source(located(given)))
     if store is None:
         raise UsageError(
             "novelty needs near-duplicate clusters: pass a file of clusters, or use a collection that has them"

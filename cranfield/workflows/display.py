@@ -98,12 +98,9 @@ def _parts(table: Table, *, width: int | None = None) -> Iterator[rich_table.Tab
                 min_width=_least_width(texts[place], numeric=numeric[place]) if widths is None else widths[place],
                 width=None if widths is None else widths[place],
             )
-        for number, cells in enumerate(zip(*(column[1:] for column in texts), strict=True)):
-            styles = ["bold" if (number, place) in table.bold else "" for place in range(len(cells))]
-            for place, column in enumerate(table.columns):
-                if column.kind == "verdict":
-                    styles[place] = colour_of(cells[place]) or styles[place]
-            drawn.add_row(*map(rich_text.Text, cells, styles))
+        for cells in table.cells(visible_line):
+            styles = [colour_of(cell.text) if cell.is_verdict else "bold" if cell.bold else "" for cell in cells]
+            drawn.add_row(*(rich_text.Text(cell.text, style) for cell, style in zip(cells, styles, strict=True)))
         yield drawn
     for note in table.notes:
         yield rich_text.Text(visible_line(note))
@@ -170,12 +167,10 @@ def fitted(table: Table, width: int) -> list[Table]:
             left = room
         shares[-1].append(place)
         left -= widths[place]
-    parts = [table.select([*range(first), *share]) for share in shares]
-    last = len(parts) - 1
-    return [
-        replace(part, caption="" if place else table.caption, notes=() if place < last else table.notes)
-        for place, part in enumerate(parts)
-    ]
+    parts = [replace(table.select([*range(first), *share]), caption="", notes=()) for share in shares]
+    parts[0] = replace(parts[0], caption=table.caption)
+    parts[-1] = replace(parts[-1], notes=table.notes)
+    return parts
 
 
 # Bars that show how far work has come: on a terminal, in a notebook, and nowhere else.

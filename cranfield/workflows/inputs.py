@@ -1,25 +1,24 @@
 """Qrels and runs, and what can be done with them: the API under the command line and Python.
 
-`Inputs` serves the command line; `Files` and `Collection`, for Python users, are built on it. Alignments are cached
-between calls. Every command imports this module, so heavy modules are deferred here.
+`Inputs` serves the command line; `Files` and `Collection`, for Python users, are built on it. Every command imports
+this module, so heavy modules are deferred here.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from cranfield.base.errors import CranfieldError, InputError, UnknownName, UsageError
-from cranfield.base.files import Progress, Source, located, silent
+from cranfield.base.files import Progress, Source, located
 from cranfield.base.records import BINARY, MAIN, MEASURES
 from cranfield.base.registry import deferred
 from cranfield.base.spread import HERE, Workers
-from cranfield.base.text import Value, few
 from cranfield.qrels import release
 from cranfield.qrels.release import NOW
 
@@ -33,10 +32,10 @@ with deferred:
     from cranfield.store import releases
     from cranfield.store import runs as stored_runs
     from cranfield.workflows import compare as comparing
+    from cranfield.workflows import corpus, status
     from cranfield.workflows import qrels as qrels_workflow
     from cranfield.workflows import settle as settling
     from cranfield.workflows import simulate as simulating
-    from cranfield.workflows import status
     from cranfield.workflows.evaluate import evaluate as evaluation
     from cranfield.workflows.judge import queue as queues
     from cranfield.workflows.reuse import field as fields
@@ -63,10 +62,6 @@ CHOICES: Mapping[str, tuple[object, ...]] = {
     "duplicates": ("plain", "novelty"),
     "until": ("certain", "likely"),
 }
-NAMES_SHOWN = 12
-"""How many runs a summary of the inputs names."""
-
-Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,10 +86,9 @@ class PoolOptions:
 class Inputs:
     """Runs and qrels (the current judgments, a release, or a file), and the results made of them.
 
-    `layers` are those whose judgments count. With `once`, as on the command line, nothing is cached, and names are
-    resolved while files are read. Without a collection, qrels may be a release bundle, which says what is relevant
-    and has the card of its pool. `warn` receives warnings about the qrels. With `skip_bad` run files that have errors
-    are left out, and the notes of each result name them. `workers` share large jobs.
+    `layers` are those whose judgments count. Without a collection, qrels may be a release bundle, which says what is
+    relevant and has the card of its pool. `warn` receives warnings about the qrels. With `skip_bad` run files that
+    have errors are left out, and the notes of each result name them. `workers` share large jobs.
     """
 
     def __init__(
@@ -105,7 +99,6 @@ class Inputs:
         progress: Watch,
         *,
         layers: Sequence[str] = (),
-        once: bool = False,
         warn: Callable[[str], None] | None = None,
         skip_bad: bool = False,
         workers: Workers = HERE,
@@ -119,10 +112,8 @@ class Inputs:
             card = self.bundle.card if pool.groups is None and pool.card is None else pool.card
             known = {name: getattr(self.bundle, name) for name in ("settled", "plain_depth", "judged")}
             self.pool_options = replace(pool, card=card, **known)
-        self.layers = tuple(layers) or (MAIN,)
-        self.once, self.warn, self.is_closed = once, warn, False
-        self.skip_bad, self.left_out, self.workers = skip_bad, tuple[str, ...](), workers
-        self._kept: dict[str, tuple[Hashable, Any]] = {}
+        self.layers, self.warn, self.skip_bad, self.workers = tuple(layers) or (MAIN,), warn, skip_bad, workers
+        self.left_out: tuple[str, ...] = ()
 
     def evaluate(
         self,
@@ -146,10 +137,8 @@ class Inputs:
         prints.
         """
         options: Any = {"ties": ties, "duplicates": duplicates}
-        request = self.request(measures, runs, topics=topics, clusters=clusters, as_files=True, **options)
-        with self.progress() as progress:
-            result = self.evaluated(request, verdicts=verdicts, progress=progress)
-        return replace(result, by_topic=by_topic)
+        with self.requested(measures, runs, topics=topics, clusters=clusters, as_files=True, **options) as request:
+            return replace(self.evaluated(request, verdicts=verdicts), by_topic=by_topic)
 
     def compare(
         self,
@@ -174,7 +163,6 @@ class Inputs:
         correction and the draws, and in `notes` the messages of the command line, among them the difference that
         these topics detect with probability 0.8. The default correction is Holm's, or Tukey's own.
         """
-        request = self.request(measures, runs or None, topics=topics, duplicates=duplicates, clusters=clusters)
         options = by_measure.Options(
             baselines=words_of(baselines),
             test=test,
@@ -184,7 +172,9 @@ class Inputs:
             draws=draws,
             seed=seed,
         )
-        return comparing.compare_runs(self, request, options, verdicts=verdicts)
+        chosen: Any = {"topics": topics, "duplicates": duplicates, "clusters": clusters}
+        with self.requested(measures, runs or None, **chosen) as request:
+            return comparing.compare_runs(self, request, options, verdicts=verdicts)
 
     def reuse(
         self, *runs: str, measures: str | Sequence[str] = MEASURES, thresholds: Mapping[str, float] | None = None
@@ -235,19 +225,9 @@ class Inputs:
         the collection's scale, else 1. Depths are replayed where no plan is named. `attrs["notes"]` says what a
         replay cannot show.
         """
-        request = self.request(measures, runs, with_ids=True)
-        with self.progress() as progress:
-            return simulating.simulate_plans(
-                request,
-                plans,
-                budgets=budgets,
-                groups=self.pool_options.groups,
-                outsiders=outsiders,
-                relevant_from=relevant_from,
-                seed=seed,
-                store=self.store,
-                progress=progress,
-            )
+        with self.requested(measures, runs, with_ids=True) as request:
+            options: Any = {"budgets": budgets, "outsiders": outsiders, "relevant_from": relevant_from, "seed": seed}
+            return simulating.simulate_plans(self, request, plans, **options)
 
     def explain(
         self, topic: str, *runs: str, depth: int = 30, measures: str | Sequence[str] = "AP"
@@ -256,8 +236,8 @@ class Inputs:
 
         The relevance threshold and gains are those of the measure: `P(rel=2)` counts grades from 2 on as relevant.
         """
-        request = self.request(measures, runs or None, with_ids=True)
-        return evaluation.explain_lists(request, topic, depth=depth)
+        with self.requested(measures, runs or None, with_ids=True) as request:
+            return evaluation.explain_lists(request, topic, depth=depth)
 
     def next_step(self, found: evaluation.Evaluation) -> tuple[str, str] | None:
         """What helps the score of a collection that is most in doubt, and the command; None where nothing does."""
@@ -277,11 +257,6 @@ class Inputs:
         facts = () if self.store is None else stored_runs.facts(self.store)
         return tuple(reading.StoredName(one.name) for one in facts)
 
-    def members(self) -> Sequence[runs_reading.Member]:
-        """Who the runs belong to."""
-        facts = stored_runs.facts(self.collection("groups"))
-        return [runs_reading.Member(one.name, one.group_name, one.role == "contributing") for one in facts]
-
     def judged(self) -> Qrels:
         """The qrels, and what is pooled and not judged, as grade -1, as far as it is known."""
         if self.given_qrels is None or isinstance(self.given_qrels, str):
@@ -289,30 +264,8 @@ class Inputs:
             return qrels_workflow.qrels_for(self.store, self.given_qrels, selection)
         return reading.read_qrels(self.given_qrels)
 
-    def facts(self) -> dict[str, Value]:
-        """A summary of the collection."""
-        known = status.status(self.collection("this"))
-        counts = known.counts
-        judged = f"{counts.judged:,} of {counts.pooled:,} pooled" if counts.pooled else f"{counts.judged:,}"
-        return {
-            "collection": known.name,
-            "file": known.path,
-            "documents": counts.documents,
-            "topics": counts.topics,
-            "runs": listed([run.name for run in known.runs]),
-            "pools": ", ".join(pool.name for pool in known.pools) or "none",
-            "judged": judged,
-            "qrels": "as judged now" if self.given_qrels is None else called(self.given_qrels),
-        }
-
-    def close(self) -> None:
-        """Close the file of a collection, and end the processes of large jobs."""
-        self.is_closed = True
-        self.workers.close()
-        if self.store is not None:
-            self.store.close()
-
-    def request(
+    @contextmanager
+    def requested(
         self,
         measures: str | Sequence[str],
         runs: Sequence[str] | None,
@@ -322,7 +275,7 @@ class Inputs:
         topics: PathLike | Sequence[str] = "qrels",
         clusters: Clusters = None,
         **options: Any,
-    ) -> reading.Request:
+    ) -> Iterator[reading.Request]:
         """The request, with its qrels and runs (all runs for None); an unknown choice of an option is refused.
 
         `with_ids` where documents are needed by name; `as_files` where many files can be read some at a time.
@@ -331,6 +284,8 @@ class Inputs:
             raise UsageError(f"runs is a list of names: [{runs!r}]")
         refuse_unknown(options)
         words, are_ids = words_of(measures), isinstance(topics, Sequence) and not isinstance(topics, str)
+        if options.get("duplicates") == "novelty":
+            options["clusters"] = corpus.clusters_for(clusters, self.store)
         if self.bundle is not None:  # in full: its scale has the threshold and the gains
             words = tuple(map(str, measuring.parse_by_scale(words, self.bundle.scale)))
         with self.progress() as progress:
@@ -340,47 +295,27 @@ class Inputs:
                 runs=chosen,
                 measures=words,
                 topics=tuple(map(str, cast("Sequence[str]", topics))) if are_ids else str(topics),
-                clusters=clusters if clusters is None or isinstance(clusters, Mapping) else located(clusters),
                 notes=self.left_out,
                 workers=self.workers,
+                progress=progress,
                 collection=None if self.store is None else run_store(self.store),
                 scale=BINARY if self.store is None else self.store.scale(),
                 **options,
             )
-            return reading.without_bad(request, progress) if self.skip_bad else request
+            yield reading.without_bad(request) if self.skip_bad else request
 
-    def evaluated(
-        self, request: reading.Request, *, verdicts: bool, progress: Progress = silent
-    ) -> evaluation.Evaluation:
+    def evaluated(self, request: reading.Request, *, verdicts: bool) -> evaluation.Evaluation:
         """Score, with verdicts or without."""
-        read = None if self.once else partial(self.read, request, progress)
-        if verdicts:
-            field = partial(self.field, request, progress)
-            return evaluation.evaluate_with_verdicts(request, field, store=self.store, progress=progress, read=read)
-        return evaluation.evaluate(request, store=self.store, progress=progress, read=read)
+        field = partial(self.field, request) if verdicts else None
+        return evaluation.evaluate(request, read=self.reader(request), field=field)
 
-    def read(self, request: reading.Request, progress: Progress = silent) -> reading.Read:
-        """Read and align runs; what was last read of them, for scores or for verdicts, is kept."""
-        request, key = self._keyed(request)
-        if key is not None and self._kept.get("field", (None,))[0] == key:
-            field: fields.Field = self._kept["field"][1]
-            return field.requested()
-        return self._remembered("read", key, lambda: reading.read_aligned(request, progress))
+    def reader(self, request: reading.Request) -> Callable[[], reading.Read] | None:
+        """What gives the aligned runs of a request, where they are kept."""
+        return None
 
-    def field(self, request: reading.Request, progress: Progress = silent) -> fields.Field:
-        """The field of runs that verdicts need; the last one is kept."""
-        if self.once:
-            return fields.field_of(request, self.pool_options, store=self.store, progress=progress)
-        request, key = self._keyed(request)
-        return self._remembered("field", key, partial(self._field_with_others, request, progress))
-
-    def _field_with_others(self, request: reading.Request, progress: Progress) -> fields.Field:
-        everything = self.with_others(request)
-        if len(everything.runs) > len(request.runs) and request.topics == "common":
-            everything = replace(everything, topics=reading.read_aligned(request).aligned.topic_ids)
-        found = fields.field_of(everything, self.pool_options, store=self.store, progress=progress)
-        progress("estimating losses", 0, None)
-        return replace(found, words=tuple(request.runs))
+    def field(self, request: reading.Request) -> fields.Field:
+        """The field of runs that verdicts need."""
+        return fields.field_of(request, self.pool_options, store=self.store)
 
     def in_full(self, runs: Sequence[str | AnyRun]) -> Sequence[str | AnyRun]:
         """Runs of a request so that their documents are known by name."""
@@ -390,23 +325,15 @@ class Inputs:
         self, names: Sequence[str] | None, words: Sequence[str], *, with_ids: bool, as_files: bool, progress: Progress
     ) -> Found:
         """The qrels, and the runs with these names, or all."""
-        if self.once:
-            plain = all(Path(word).is_file() and not word.lower().endswith(".parquet") for word in names or ())
-            runs = tuple(names if plain else sets.expanded(names)) if names else self.names()
-            if not runs:
-                raise UsageError("no runs: name run files and --qrels, or a collection with -C")
-            runs = self._stored(runs) if names and self.store is not None else runs
-        else:
-            known = self.names()
-            found = None if names is None else sets.expanded([*map(str, names)], known)
-            for name in found or ():
-                if name not in known and not located(name).exists():
-                    raise UnknownName("run", str(name), known)
-            runs = known if found is None else self._stored(found)
+        plain = all(Path(word).is_file() and not word.lower().endswith(".parquet") for word in names or ())
+        runs = tuple(names if plain else sets.expanded(names)) if names else self.names()
+        if not runs:
+            raise UsageError("no runs: name run files and --qrels, or a collection with -C")
+        runs = self.stored(runs) if names and self.store is not None else runs
         if isinstance(self.given_qrels, Path):
             return self.given_qrels, runs
         try:
-            return self._qrels(), runs
+            return self.qrels_found(), runs
         except InputError:  # a misspelt bundle is more to the point than that nothing is judged here
             known = self.names()
             for word in runs if names else ():
@@ -414,7 +341,7 @@ class Inputs:
                     raise UnknownName("run, file or release bundle", word, known) from None
             raise
 
-    def _stored(self, words: Sequence[str]) -> tuple[str, ...]:
+    def stored(self, words: Sequence[str]) -> tuple[str, ...]:
         """The words, with the name of a stored run for the file it was submitted as: its verdict is that run's."""
         facts = [] if self.store is None else stored_runs.facts(self.store)
         names, found = {one.name for one in facts}, list[str]()
@@ -434,16 +361,14 @@ class Inputs:
             found.append(reading.StoredName(same[0]) if same else word)
         return tuple(found)
 
-    def _qrels(self) -> Path | Qrels:
+    def qrels_found(self) -> Path | Qrels:
         """The qrels: the current judgments are looked up anew each time, a file is read later."""
         word, store = self.given_qrels, self.store
         if word is not None and not isinstance(word, str):
             return word
-        if self.once and self.warn is None:
-            return self.judged()
         if store is not None and word not in (None, NOW) and word not in releases.known(store):
             path = located(str(word))
-            if not self.once or path.exists() or {"/", "."} & set(str(word)) or word == "-":
+            if path.exists() or {"/", "."} & set(str(word)) or word == "-":
                 return path
         qrels = self.judged()
         if store is None or self.warn is None:
@@ -453,44 +378,6 @@ class Inputs:
         for warning in qrels_workflow.scoring_warnings(store, word, self.layers, qrels):
             self.warn(f"warning: {warning}")
         return qrels
-
-    def with_others(self, request: reading.Request) -> reading.Request:
-        """Add the other open runs, which may have contributed; a collection itself knows its contributing runs."""
-        return request
-
-    def _keyed(self, request: reading.Request) -> tuple[reading.Request, Hashable]:
-        """The request with its qrels read, and the cache key of its alignment.
-
-        The key is None where it is not known before files are read: runs or topics that are files, and qrels that
-        cannot be read, which are reported with all other errors.
-        """
-        if isinstance(request.qrels, Path):
-            try:
-                request = replace(request, qrels=reading.read_qrels(request.qrels))
-            except CranfieldError:
-                return request, None
-        qrels = cast("Qrels", request.qrels)
-        words, known = self.with_others(request).runs, self.names()
-        if any(word not in known or located(word).exists() for word in words if isinstance(word, str)):
-            return request, None
-        if isinstance(request.topics, str) and request.topics not in reading.TOPIC_SETS:
-            return request, None
-        state = None
-        if self.store is not None:  # numbers that change with anything that is written, here or by others
-            state = int(self.store.value("PRAGMA data_version")), self.store.connection.total_changes
-        strata = None if qrels.strata is None else (qrels.strata.tobytes(), qrels.stratum_names)
-        return request, (qrels.content_hash, strata, words, len(request.runs), request.topics, state)
-
-    def _remembered(self, what: str, key: Hashable, make: Callable[[], Made]) -> Made:
-        """The cached value if it has this key, else a new one; with None for a key nothing is cached.
-
-        The key is of contents, so that the cache can never be stale. Only the last value is kept: it is large.
-        """
-        if key is None:
-            return make()
-        if self._kept.get(what, (None,))[0] != key:
-            self._kept[what] = key, make()
-        return cast("Made", self._kept[what][1])
 
 
 def may_be_bundle(path: Path) -> bool:
@@ -532,13 +419,3 @@ def refuse_unknown(options: Mapping[str, object]) -> None:
         if name in CHOICES and value not in CHOICES[name]:
             known = ", ".join(repr(choice) for choice in CHOICES[name])
             raise UsageError(f"{name} is one of {known}, not {value!r}")
-
-
-def called(qrels: str | Path | Qrels) -> str:
-    """The name of qrels in a summary of the inputs."""
-    return str(qrels) if isinstance(qrels, str | Path) else f"{len(qrels):,} rows, given"
-
-
-def listed(names: Sequence[str]) -> str:
-    """The number of names and the first of them."""
-    return f"{len(names):,}: {few(names, NAMES_SHOWN)}" if names else "none"

@@ -161,7 +161,7 @@ def change(
 def listing(store: Store) -> Listing:
     """The sources, and whether they may be used here."""
     refused = Outside(store).refused
-    known = [(f"{one.kind}:{one.place}", one.documents) for one in documents.outside_sources(store)]
+    known = [(f"{kind}:{place}", count) for kind, place, _, count in documents.outside_sources(store)]
     rows = [(name, count, name not in refused) for name, count in known]
     remarks = _refusals(store) if rows else ["no source: only documents that are in the file can be shown"]
     return Listing(table_of(["source", "documents", "approved"], rows), remarks=remarks)

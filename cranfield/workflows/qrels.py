@@ -15,11 +15,11 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from cranfield._version import __version__
-from cranfield.base.errors import RESTORE, CollectionError, InputError, UnknownName, UsageError, quoted
+from cranfield.base.errors import RESTORE, CollectionError, InputError, UnknownName, UsageError, check_known, quoted
 from cranfield.base.files import Progress, Source, located, silent
 from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
-from cranfield.base.text import Listing, Result, Table, counted, now, stored_moment, table_of
+from cranfield.base.text import Listing, Result, Table, beside, counted, now, stored_moment, table_of
 from cranfield.judge.events import fold
 from cranfield.qrels import merge, reading
 from cranfield.qrels import qrels as columns
@@ -212,9 +212,9 @@ def scoring_warnings(store: Store, word: str | None, layers: Sequence[str], qrel
         yield UNEVEN
 
 
-def list_releases(store: Store) -> list[Manifest]:
-    """The manifests of all releases in the order they were made."""
-    return [manifest_from(facts.manifest) for facts in releases.known(store).values()]
+def manifests(store: Store) -> dict[str, Manifest]:
+    """The manifests of all releases by name, in the order they were made."""
+    return {name: manifest_from(facts.manifest) for name, facts in releases.known(store).items()}
 
 
 def release_faults(store: Store) -> list[str]:
@@ -278,10 +278,10 @@ class Qrels:
         if not qrels.grades.size:
             raise InputError(f"nothing to export: no judgments in layer {' or '.join(selection.layers)}")
         judged, junk = (int(np.count_nonzero(rows)) for rows in (qrels.grades >= 0, qrels.grades <= columns.JUNK))
-        parts = [f"{counted(judged, 'judgment')} on {counted(len(qrels.topic_ids), 'topic')}"]
-        parts += [f"{pooled:,} pooled but not judged"] if (pooled := len(qrels) - judged - junk) else []
-        parts += [f"{junk:,} junk (grade {columns.JUNK} or below)"] if junk else []
-        remarks = [f"{', '.join(parts)}; content hash {qrels.content_hash}"]
+        junk_said = f"junk (grade {columns.JUNK} or below)"
+        more = beside({"pooled but not judged": len(qrels) - judged - junk, junk_said: junk})
+        size = f"{counted(judged, 'judgment')} on {counted(len(qrels.topic_ids), 'topic')}{more}"
+        remarks = [f"{size}; content hash {qrels.content_hash}"]
         if older := older_grades(store, which, selection):
             how = "as relevant or not on its own scale" if binary else "as it was assigned"
             remarks.insert(0, f"warning: {older}; each is written {how}")
@@ -321,7 +321,7 @@ class Qrels:
                 raise InputError("--sign needs ssh-keygen, which is part of OpenSSH")
         check_name(name)
         store = self.store
-        known = next((one for one in list_releases(store) if one.name == name), None)
+        known = manifests(store).get(name)
         if known is not None and bundle is not None and selection == ALL and not note:
             manifest = known
         else:
@@ -390,10 +390,10 @@ class Qrels:
                 for noun, ids in unknown.items()
                 if ids
             ]
-            wanted = name, qrels.content_hash
-            same = [one for one in list_releases(store) if (one.name, one.content_hash) == wanted]
+            known = manifests(store).get(name)
+            same = known if known is not None and known.content_hash == qrels.content_hash else None
             origin = {"file": source.data_set or source.path.name, "file_sha256": source.file_sha256}
-            manifest = same[0] if same else _freeze(store, qrels, name, note, **origin)
+            manifest = same or _freeze(store, qrels, name, note, **origin)
             taken = imports.take_qrels(store, qrels, origin["file"])
         what = "already released as" if same else "released as"
         remarks.append(f"{file} {what} {name}: {_sizes(manifest)}; content hash {manifest.content_hash}")
@@ -401,16 +401,15 @@ class Qrels:
 
     def list(self, name: str = "") -> Release | Listing:
         """List the releases, or give all that is known of one, and say in which layers there are judgments."""
-        manifests = list_releases(self.store)
+        known = manifests(self.store)
         if name:
-            for manifest in manifests:
-                if manifest.name == name:
-                    return Release(manifest)
-            raise UnknownName("release", name, [manifest.name for manifest in manifests])
+            check_known("release", [name], known)
+            return Release(known[name])
+        made = list(known.values())
         layers = events.layers_with_grades(self.store)
         standing = ", ".join(f"{layer} {count:,}" for layer, count in layers) or "none"
-        said = f"{counted(len(manifests), 'release')}; judgments by layer: {standing}"
-        return Listing(releases_table(manifests), releases_table(manifests, short=True), remarks=[said])
+        said = f"{counted(len(known), 'release')}; judgments by layer: {standing}"
+        return Listing(releases_table(made), releases_table(made, short=True), remarks=[said])
 
     def diff(self, before: str, after: str, **options: Any) -> columns.Difference:
         """Compare two sets of qrels, each a release, a file or `now`; the options are those of `diff`."""

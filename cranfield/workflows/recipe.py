@@ -10,6 +10,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -163,7 +164,7 @@ def _file_name(path: Path, top: str) -> str:
 
 def _check_counts(store: Store, recipe: Recipe) -> None:
     """Refuse a collection that has not as many records as the recipe says."""
-    released = qrels_workflow.list_releases(store)
+    released = qrels_workflow.manifests(store).values()
     counts = {
         "documents": documents.count(store) if recipe.documents else recipe.counts.get("documents", 0),
         "topics": len(list(documents.topic_ids(store))),
@@ -204,10 +205,11 @@ Part = Literal["documents", "topics", "qrels"]
 def read_recipe(file: Path, place: str = "") -> Recipe:
     """Read a `collection.toml`; its files lie below the place, which may be a data set, or beside it."""
     content = collections.read_toml(file)
-    wrong = [*collections.wrong_in(content, _SHAPE), *(() if content.get("name") else ["it has no name"])]
+    wrong = [*collections.wrong_in(content, _SHAPE), *["it has no name"] * (not content.get("name"))]
     if wrong:
-        found_wrong = [Problem("bad-recipe", text, file=str(file)) for text in wrong]
-        raise ProblemsFound(f"{file} is not a recipe", found_wrong)
+        raise ProblemsFound(
+            f"{file} is not a recipe", [Problem("bad-recipe", text, file=str(file)) for text in wrong]
+        )
     if not place and "irds" in content:
         place = f"{DATA_SET}{content['irds']}"
     if place.startswith(DATA_SET):
@@ -218,27 +220,24 @@ def read_recipe(file: Path, place: str = "") -> Recipe:
         for name, digest in content.get("checksums", {}).items():
             if Source(inside(folder / name, folder)).file_sha256 != digest:
                 raise InputError(f"{folder / name} is not the file that the recipe describes: its checksum differs")
+        requests = lists.read_requests(files["runs"]) if "runs" in files else []
+        parts: Any = {part: [files[part]] for part in ("documents", "topics", "qrels") if part in files}
         found = Recipe(
             name="",
             scale=collections.parse_scale(str(files["scale"])) if "scale" in files else BINARY,
             guidelines=files.get("guidelines"),
-            runs=[
-                replace(one, path=inside(one.path, folder))
-                for one in (lists.read_requests(files["runs"]) if "runs" in files else ())
-            ],
-            documents=[files["documents"]] if "documents" in files else (),
-            topics=[files["topics"]] if "topics" in files else (),
-            qrels=[files["qrels"]] if "qrels" in files else (),
+            runs=[replace(one, path=inside(one.path, folder)) for one in requests],
+            **parts,
             positions=content.get("topics", {}).get("ids") == "position",
         )
     of_qrels = content.get("qrels", {})
-    own_scale = "scale" in content
+    scale = content.get("scale")
     return replace(
         found,
         name=content["name"],
         about={**found.about, **{name: text for name, text in about_of(content).items() if text}},
         traps=content.get("traps", ()),
-        scale=collections.scale_from(content["scale"], file=str(file)) if own_scale else found.scale,
+        scale=collections.scale_from(scale, file=str(file)) if scale is not None else found.scale,
         document_ids=content.get("documents", {}).get("ids", ""),
         topic_ids=of_qrels.get("topics", ""),
         grades={int(grade): meant for grade, meant in of_qrels.get("grades", {}).items()},
@@ -272,25 +271,25 @@ def recipe_for(name: str, place: str, *, copy: bool = False) -> Recipe:
     A data set that a shipped recipe is about is made by that recipe. Its documents stay where they are unless `copy`
     is requested.
     """
-    found = _recipe(name, place)
+    is_data_set, file = place.startswith(DATA_SET), Path(place) / "collection.toml"
+    if name:
+        file = collections.shipped_collection(name) / "collection.toml"
+    elif is_data_set:
+        about = (
+            one
+            for one in collections.shipped_recipes()
+            if place == DATA_SET + collections.read_toml(one).get("irds", "")
+        )
+        file = next(about, file)
+    if place and not is_data_set and not Path(place).is_dir():
+        raise InputError(f"no such folder: {place}")
+    if file.is_file():
+        found = read_recipe(file, place)
+    else:
+        found = dataset_recipe(place) if is_data_set else folder_recipe(Path(place))
     if copy and not found.outside:
         raise UsageError("--copy is for data sets of ir_datasets: the documents of files are always copied")
     return replace(found, documents=[located(one) for one in found.outside], outside=()) if copy else found
-
-
-def _recipe(name: str, place: str) -> Recipe:
-    if place.startswith(DATA_SET):
-        for file in collections.shipped_recipes():
-            if not name and collections.read_toml(file).get("irds") == place.removeprefix(DATA_SET):
-                return read_recipe(file, place)
-    elif place and not Path(place).is_dir():
-        raise InputError(f"no such folder: {place}")
-    if name:
-        return read_recipe(collections.shipped_collection(name) / "collection.toml", place)
-    if place.startswith(DATA_SET):
-        return dataset_recipe(place)
-    own = Path(place) / "collection.toml"
-    return read_recipe(own, place) if own.is_file() else folder_recipe(Path(place))
 
 
 # A data set of ir_datasets.
@@ -350,18 +349,15 @@ def folder_recipe(folder: Path) -> Recipe:
         inside(path, folder)
     if not (files["topics"] or files["qrels"] or files["runs"]):
         raise InputError(f"{folder} has neither topics, qrels nor runs that are known by their names")
-    runs: list[Request] = []
-    notes = []
-    if files["runs"]:
-        runs = lists.requests_in(folder, files["runs"])
-        for run_list in files["lists"]:
-            before = runs
-            runs, missing = lists.described(runs, run_list)
-            notes += [f"warning: {run_list}: {text}" for text in missing[:10]]
-            notes += [f"warning: {run_list}: {len(missing) - 10:,} more without a file"] if missing[10:] else []
-            if unlisted := [old.path.name for old, new in zip(before, runs, strict=True) if old == new]:
-                names = shortened(", ".join(unlisted), 200)
-                notes.append(f"note: {counted(len(unlisted), 'run file')} not in {run_list}: {names}")
+    notes, runs = list[str](), lists.requests_in(folder, files["runs"]) if files["runs"] else []
+    for run_list in files["lists"] if runs else ():
+        before = runs
+        runs, missing = lists.described(runs, run_list)
+        notes += [f"warning: {run_list}: {text}" for text in missing[:10]]
+        notes += [f"warning: {run_list}: {len(missing) - 10:,} more without a file"] if missing[10:] else []
+        if unlisted := [old.path.name for old, new in zip(before, runs, strict=True) if old == new]:
+            names = shortened(", ".join(unlisted), 200)
+            notes.append(f"note: {counted(len(unlisted), 'run file')} not in {run_list}: {names}")
     used = {one.metadata for one in runs}
     if unused := [str(path.relative_to(folder)) for path in files["other"] if path not in used]:
         notes.append(f"note: {counted(len(unused), 'file')} not used: {shortened(', '.join(unused), 200)}")
@@ -384,20 +380,11 @@ def _kind_of(path: Path, folder: Path) -> str:
         return "lists"
     for name in (path.name, *(place.name for place in path.relative_to(folder).parents)):
         for part, words in _WORDS.items():
-            if any(word in name.lower() for word in words) and _is_readable(source, part):
-                return part
+            if any(word in name.lower() for word in words):
+                with suppress(CranfieldError):  # it is called so, and is something else
+                    _ = qrels_reading.format_of(source) if part == "qrels" else corpus_reading.format_of(source, part)
+                    return part
     return "runs" if lists.is_run_file(path, folder) else "other"
-
-
-def _is_readable(source: Source, part: Part) -> bool:
-    try:
-        if part == "qrels":
-            qrels_reading.format_of(source)
-        else:
-            corpus_reading.format_of(source, part)
-    except CranfieldError:
-        return False
-    return True
 
 
 def scale_of(grades: set[int], meanings: Mapping[int, str] | None = None) -> GradeScale:
@@ -409,8 +396,5 @@ def scale_of(grades: set[int], meanings: Mapping[int, str] | None = None) -> Gra
     texts = [known.get(grade, f"grade {grade}" if grade else "not relevant") for grade in steps]
     labels = [shortened(text.partition(":")[0], 40) for text in texts]
     labels = labels if len(set(labels)) == len(labels) else [f"grade {grade}" for grade in steps]
-    rows = zip(steps, labels, texts, strict=True)
-    return GradeScale(
-        tuple(Grade(grade, label, float(grade), "" if text == label else text) for grade, label, text in rows),
-        relevant_from=1,
-    )
+    meant = ["" if text == label else text for text, label in zip(texts, labels, strict=True)]
+    return GradeScale(tuple(map(Grade, steps, labels, map(float, steps), meant)), relevant_from=1)

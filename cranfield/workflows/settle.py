@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.base.text import Column, Result, Shown, Surface, Table, counted, now, table_of
+from cranfield.base.text import Column, Number, Result, Shown, Surface, Table, counted, now, table_of
 from cranfield.evaluate import measure as measuring
 from cranfield.evaluate.reading import Request, without_pipes
 from cranfield.qrels.qrels import qrels_of
@@ -51,10 +51,8 @@ class Queue(Result):
         ]
         columns = [
             Column("measure"),
-            Column("expected", kind="number", digits=1, meaning="judgments that are expected to decide"),
-            Column("expected_low", kind="number", meaning="the fewest in draws of the labels"),
-            Column("expected_high", kind="number", meaning="the most in draws of the labels"),
-            Column("worst_case", kind="number", meaning="judgments that decide whatever the grades"),
+            Number("expected", digits=1),
+            *map(Number, ("expected_low", "expected_high", "worst_case")),
         ]
         rows = [(*one, *more) for one, more in zip(people.rows, numbers, strict=True)]
         return table_of([*people.columns, *columns], rows, caption=people.caption)
@@ -65,10 +63,10 @@ class Queue(Result):
         columns = [
             Column("topic"),
             Column("document"),
-            Column("weight", kind="number"),
+            Number("weight"),
             Column("run", "favours"),
-            Column("rank", kind="number"),
-            Column("other_rank", "rank in other run", "number"),
+            Number("rank"),
+            Number("other_rank", "rank in other run"),
         ]
         return [table_of(columns, rows, caption="Documents to judge, in order" if rows else "Nothing to judge")]
 
@@ -99,12 +97,12 @@ def settle(
     """
     refuse_unknown({"until": until})
     store = inputs.collection("a queue") if queue else inputs.store
-    asked = without_pipes(inputs.request(measures, [first, second]))  # the runs are looked at twice
-    wanted = measuring.own_measures(measuring.parse_by_scale(asked.measures, asked.scale))
-    runs = tuple(inputs.in_full(asked.runs))
-    with inputs.progress() as progress:
-        field = inputs.field(asked, progress)
-        trust = field.trusted(wanted, store=store)
+    with inputs.requested(measures, [first, second]) as given:
+        asked = without_pipes(given)  # the runs are looked at twice
+        wanted = measuring.own_measures(measuring.parse_by_scale(asked.measures, asked.scale))
+        runs = tuple(inputs.in_full(asked.runs))
+        field = inputs.field(asked)
+        trust = field.trusted(wanted)
         request = replace(asked, qrels=field.read.qrels, runs=runs)
         read = with_documents(request)
         speed = Speed(ASSUMED_SECONDS) if store is None else judging_speed(store)
@@ -121,7 +119,11 @@ def settle(
             if settled.queue and np.isfinite(pair.difference.ends).all():
                 expected = judging.expected_number(until, np.random.default_rng(assess.SEED))
                 settled = replace(settled, expected=expected)
-            listed = settled.queue if everything else settled.queue[: _enough(settled, until)]
+            # As many are listed as any draw took, for certain also those that do if none is relevant.
+            enough = settled.if_not_relevant
+            if settled.expected is not None:
+                enough = max(settled.expected.high, 0 if until == "likely" else enough or 0)
+            listed = settled.queue if everything else settled.queue[:enough]
             claim = claim_of(pair, trust.of(measure), 0, 1)
             notes += _pair_notes(contest, claim, settled, judging, speed)
             found.append((str(measure), settled, listed))
@@ -141,13 +143,6 @@ def settle(
             " disadvantage"
         )
     return Queue(documents, plans, kept, everything, notes)
-
-
-def _enough(settled: settling.Settlement, until: settling.Goal) -> int | None:
-    """How many documents are listed: as many as any draw took, for certain also those that do if none is relevant."""
-    if settled.expected is None:
-        return settled.if_not_relevant
-    return max(settled.expected.high, 0 if until == "likely" else settled.if_not_relevant or 0)
 
 
 def _contest(

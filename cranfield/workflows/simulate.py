@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from cranfield.base.errors import InputError, UsageError
-from cranfield.base.files import Progress, Source, silent
+from cranfield.base.files import Source
 from cranfield.base.text import counted, shortened
 from cranfield.evaluate import measure as measuring
 from cranfield.evaluate.reading import Request, align_runs, read_in_full
@@ -20,6 +20,7 @@ from cranfield.runs import run as run_module
 from cranfield.simulate import study, tables
 from cranfield.store import Store
 from cranfield.store import runs as stored_runs
+from cranfield.workflows.inputs import Inputs
 from cranfield.workflows.pool import inputs
 from cranfield.workflows.pool.show import judging_speed
 from cranfield.workflows.reuse import field as fields
@@ -28,8 +29,6 @@ from cranfield.workflows.reuse import field as fields
 
 BEYOND = 0.1
 """The share of unjudged documents from which on a plan exceeds the known pool."""
-
-Groups = Path | Sequence[run_reading.Member] | None
 
 
 def about_known(known: study.Known, *, has_groups: bool) -> Iterator[str]:
@@ -90,25 +89,32 @@ DEPTHS = (1, 2, 5, 10, 20, 50, 100)
 
 
 def simulate_plans(
+    given: Inputs,
     request: Request,
     words: Sequence[str],
     *,
-    budgets: Sequence[int] = (),
-    groups: Groups = None,
-    outsiders: bool = False,
-    relevant_from: int | None = None,
-    seed: int = 0,
-    store: Store | None = None,
-    progress: Progress = silent,
+    budgets: Sequence[int],
+    outsiders: bool,
+    relevant_from: int | None,
+    seed: int,
 ) -> tables.Simulation:
     """Replay plans against the known judgments: what each would have cost and found, and its effect on the ranking.
 
-    `groups` name the group of each run and the contributing runs, in a file or as they are; without them a collection
-    knows both. With `outsiders` every plan is also replayed without each group. `relevant_from` is that of
-    the collection's scale, else 1.
+    Who contributed is what users say of the pool; where they say nothing a collection knows it. With `outsiders`
+    every plan is also replayed without each group. `relevant_from` is that of the collection's scale, else 1.
     """
+    store, groups = given.store, given.pool_options.groups
     members = run_reading.read_groups(Source(groups)) if isinstance(groups, Path) else groups
-    known, has_groups = _known(request, members, relevant_from, store), members is not None or store is not None
+    has_groups, (qrels, runs) = members is not None or store is not None, read_in_full(request)
+    known = study.known_of(
+        qrels,
+        runs,
+        _contributing(runs, members, store),
+        alignment=align_runs(replace(request, collection=None), qrels, runs, keep_rows=True),
+        relevant_from=relevant_from or (1 if store is None else store.scale().relevant_from),
+        texts=None if store is None else partial(inputs.read_texts, store),
+        queries=None if store is None else inputs.queries(store),
+    )
     if outsiders and not has_groups:
         raise UsageError("--outsiders needs the groups of the runs: name them with --groups FILE")
     if any(budget < 1 for budget in budgets):
@@ -126,7 +132,6 @@ def simulate_plans(
     threshold, gains = known.relevant_from, request.scale.own_gains
     own = measuring.own_measures(measuring.parse_measures(request.measures, threshold=threshold, gains=gains))
     without: study.Without = "replay" if outsiders else "deletion" if has_groups else "nothing"
-    report = partial(progress, "replaying plans")
     outcomes = tuple(
         study.study(
             known,
@@ -136,7 +141,7 @@ def simulate_plans(
             seed=seed,
             without=without,
             workers=request.workers,
-            progress=report,
+            progress=partial(request.progress, "replaying plans"),
         )
     )
     if not outcomes:
@@ -148,21 +153,6 @@ def simulate_plans(
         notes.append(f"pooled runs of the groups missing from these runs: {shortened(', '.join(absent), 80)}")
     notes += about_plans(known, outcomes, played, budgets, has_groups=has_groups)
     return tables.Simulation(known, outcomes, tables.outcome_rows(outcomes, seconds=speed.seconds), tuple(notes))
-
-
-def _known(
-    request: Request, members: Sequence[run_reading.Member] | None, relevant_from: int | None, store: Store | None
-) -> study.Known:
-    qrels, runs = read_in_full(request)
-    return study.known_of(
-        qrels,
-        runs,
-        _contributing(runs, members, store),
-        alignment=align_runs(replace(request, collection=None), qrels, runs, keep_rows=True),
-        relevant_from=relevant_from or (1 if store is None else store.scale().relevant_from),
-        texts=None if store is None else partial(inputs.read_texts, store),
-        queries=None if store is None else inputs.queries(store),
-    )
 
 
 def _contributing(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from shlex import quote
 
 from cranfield.base.records import MAIN, GradeScale
@@ -36,10 +36,9 @@ class Status(Result):
 
     `queries` are those behind the `counts`, by the names of the facts. `unfinished` topics of live pools will have
     more documents; `imported` judgments are from qrels, which name no assessor; `missing` judgments, second ones
-    included, are counted where all is judged but for what some cannot judge (`refused` answers), else None;
-    `unpooled` runs may contribute to a pool and are in none of those there are;
-    `queues` are open, each with what is missing; a packet is for one assessor, and what is `pooled` is its queue.
-    `outside` is where documents stay that the file does not hold.
+    included, are counted where all is judged but for `refused` answers (cannot judge), else None; `unpooled` runs may
+    contribute to a pool and are in none of those there are; `queues` are open, each with what is missing; a packet is
+    for one assessor, and what is `pooled` is its queue. `outside` is where documents stay that the file does not hold.
     """
 
     path: str
@@ -181,8 +180,19 @@ def status(store: Store) -> Status:
         packet = judging.packet_facts(store)
         layer, packet_for = (packet.layer, packet.assessor) if packet else (MAIN, "")
         queries = questions.counting(layer, packet_for=packet_for)
-        counts = questions.counts(store, queries)
-        now = Status(
+        counts, known = questions.counts(store, queries), pools.pool_facts(store)
+        refused, cannot = judging.refused_topics(store), len(judging.refusals(store, layer))
+        unfinished, missing = 0, None
+        if counts.unjudged <= cannot:
+            # Reading plans takes long; it matters only where all that is pooled so far is judged.
+            for facts in known:
+                if plan.parse_stored(facts.plan_in_full).adaptive:
+                    over = {*refused, *live_pools.ends(store, pools.pool_number(store, facts.name))}
+                    unfinished += sum(topic not in over for topic in pools.pool_topics(store, facts.name))
+            if known and packet is None and (cannot or judging.planned(store, Overlap).share):
+                sources = [choose_source(store, pool=facts.name) for facts in known]
+                missing = max(sum(map(one.missing, one.topics())) for one in sources)
+        return Status(
             path=str(store.path),
             name=store.setting("name", ""),
             scale=store.scale(),
@@ -190,32 +200,22 @@ def status(store: Store) -> Status:
             queries=queries,
             counts=counts,
             runs=standing,
-            pools=tuple(pools.pool_facts(store)),
-            refused_topics=tuple(judging.refused_topics(store)),
-            # What is risky only where several write at once is reported where several judge.
-            troubles=tuple(known_troubles(store.path, shared=counts.assessors > 1)),
+            pools=tuple(known),
+            refused_topics=tuple(refused),
+            # What is risky only where several write at once is said once, by `judge assign`, and by `check`.
+            troubles=tuple(known_troubles(store.path, shared=False)),
             unpooled=tuple(unpooled_runs(store, standing)),
             assigned=bool(store.row("SELECT 1 FROM assignments")),
+            unfinished=unfinished,
+            missing=missing,
             packet_for=packet_for,
             queues={} if packet else open_queues(store),
             outside=tuple(documents.outside_sources(store)),
             outside_notes=tuple(outside.notes(store)),
             disputed=0 if packet else len(events.disputed_pairs(store, layer, across=True)),
             imported=events.standing_in(store, layer),
-            refused=len(judging.refusals(store, layer)),
+            refused=cannot,
         )
-        if now.counts.unjudged <= now.refused:
-            # Reading plans takes long; it matters only where all that is pooled so far is judged.
-            live = [facts.name for facts in now.pools if plan.parse_stored(facts.plan_in_full).adaptive]
-            unfinished = 0
-            for name in live:
-                over = {*now.refused_topics, *live_pools.ends(store, pools.pool_number(store, name))}
-                unfinished += sum(topic not in over for topic in pools.pool_topics(store, name))
-            now = replace(now, unfinished=unfinished)
-            if now.pools and packet is None and (now.refused or judging.planned(store, Overlap).share):
-                sources = [choose_source(store, pool=facts.name) for facts in now.pools]
-                now = replace(now, missing=max(sum(map(one.missing, one.topics())) for one in sources))
-        return now
 
 
 def unpooled_runs(store: Store, runs: Sequence[stored_runs.RunFacts]) -> list[str]:

@@ -289,12 +289,13 @@ def test_the_usage_of_withdraw_shows_that_a_reason_is_needed(shell: Shell):
     )
 
 
-def test_risks_of_the_library_are_told_by_check_and_not_by_every_status(
+def test_risks_of_the_library_are_told_by_check_and_where_several_are_to_judge_and_not_by_status(
     kitchen: Shell, monkeypatch: pytest.MonkeyPatch, kept: Kept
 ):
-    monkeypatch.setattr("cranfield.store.files.has_wal_reset_bug", lambda version: True)
+    monkeypatch.setattr("cranfield.store.files.SQLITE_VERSION", "3.40.1")
     monkeypatch.setattr("cranfield.store.files.file_system_of", lambda path: "nfs")
     kept(kitchen("check").err)
+    kept(kitchen("judge", "assign", "ann").err + kitchen("judge", "assign", "ann", "ben", "--again").err)
     told = kitchen("status").err
     assert ("WAL-reset bug" in told, "is on a network file system (nfs)" in told) == (False, True)
 

@@ -110,6 +110,13 @@ def test_two_runs_are_settled_with_a_bundle_as_they_are_evaluated(judged: Path, 
     kept(call("settle", "bundle", pair[0], status=2, folder=judged).err.partition("Error: ")[2])
 
 
+def test_what_a_group_contributed_is_told_once_and_in_each_row_of_data(judged: Path, kept: Kept):
+    words = ("reuse", "-m", "P@5", "-m", "nDCG@5", "--table", "groups")
+    kept(call(*words, folder=judged).out)
+    rows = csv.DictReader(io.StringIO(call(*words, "-f", "csv", folder=judged).out))
+    assert all(row["unique_judged"] for row in rows)
+
+
 def test_a_screen_has_the_first_documents_to_settle_a_pair(judged: Path, kept: Kept):
     words = ["settle", str(KITCHEN / "runs/mortar-dense.run"), "larder-bm25", "-m", "AP"]
     shown, piped = (call(*words, folder=judged, terminal=one) for one in (True, False))

@@ -42,19 +42,19 @@ def test_everything_is_counted_over_what_two_or_more_judged(compared: Store):
     report = agreement_report(compared)
     assert report.steps.grades == (0, 1, 2, 3)
     assert report.confusion.tolist() == [[0, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 2], [0, 0, 0, 1]]
-    overall = values(report.overall.estimates)
+    overall = values(report.compared["overall"][0].estimates)
     assert (overall["raw"], overall["positive"], overall["overlap"]) == (0.4, 6 / 7, 0.75)
-    assert [(one.first, one.second, int(one.table.sum()), one.shift) for one in report.pairs] == [
+    assert [(one.first, one.second, int(one.table.sum()), one.shift) for one in report.compared["pair"]] == [
         ("ada", "bob", 3, pytest.approx(-2 / 3)),
         ("ada", "cy", 1, -1.0),
         ("bob", "cy", 1, -1.0),
     ]
-    assert [one.first for one in report.topics] == ["t1", "t2"]
+    assert [one.first for one in report.compared["topic"]] == ["t1", "t2"]
 
 
 def test_the_same_judgments_give_the_same_report(compared: Store):
     first, again = (agreement_report(compared) for _ in range(2))
-    assert (first.overall, first.topics) == (again.overall, again.topics)
+    assert [first.compared[table] == again.compared[table] for table in ("overall", "topic")] == [True, True]
 
 
 def test_a_decision_is_no_opinion(compared: Store):
@@ -98,9 +98,9 @@ def test_probes_are_compared_with_the_first_answer_of_the_same_assessor(
             )
             append_events(judging, [probe], now="2026")
     report = agreement_report(judging)
-    assert [(one.first, one.second, one.shift) for one in report.probes] == [("ana", "ana", 1.0)]
-    assert report.probes[0].table.tolist() == [[0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 0], [0, 0, 0, 1]]
-    assert values(report.overall.estimates)["raw"] is None
+    assert [(one.first, one.second, one.shift) for one in report.compared["probes"]] == [("ana", "ana", 1.0)]
+    assert report.compared["probes"][0].table.tolist() == [[0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 0], [0, 0, 0, 1]]
+    assert values(report.compared["overall"][0].estimates)["raw"] is None
 
 
 def test_without_overlap_there_is_nothing_to_compare(judging: Store, tmp_path: Path, kept: Kept):
@@ -115,7 +115,7 @@ def test_a_machine_is_one_assessor_more_where_its_layer_is_named(compared: Store
     (tmp_path / "m.qrels").write_text("t1 0 d03 3\nt1 0 d01 2\n")
     import_judgments(compared, tmp_path / "m.qrels", layer="machine/m@1", assessor="m@1")
     report = agreement_report(compared, layers=["main", "machine/m@1"])
-    assert ("ada", "m@1") in [(one.first, one.second) for one in report.pairs]
+    assert ("ada", "m@1") in [(one.first, one.second) for one in report.compared["pair"]]
     found = agreement_with_people(compared, "machine/m@1")
     assert found is not None
     assert found.table.tolist() == [[0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1]]

@@ -105,13 +105,17 @@ def test_opinions_of_two_scales_agree_by_what_each_meant(changed: Store):
         events = [said(name, "bob", name, grade, 2) for name, grade in theirs.items()]
         append_events(changed, events, now=NOW)
     report = agreement_report(changed)
-    values = {one.coefficient: one.value for one in report.overall.estimates}
+    values = {one.coefficient: one.value for one in report.compared["overall"][0].estimates}
     # Relevant for ana are d21 and d22, for bob d20 and d21.
     assert values["positive"] == pytest.approx(2 / 4)
     assert values["overlap"] == pytest.approx(1 / 3)
     assert values["raw"] == 0
     assert report.steps.names == (0, "1 not relevant", "1 relevant", 2, 3)
-    assert (report.opinions, report.older, report.overall.share_relevant) == (6, 3, pytest.approx(4 / 6))
+    assert (report.opinions, report.older, report.compared["overall"][0].share_relevant) == (
+        6,
+        3,
+        pytest.approx(4 / 6),
+    )
 
 
 def test_a_machine_is_compared_with_people_by_the_scale_of_each(changed: Store):
@@ -129,7 +133,7 @@ def test_a_machine_is_compared_with_people_by_the_scale_of_each(changed: Store):
 def test_probes_are_compared_by_the_scale_of_each_answer(changed: Store):
     with changed.write():
         append_events(changed, [said("again", "ana", "d20", 1, 2, purpose="probe")], now=NOW)
-    (probe,) = agreement_report(changed).probes
+    (probe,) = agreement_report(changed).compared["probes"]
     assert {one.coefficient: one.value for one in probe.estimates}["positive"] == 0
 
 

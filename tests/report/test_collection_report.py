@@ -28,8 +28,7 @@ from cranfield.report.renderers.markdown import render_markdown
 from cranfield.store.store import open_store
 from cranfield.workflows.pool.show import Speed
 from cranfield.workflows.report import sections
-from cranfield.workflows.report.material import ReportRequest
-from cranfield.workflows.report.report import Report, card_json, collection_card, report_on
+from cranfield.workflows.report.report import Report, ReportRequest, card_json, collection_card, report_on
 
 KITCHEN = Path(__file__).parents[2] / "collections" / "kitchen"
 MEASURES = ("nDCG@10", "AP", "P@10")

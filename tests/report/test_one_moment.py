@@ -9,8 +9,7 @@ from command import call
 
 from cranfield.store.store import open_store
 from cranfield.workflows.qrels import Qrels
-from cranfield.workflows.report.material import ReportRequest
-from cranfield.workflows.report.report import report_on, write_bundle
+from cranfield.workflows.report.report import ReportRequest, report_on, write_bundle
 
 
 @pytest.fixture

@@ -261,6 +261,7 @@ def test_an_sqlite_that_is_too_old_is_answered_with_the_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: Kept
 ):
     monkeypatch.setattr(engine.sqlite3, "sqlite_version_info", (3, 34, 1))
+    monkeypatch.setattr(engine.sqlite3, "sqlite_version", "3.34.1")
     with kept.raises(CollectionError):
         init_collection(tmp_path / "c.db", name="x")
 

@@ -104,3 +104,8 @@ def test_a_title_that_is_the_first_line_of_the_text_is_shown_once():
     assert (page.text, page.title_end, page.body_start) == (f"d\n\n{text}", 0, 3)
     other = page_of(Document("d", text, "Another"))
     assert (other.text, other.title_end) == (f"Another\nd\n\n{text}", 7)
+
+
+def test_paragraphs_of_one_line_each_are_not_joined():
+    text = f"{'long ' * 30}\n{'also long ' * 15}"
+    assert page_of(Document("d", text), reflow=True).text == page_of(Document("d", text)).text

@@ -195,7 +195,7 @@ def test_escape_sequences_never_reach_the_stream():
 
 def test_plain_lines_speak_of_words_and_never_of_keys_they_have_not(kept: Kept):
     _, said = sit(FakeJudging(), "find pan", "search vinegar", "take 1", "back", "2", "history", "take 1", "w", "q")
-    begun = ("2 places", "found by", "you said 2", "hard-wrapped")
+    begun = ("2 places", "found by", "you said 2", "no hard-wrapped")
     kept([line for line in said.splitlines() if line.startswith(begun)])
     assert [key for key in ("Esc", "Home", "Enter reads") if key in said] == []
 

@@ -7,17 +7,20 @@ from numpy.typing import ArrayLike
 
 from cranfield.base.registry import deferred
 from cranfield.compare.differences import (
+    Counts,
     Differences,
     TestResult,
     Values,
     paired_differences,
     significance_test,
-    table_fits,
-    two_sided_tail,
 )
 
 with deferred:
     from scipy import stats
+
+
+LARGEST_TABLE = 2**20
+"""Additions that one exact p-value may cost."""
 
 
 @significance_test("wilcoxon", "signed-rank", title="Wilcoxon's signed ranks", counts_signs=True)
@@ -41,7 +44,7 @@ def wilcoxon(a: ArrayLike, b: ArrayLike, *, rng: np.random.Generator) -> TestRes
     deviation = np.sqrt((ranks**2).sum(axis=1))
     scaled = np.divide(statistic, deviation, out=np.zeros(len(ranks)), where=deviation > 0)
     p = np.asarray(2 * stats.norm.sf(np.abs(scaled)))
-    exact = np.array([table_fits(size, size * (size + 1)) for size in count.tolist()], dtype=bool)
+    exact = count * count * (count + 1) <= LARGEST_TABLE
     # Twice a mean of ranks is an integer, and the two-sided sum is what the doubled ranks reach. Rows with the same
     # ranks and sum share the work.
     doubled = np.sort(np.abs(np.rint(2 * ranks[exact])).astype(np.int64), axis=1)
@@ -66,3 +69,21 @@ def signed_ranks(differences: Differences) -> Values:
     np.put_along_axis(ranks, order, middle[group].reshape(values.shape), axis=1)
     zeros = (values == 0).sum(axis=1, keepdims=True)
     return np.asarray(np.sign(values) * (ranks - zeros))
+
+
+def two_sided_tail(weights: Counts, observed: int) -> float:
+    """P(|Σ ±w| ≥ observed) for positive integer weights, by convolution of one weight after the other.
+
+    With U the sum of the weights whose coin says plus, Σ ±w = 2U − Σw, so the distribution of U is enough.
+    """
+    if observed <= 0:
+        return 1.0
+    total = int(weights.sum())
+    chance = np.zeros(total + 1)
+    chance[0], reach = 1.0, 0
+    for weight in np.sort(weights).tolist():
+        half = chance[: reach + 1] * 0.5
+        reach += weight
+        chance[: len(half)] = half
+        chance[weight : reach + 1] += half
+    return min(1.0, 2.0 * float(chance[(total + observed + 1) // 2 :].sum()))

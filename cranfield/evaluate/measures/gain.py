@@ -124,13 +124,10 @@ def ndcg_at_relevant(lists: Lists, *, gains: GradeGains = ()) -> Values:
     A document that is not retrieved adds the DCG of the whole list divided by the full ideal DCG. Experimental.
     Source: Buckley; trec_eval ndcg_rel.
     """
-    function = gain_function("linear", gains)
-    found = _gaining(lists, gains)
-    gain = function(found.grade)
+    found, gain, ideal, ideal_gain = _with_ideal(lists, gains)
     worth = gain / log2_of_ranks(found.rank)
     dcg, whole = found.running(worth), found.total(worth)
-    ideal = ideal_of(lists, function)
-    ideal_worth = function(ideal.grade) / log2_of_ranks(ideal.rank)
+    ideal_worth = ideal_gain / log2_of_ranks(ideal.rank)
     steps, size = ideal.running(ideal_worth), ideal.count[lists.topics]
     has_gain = gain > 0
     places = np.minimum(found.rank, size[found.cell])[has_gain]
@@ -148,21 +145,17 @@ def ndcg_at_levels(lists: Lists, *, gains: GradeGains = (), rel: int = 1) -> Val
     With 5 documents of gain 3, 3 of gain 2 and 10 of gain 1 the ranks are 5, 8, 18, and the last rank of a list
     longer than 19. 0 if the topic has no relevant document. Experimental. Source: Buckley; trec_eval Rndcg.
     """
-    function = gain_function("linear", gains)
-    found = _gaining(lists, gains)
-    worth = function(found.grade) / log2_of_ranks(found.rank)
-    level_gain = function(lists.levels)
+    found, gain, ideal, ideal_gain = _with_ideal(lists, gains)
+    worth = gain / log2_of_ranks(found.rank)
+    level_gain = gain_function("linear", gains)(lists.levels)
     total, count = np.zeros(len(lists)), np.zeros(len(lists))
     depth = np.zeros(len(lists), dtype=np.int64)
-    ideal = ideal_of(lists, function)
-    ideal_gain = function(ideal.grade)
     ideal_worth = ideal_gain / log2_of_ranks(ideal.rank)
     for step in sorted({value for value in level_gain.tolist() if value > 0}, reverse=True):
         here = lists.level_counts[:, level_gain == step].sum(axis=1)
         depth += here[lists.topics]
         best = ideal.total(ideal_worth * (ideal_gain >= step))[lists.topics]
-        above = found.where(found.rank <= depth[found.cell])
-        value = ratio(above.total(worth[found.rank <= depth[found.cell]]), best)
+        value = ratio(found.total(worth * (found.rank <= depth[found.cell])), best)
         counted = here[lists.topics] > 0
         total += np.where(counted, value, 0.0)
         count += counted
@@ -179,12 +172,8 @@ def normalized_gain(lists: Lists, *, gains: GradeGains = ()) -> Values:
     Σ gain / log2(2 + cost - gained) over the sum of all gains. At each rank `cost` is the sum of the ideal gains so
     far, at least 1 a rank, and `gained` the sum of the gains so far. Experimental. Source: Buckley; trec_eval G.
     """
-    function = gain_function("linear", gains)
-    found = _gaining(lists, gains)
-    gain = function(found.grade)
+    found, gain, ideal, ideal_gain = _with_ideal(lists, gains)
     gained = found.running(gain)
-    ideal = ideal_of(lists, function)
-    ideal_gain = function(ideal.grade)
     steps, size = ideal.running(np.maximum(ideal_gain, 1.0)), ideal.count[lists.topics[found.cell]]
     inside = np.minimum(found.rank, size)
     at = ideal.starts[lists.topics[found.cell]] + inside - 1
@@ -223,6 +212,13 @@ def q_measure(
 def _gaining(lists: Lists, gains: GradeGains) -> Found:
     """The documents that can have a gain: grade 0 has none unless it is named."""
     return lists.judged if any(grade <= 0 for grade, _ in gains) else lists.relevant(1)
+
+
+def _with_ideal(lists: Lists, gains: GradeGains) -> tuple[Found, Values, Found, Values]:
+    """The documents that can have a gain, the ideal ranking of each topic, and the gains of both."""
+    function = gain_function("linear", gains)
+    found, ideal = _gaining(lists, gains), ideal_of(lists, function)
+    return found, function(found.grade), ideal, function(ideal.grade)
 
 
 def discounts(rank: Counts, discount: Discount, base: float) -> Values:

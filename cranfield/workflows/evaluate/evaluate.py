@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from cranfield.base.errors import InputError, UsageError, quoted
-from cranfield.base.files import Progress, Source, silent
+from cranfield.base.files import Source
 from cranfield.base.registry import deferred
 from cranfield.base.text import (
     Column,
@@ -21,6 +21,7 @@ from cranfield.base.text import (
     Surface,
     Table,
     Value,
+    beside,
     counted,
     few,
     printed,
@@ -35,16 +36,17 @@ from cranfield.evaluate.align import AnyRun
 from cranfield.evaluate.lists import GradeGains
 from cranfield.evaluate.reading import Read, Request
 from cranfield.evaluate.scores import ALL, Scores
-from cranfield.store import Store
 
 with deferred:
     from cranfield.evaluate import foreign as foreign_measures
+    from cranfield.evaluate.measures import precision
     from cranfield.qrels import reading as qrels_reading
+    from cranfield.report import figures
     from cranfield.reuse import verdict as reuse_verdict
-    from cranfield.workflows import corpus
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.axes import Axes
 
     from cranfield.reuse.assess import Learn
     from cranfield.workflows.reuse.field import Field, Trusted
@@ -156,55 +158,49 @@ class Evaluation(Result):
         found, trust = self.scores, self.trust
         by_measure = [None if trust is None else trust.of(measure) for measure in found.measures]
         marks = [{} if trust is None or one is None else trust.marks(one) for one in by_measure]
-        columns = [Number(str(measure), str(measure)) for measure in found.measures]
         completed = {
             Column(f"complete_{one.measure}", f"{one.measure} complete to rank {one.completed.depth} (80%)"): one
             for one in by_measure
             if one is not None and one.completed is not None and not one.completed.unknown
         }
+        numbers = [Number(str(measure), str(measure)) for measure in found.measures]
+        columns = [*map(Column, ["run", "topic"] if self.by_topic else ["run"]), *numbers]
+        if self.plain is not None:
+            columns += [Number(f"plain_{measure}", f"plain {measure}") for measure in found.measures]
+        elif trust is not None:
+            columns += [*completed, Column("verdict", kind="verdict")]
 
-        def cell(value: Value, run: int, topic: int | None, place: int) -> Value:
-            """A value with its mark, padded so that numbers stay below each other."""
-            one = by_measure[place]
-            if one is None or not (self.by_topic or marks[place]):
-                return value
-            mark = marks[place].get(run, "") if topic is None else ""
-            if topic is not None and one.coverage.count[run, topic]:
-                mark = UNJUDGED
-            return f"{printed(value, columns[place])} {mark or ' '}"
+        def row_of(run: int, topic: int | None) -> list[Value]:
+            values, *plain = (
+                (one.summary[:, run] if topic is None else one.values[:, run, topic]).tolist()
+                for one in filter(None, (found, self.plain))
+            )
+            cells: list[Value] = [found.run_names[run]]
+            cells += [ALL if topic is None else found.topic_ids[topic]] if self.by_topic else []
+            for value, column, measure, one, of_run in zip(
+                values, numbers, found.measures, by_measure, marks, strict=True
+            ):
+                # What is added up over topics is a count.
+                cells.append(int(value) if measure.aggregate == "sum" and value == int(value) else value)
+                if one is not None and (self.by_topic or of_run):
+                    mark = of_run.get(run) if topic is None else UNJUDGED * bool(one.coverage.count[run, topic])
+                    # Padded so that numbers stay below each other.
+                    cells[-1] = f"{printed(cells[-1], column)} {mark or ' '}"
+            cells += plain[0] if plain else []
+            if trust is not None and topic is None:
+                cells += [reuse_verdict.completed_score(one.evidence[run]) for one in completed.values()]
+                worst = trust.worst(run)
+                cells.append("" if worst is None else worst.short)
+            return [*cells, *[""] * (len(columns) - len(cells))]
 
-        plain: list[list[Value]] = []
-        rows: list[list[Value]] = []
+        rows = []
         for run in self.order:
             topics = [place for place in range(len(found.topic_ids)) if self.by_topic and found.scored[run, place]]
-            for topic in (*topics, None):
-                values = found.summary[:, run] if topic is None else found.values[:, run, topic]
-                keys = [found.run_names[run]]
-                if self.by_topic:
-                    keys.append(ALL if topic is None else found.topic_ids[topic])
-                counts: list[Value] = [  # what is added up over topics is a count
-                    int(value) if one.aggregate == "sum" and value == int(value) else value
-                    for one, value in zip(found.measures, values.tolist(), strict=True)
-                ]
-                cells = [cell(value, run, topic, place) for place, value in enumerate(counts)]
-                if (other := self.plain) is not None:
-                    cells += (other.summary[:, run] if topic is None else other.values[:, run, topic]).tolist()
-                cells += [
-                    reuse_verdict.completed_score(one.evidence[run]) if topic is None else ""
-                    for one in completed.values()
-                ]
-                if trust is not None:
-                    worst = trust.worst(run) if topic is None else None
-                    cells.append("" if worst is None else worst.short)
-                plain.append([*keys, *counts])
-                rows.append([*keys, *cells])
-        heads = [Column("run"), Column("topic")] if self.by_topic else [Column("run")]
+            rows += [row_of(run, topic) for topic in (*topics, None)]
         best = [place for place, one in enumerate(found.measures, start=1) if one.quality and not self.by_topic]
-        bold = with_best(table_of([*heads, *columns], plain), best).bold
-        last = [] if trust is None else [*completed, Column("verdict", kind="verdict")]
-        if self.plain is not None:
-            last = [Number(f"plain_{measure}", f"plain {measure}") for measure in found.measures]
-        return [replace(table_of([*heads, *columns, *last], rows), bold=bold)]
+        plain = [(found.run_names[run], *found.summary[:, run].tolist()) for run in self.order]
+        bold = with_best(table_of([Column("run"), *numbers], plain), best).bold
+        return [replace(table_of(columns, rows), bold=bold)]
 
 
 def topic_notes(found: Scores) -> list[str]:
@@ -214,14 +210,12 @@ def topic_notes(found: Scores) -> list[str]:
     """
     runs_with: dict[str, list[str]] = {}
     for run, counts in zip(found.run_names, found.counts, strict=True):
-        others = (
-            (counts.missing, "missing from the run (scored 0)"),
-            (counts.nothing_relevant, "without a relevant document (scored 0)"),
-            (counts.extra, "without qrels (ignored)"),
-        )
-        parts = [counted(counts.scored, "topic") + " scored"]
-        parts += [f"{number:,} {fate}" for number, fate in others if number]
-        runs_with.setdefault(", ".join(parts), []).append(run)
+        others = {
+            "missing from the run (scored 0)": counts.missing,
+            "without a relevant document (scored 0)": counts.nothing_relevant,
+            "without qrels (ignored)": counts.extra,
+        }
+        runs_with.setdefault(f"{counted(counts.scored, 'topic')} scored{beside(others)}", []).append(run)
     if len(runs_with) == 1 and len(found.run_names) > 1:
         return [f"each of {counted(len(found.run_names), 'run')}: {said}" for said in runs_with]
     return [f"{few(runs, _RUNS_NAMED)}: {said}" for said, runs in runs_with.items()]
@@ -244,77 +238,64 @@ def short_hash(qrels_hash: str) -> str:
 def evaluate(
     request: Request,
     *,
-    store: Store | None = None,
-    progress: Progress = silent,
     read: Callable[[], Read] | None = None,
-    at_once: bool = False,
+    field: Callable[[], Field] | None = None,
+    learn: Learn = "where unjudged",
 ) -> Evaluation:
     """Read, align and score. A caller that has read and aligned the runs passes `read`.
 
-    Many or large files are scored in pieces, unless their lists are there `at_once`.
+    With `field` each score that is of a list as it stands has a verdict; a note says why others have none. A card
+    needs the models of unjudged documents also where no run has one: `learn` is then "always". Many or large files
+    are scored in pieces, unless verdicts need their lists at once.
     """
     measures = measuring.parse_by_scale(request.measures, request.scale)
     if not measures:
         raise UsageError("no measure requested; cranfield measures lists them")
-    if any(isinstance(measure, measuring.ForeignMeasure) for measure in measures):
-        found = _score_with_foreign(request, measures, progress)
+    is_foreign = any(isinstance(measure, measuring.ForeignMeasure) for measure in measures)
+    why = "" if field is None else _no_verdicts(request, measures, is_foreign=is_foreign)
+    known = None if field is None or why else field()
+    read = read if known is None else known.requested
+    if is_foreign:
+        found = _score_with_foreign(request, measures)
     elif request.duplicates == "novelty":
-        found = _score_by_novelty(request, measures, read or partial(reading.read_aligned, request, progress), store)
+        found = _score_by_novelty(request, measures, read or partial(reading.read_aligned, request))
     else:
-        scored, runs, notes = reading.score_runs(request, measures, progress, read=read, at_once=at_once)
+        scored, runs, notes = reading.score_runs(request, measures, read=read, at_once=known is not None)
         found = Evaluation(scores=scored.scores, moved=scored.moved, facts=(*_tag_notes(runs), *notes))
     facts = [*request.notes, *found.facts, *_grade_notes(measures, request)]
-    return replace(found, facts=tuple(facts))
+    facts += [f"no verdicts: {why}"] if why else []
+    trust = None if known is None else known.trusted(measures, learn=learn)
+    return replace(found, trust=trust, facts=(*facts, *(() if trust is None else trust.notes)))
 
 
-def evaluate_with_verdicts(
-    request: Request,
-    field: Callable[[], Field],
-    *,
-    store: Store | None,
-    progress: Progress = silent,
-    read: Callable[[], Read] | None = None,
-    learn: Learn = "where unjudged",
-) -> Evaluation:
-    """Score, and give a verdict on each score that is of a list as it stands; a note says why others have none.
-
-    A card needs the models of unjudged documents also where no run has one: `learn` is then "always".
-    """
-    measures, why = measuring.parse_by_scale(request.measures, request.scale), ""
-    if not measures or any(isinstance(one, measuring.ForeignMeasure) for one in measures):
-        why = "the effect of unjudged documents on measures of ir_measures is not known"
-    elif request.duplicates == "novelty":
-        why = "unjudged documents could be copies, or have copies, which no interval reckons with"
-    elif request.ties != "trec":
-        why = f"they are about the order of ties as in {scoring.ORDER}, not about --ties {request.ties}"
-    elif reading.exceed_memory(reading.pieces_of(request, measures)):
-        why = "they need the lists of all runs at once, which would take more than half of the memory"
-    if why:
-        found = evaluate(request, store=store, progress=progress, read=read)
-        return replace(found, facts=(*found.facts, f"no verdicts: {why}"))
-    known = field()
-    found = evaluate(request, store=store, read=known.requested, at_once=True)
-    trust = known.trusted(found.scores.measures, store=store, learn=learn)
-    return replace(found, trust=trust, facts=(*found.facts, *trust.notes))
+def _no_verdicts(request: Request, measures: Sequence[measuring.AnyMeasure], *, is_foreign: bool) -> str:
+    """Why scores have no verdicts; empty where they have."""
+    if is_foreign:
+        return "the effect of unjudged documents on measures of ir_measures is not known"
+    if request.duplicates == "novelty":
+        return "unjudged documents could be copies, or have copies, which no interval reckons with"
+    if request.ties != "trec":
+        return f"they are about the order of ties as in {scoring.ORDER}, not about --ties {request.ties}"
+    if reading.exceed_memory(reading.pieces_of(request, measures)):
+        return "they need the lists of all runs at once, which would take more than half of the memory"
+    return ""
 
 
-def _score_by_novelty(
-    request: Request, measures: list[measuring.AnyMeasure], read: Callable[[], Read], store: Store | None
-) -> Evaluation:
+def _score_by_novelty(request: Request, measures: list[measuring.AnyMeasure], read: Callable[[], Read]) -> Evaluation:
     """Score with near-duplicates of a document above counted as not relevant, and as the lists stand."""
     if request.ties != "trec":
         raise UsageError(
             "--duplicates novelty cannot be combined with --ties: the tie order decides which copy comes first"
         )
-    clusters, known = corpus.clusters_for(request.clusters, store), read()
-    novel = scoring.by_novelty(known.aligned, known.qrels, known.runs, clusters)
+    known = read()
+    novel = scoring.by_novelty(known.aligned, known.qrels, known.runs, request.clusters)
     found, plain = (scoring.score(one, measures) for one in (novel, known.aligned))
     lost = counted(int(((known.aligned.lists.grades > 0) & (novel.lists.grades == 0)).sum()), "retrieved document")
     fact = f"novelty: {lost} with a grade above 0 counted as not relevant (near-duplicates)"
     return Evaluation(scores=found, plain=plain, facts=(*_tag_notes(known.runs), fact))
 
 
-def _score_with_foreign(request: Request, measures: list[measuring.AnyMeasure], progress: Progress) -> Evaluation:
+def _score_with_foreign(request: Request, measures: list[measuring.AnyMeasure]) -> Evaluation:
     """Score by our own measures and by those of ir_measures, which sees documents and subtopics."""
     ours = [measure for measure in measures if isinstance(measure, measuring.Measure)]
     theirs = [measure for measure in measures if not isinstance(measure, measuring.Measure)]
@@ -325,7 +306,7 @@ def _score_with_foreign(request: Request, measures: list[measuring.AnyMeasure], 
     else:
         qrels, qrels_hash = request.qrels, request.qrels.content_hash
         judged = [qrels_reading.SubtopicRow(topic, "0", document, grade) for topic, document, grade in qrels]
-    runs = reading.read_in_full(replace(request, qrels=qrels), progress)[1]
+    runs = reading.read_in_full(replace(request, qrels=qrels))[1]
     if ours and qrels_hash != qrels.content_hash:
         raise InputError(
             f"{qrels.name}: documents are judged for several subtopics; {ours[0]} needs one grade per document"
@@ -457,3 +438,56 @@ def explain_lists(request: Request, topic: str, *, depth: int = 30) -> Explanati
             remarks.append(f"{name}: relevant, not retrieved: {few(missing, _NAMED)}")
     lists = tuple((name, steps[:depth]) for name, steps in whole)
     return Explanation(topic, lists, qrels.content_hash, rel, gains, tuple(remarks))
+
+
+# Figures of scores, on axes or written to files.
+
+_BARS = {
+    "mean": "its mean",
+    "geometric": "its geometric mean",
+    "median": "its median",
+    "min": "its minimum",
+    "max": "its maximum",
+    "sum": "its mean (not the sum)",
+}
+"""What the bar of a strip is, by how a measure puts topics together."""
+
+RECALL_LEVELS = "iprec_at_recall"
+"""The eleven measures behind a precision–recall curve, in trec_eval's word."""
+
+
+def plot_evaluation(found: Evaluation, path: Path) -> str:
+    """Draw the first measure as strips, or precision–recall curves of the eleven levels; give what was drawn."""
+    scores = found.scores
+    if is_curve(scores):
+        drawn, what = draw_curves(scores), "precision-recall curves"
+    else:
+        drawn, what = draw_strips(scores), f"{scores.measures[0]} of each run by topic"
+    figures.save(figures.figure_of(drawn), path, footer=made_with(scores))
+    return what
+
+
+def is_curve(scores: Scores) -> bool:
+    """Whether scores are precision at the eleven levels of recall, and nothing else."""
+    levels = [one.cutoff for one in scores.measures if isinstance(one, measuring.Measure) and one.name == "IPrec"]
+    return levels == list(precision.ELEVEN) and len(scores.measures) == len(levels)
+
+
+def draw_strips(scores: Scores, *, runs: Sequence[int] | None = None, on: figures.On = None) -> Axes:
+    """Draw the first measure as strips, of all runs or of these; the bar is at what stands in a table.
+
+    What is added up over topics has its bar at the mean: a sum is far from what single topics have.
+    """
+    measure, names = scores.measures[0], scores.run_names
+    chosen = [run for run in (range(len(names)) if runs is None else runs) if scores.scored[run].any()]
+    if not chosen:
+        raise UsageError("no topic to plot")
+    values = {names[run]: scores.values[0, run][scores.scored[run]] for run in chosen}
+    bars = None if measure.aggregate == "sum" else {names[run]: float(scores.summary[0, run]) for run in chosen}
+    return figures.strips(str(measure), values, summary=bars, called=_BARS[measure.aggregate], on=on)
+
+
+def draw_curves(scores: Scores, *, on: figures.On = None) -> Axes:
+    """Draw precision–recall curves from scores of the eleven levels."""
+    curves = {name: scores.summary[:, place] for place, name in enumerate(scores.run_names)}
+    return figures.precision_recall(curves, on=on)

@@ -33,6 +33,7 @@ TAU_RULE = 0.9
 
 _OF_TWO = ("raw", "positive", "kappa", "kappa-quadratic", "alpha-ordinal")
 _OF_SEVERAL = ("raw", "positive", "fleiss", "alpha-ordinal")
+OVERALL = "Agreement of all assessors, with 95% confidence intervals"
 _SHIFT = "shift: mean difference of the grades, second minus first"
 _WIDE = {
     "pair": (("first", "second"), "Agreement of each pair of assessors"),
@@ -65,19 +66,16 @@ class Compared:
 
 @dataclass(frozen=True)
 class AgreementReport(Result):
-    """Everything about agreement. `confusion` counts pairs of opinions by lower and higher grade.
+    """Everything about agreement: what each of the tables compares; `probes` the first answer of each assessor with
+    the answer to the same document seen again. `confusion` counts pairs of opinions by lower and higher grade.
 
-    `probes` compares the first answer of each assessor with the answer to the same document seen again. `older` of
-    the `opinions` were given on another scale than the present one. `by` is the one table that is wanted; without it
-    people get the most important ones, and what the disagreement does to the ranking of runs.
+    `older` of the `opinions` were given on another scale than the present one. `by` is the one table that is wanted;
+    without it people get the most important ones, and what the disagreement does to the ranking of runs.
     """
 
     steps: coefficients.Steps
-    overall: Compared
+    compared: Mapping[str, Sequence[Compared]]
     confusion: coefficients.Codes
-    pairs: tuple[Compared, ...]
-    topics: tuple[Compared, ...]
-    probes: tuple[Compared, ...]
     opinions: int = 0
     older: int = 0
     by: str | None = None
@@ -105,21 +103,14 @@ class AgreementReport(Result):
             grades = combinations_with_replacement(enumerate(self.steps.names), 2)
             rows = [(low, high, int(self.confusion[row, column])) for (row, low), (column, high) in grades]
             return table_of(["grade", "other", "pairs"], rows, caption="Pairs of opinions by grade")
-        return estimates_table((self.overall,) if self.by in (None, "overall") else self.compared[self.by])
-
-    @property
-    def compared(self) -> dict[str | None, tuple[Compared, ...]]:
-        """What each of the wide tables compares."""
-        return {"pair": self.pairs, "topic": self.topics, "probes": self.probes}
+        return estimates_table(self.compared[self.by or "overall"])
 
     def tables(self) -> Iterable[Table]:
         """The tables for people."""
-        usual = ["overall", "pair", "confusion", *(["probes"] if self.probes else [])]
+        usual = ["overall", "pair", "confusion", *(["probes"] if self.compared["probes"] else [])]
         for kind in [self.by] if self.by else usual:
             if kind == "overall":
-                yield overall_table(
-                    self.overall.estimates, "Agreement of all assessors, with 95% confidence intervals"
-                )
+                yield overall_table(self.compared["overall"], OVERALL)
             elif kind == "confusion":
                 grades = self.steps.names
                 columns = [Column("grade"), *(Number(str(grade)) for grade in grades)]
@@ -166,9 +157,9 @@ def estimates_table(comparisons: Iterable[Compared]) -> Table:
     )
 
 
-def overall_table(estimates: Sequence[coefficients.Estimate], caption: str) -> Table:
+def overall_table(comparisons: Sequence[Compared], caption: str) -> Table:
     """One row per coefficient, with what it is."""
-    rows = []
+    rows, estimates = [], [one for compared in comparisons for one in compared.estimates]
     for one in estimates:
         defined = one.low is not None and one.high is not None
         interval = f"{one.low:.3f} to {one.high:.3f}" if defined else "not defined"
@@ -222,13 +213,13 @@ def agreement_report(
         again.setdefault(name, []).append((first, second))
     return AgreementReport(
         steps=steps,
-        overall=group("all", labels),
+        compared={
+            "overall": [group("all", labels)],
+            "pair": [_of_table(*pair, steps, draws) for pair in coefficients.by_pair(labels)],
+            "topic": [group(topic, part) for topic, part in coefficients.by_topic(labels)],
+            "probes": [_compared(store, name, name, grades, draws) for name, grades in again.items()],
+        },
         confusion=coefficients.pooled_confusion(labels),
-        pairs=tuple(
-            _of_table(first, second, table, steps, draws) for first, second, table in coefficients.by_pair(labels)
-        ),
-        topics=tuple(group(topic, part) for topic, part in coefficients.by_topic(labels)),
-        probes=tuple(_compared(store, name, name, grades, draws) for name, grades in again.items()),
         opinions=len(rows),
         older=sum(row[4] in older for row in rows),
         by=by,
@@ -282,11 +273,9 @@ def _places(steps: coefficients.Steps) -> dict[Graded, int]:
 
 def _labels(rows: Sequence[tuple[str, str, str, Graded, int]], steps: coefficients.Steps) -> coefficients.Labels:
     """Make columns of (topic, document, assessor, grade, scale)."""
-    columns = (np.array([row[place] for row in rows], dtype=np.str_) for place in (0, 1, 2))
-    topic_names, document_names, assessor_names = columns
-    topic_names, topics = np.unique(topic_names, return_inverse=True)
-    document_names, documents = np.unique(document_names, return_inverse=True)
-    assessor_names, assessors = np.unique(assessor_names, return_inverse=True)
+    (topic_names, topics), (document_names, documents), (assessor_names, assessors) = (
+        np.unique(np.array([row[place] for row in rows], dtype=np.str_), return_inverse=True) for place in range(3)
+    )
     places = _places(steps)
     return coefficients.Labels(
         steps=steps,

@@ -19,7 +19,7 @@ from uuid import uuid4
 from cranfield.base.errors import LINES_KEPT, InputError, Problem, UsageError, check_known, quoted
 from cranfield.base.files import Progress, silent
 from cranfield.base.records import MAIN, Document, Pair
-from cranfield.base.text import Result, Table, counted, moment, now, shortened
+from cranfield.base.text import Result, Table, beside, counted, moment, now, shortened
 from cranfield.judge.external import Label, label_from, question
 from cranfield.judge.queue import draw
 from cranfield.store import Store, documents, events
@@ -83,7 +83,7 @@ class MachineJudged(Result):
     def tables(self) -> Sequence[Table]:
         """The same for people to read, where they have judged some of the documents."""
         caption = f"Agreement of {self.layer} with people, on documents judged by both"
-        return [overall_table(self.agreement.estimates, caption)] if self.agreement else ()
+        return [overall_table([self.agreement], caption)] if self.agreement else ()
 
 
 def judge_with(store: Store, request: JudgeRequest, *, progress: Progress = silent) -> MachineJudged:
@@ -113,10 +113,9 @@ def judge_with(store: Store, request: JudgeRequest, *, progress: Progress = sile
         finally:
             labelling.save()
     labelled, unable, before = labelling.labelled, labelling.unable, len(wanted) - len(pairs)
-    parts = [f"{labelled:,} of {counted(len(pairs), 'document')} labelled"]
-    parts += [f"{unable:,} without a grade"] if unable else []
-    parts += [f"{before:,} labelled before"] if before else []
-    notes, agreement = [f"{layer}: {', '.join(parts)}"], agreement_with_people(store, layer)
+    more = beside({"without a grade": unable, "labelled before": before})
+    notes = [f"{layer}: {labelled:,} of {counted(len(pairs), 'document')} labelled{more}"]
+    agreement = agreement_with_people(store, layer)
     remarks: tuple[str, ...] = ()
     if agreement is None:
         notes.append("people have judged none of these documents: agreement with people is unknown")

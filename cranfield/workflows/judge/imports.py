@@ -11,7 +11,7 @@ from uuid import UUID, uuid4, uuid5
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.files import Source
 from cranfield.base.records import MAIN
-from cranfield.base.text import Changed, Result, Table, counted, now, stored_moment, table_of
+from cranfield.base.text import Changed, Result, Table, beside, counted, now, stored_moment, table_of
 from cranfield.judge import external
 from cranfield.judge.events import NOBODY, Event, SourceKind
 from cranfield.qrels import reading
@@ -75,10 +75,9 @@ def import_judgments(
     junk = sum(row.grade <= JUNK for row in rows)
     unjudged = len(rows) - len(judged) - junk
     same = len(made) - len(added)
-    parts = [f"{counted(len(added), 'judgment')} imported"]
-    parts += [f"{same:,} already present"] if same else []
-    parts += [f"{counted(unjudged, 'row')} skipped (pooled but not judged)"] if unjudged else []
-    notes = [f"{path}: {', '.join(parts)}; assessors: {names or 'none'}"]
+    skipped = f"row{'s' * (unjudged != 1)} skipped (pooled but not judged)"
+    more = beside({"already present": same, skipped: unjudged})
+    notes = [f"{path}: {counted(len(added), 'judgment')} imported{more}; assessors: {names or 'none'}"]
     if junk:
         notes.append(
             f"warning: {counted(junk, 'row')} with a grade of -2 or below (junk) skipped: use the lowest"
@@ -244,7 +243,5 @@ def propagate(store: Store, *, layer: str = MAIN) -> Propagated:
         ]
         events.append_events(store, [*undone, *made], now=now())
     new, same, withdrawn = len(made), len(wanted) - len(made), len(undone)
-    parts = [f"{counted(new, 'grade')} propagated"]
-    parts += [f"{same:,} already present"] if same else []
-    parts += [f"{withdrawn:,} withdrawn"] if withdrawn else []
-    return Propagated(new, same, withdrawn, tuple(differing), (", ".join(parts),))
+    remark = f"{counted(new, 'grade')} propagated" + beside({"already present": same, "withdrawn": withdrawn})
+    return Propagated(new, same, withdrawn, tuple(differing), (remark,))

@@ -96,11 +96,9 @@ class Judge:
         """
         return organise.assign(self._store, assessors, **options)
 
-    def progress(
-        self, *, by: str = "topic", pool: str = "", queue: str = "", layer: str = ""
-    ) -> organise.JudgingProgress:
-        """Progress by topic or assessor, or the documents that cannot be judged (cannot)."""
-        return organise.judging_progress(self._store, by=by, pool=pool, queue=queue, layer=layer)
+    def progress(self, **options: str) -> organise.JudgingProgress:
+        """Progress by topic or assessor, or the documents that cannot be judged, as `judging_progress` has it."""
+        return organise.judging_progress(self._store, **options)
 
     def guidelines(self, file: Path) -> Changed:
         """Replace the guidelines."""
@@ -119,9 +117,9 @@ class Judge:
 
     # What goes in and out
 
-    def import_(self, file: Path, *, assessor: str = "", layer: str = MAIN, format: str | None = None) -> Changed:
-        """Import judgments made elsewhere."""
-        return imports.import_judgments(self._store, file, layer=layer, assessor=assessor, format=format)
+    def import_(self, file: Path, **options: Any) -> Changed:
+        """Import judgments made elsewhere; the options are those of `import_judgments`."""
+        return imports.import_judgments(self._store, file, **options)
 
     def propagate(self, *, layer: str = MAIN) -> imports.Propagated:
         """Propagate grades to the near-duplicates of judged documents."""

@@ -19,6 +19,7 @@ from cranfield.judge.events import Event, Evidence
 from cranfield.judge.queue import Assigned, Overlap, Probes
 from cranfield.judge.session import Answer, Item, Opinion, Saved
 from cranfield.store import Store, documents, events, judging, pools
+from cranfield.store.files import known_troubles
 from cranfield.store.judging import Draft, DraftState, Refusal
 from cranfield.workflows.collection import rejudging
 from cranfield.workflows.judge.queue import TRY_LAYER, Source, choose_source, open_queues
@@ -125,13 +126,17 @@ def decide_topic(store: Store, topic: str, state: DraftState, *, reason: str = "
 
 @dataclass(frozen=True)
 class Assignments(Result):
-    """Who judges which topics, and what is planned for all of them; `kept` is who stays primary of a topic now."""
+    """Who judges which topics, and what is planned for all of them; `kept` is who stays primary of a topic now.
+
+    `troubles` is what is risky where several people judge in one file.
+    """
 
     made: tuple[Assigned, ...]
     overlap: Overlap
     probes: Probes
     adjudicators: tuple[str, ...] = ()
     kept: Mapping[str, str] = field(default_factory=dict)
+    troubles: Sequence[str] = ()
     only_rows = True
 
     def table(self) -> Table:
@@ -156,6 +161,7 @@ class Assignments(Result):
             topics = few([topic for topic, primary in self.kept.items() if primary == name], 5)
             others = "--together: the named assessors share; --take-over: they become primary"
             told.append(f"{name} judged {topics} and stays primary ({others})")
+        told += [f"note: {trouble}" for trouble in self.troubles]
         return told if self.made else [*told, "no topics assigned: everybody may judge everything"]
 
 
@@ -230,12 +236,14 @@ def assign(
             if chosen:
                 judging.put_assignments(store, made, topics=chosen, now=now())
             judging.put_setting(store, plan, probing)
+    now_assigned = judging.assigned(store)
     return Assignments(
-        tuple(judging.assigned(store)),
+        tuple(now_assigned),
         judging.planned(store, rules.Overlap),
         judging.planned(store, rules.Probes),
         tuple(map(str, store.setting(ADJUDICATORS, ()))),
         {topic: name for topic, name in kept.items() if name != names[0] or (len(names) > 1 and not together)},
+        known_troubles(store.path) if names and len({one.assessor for one in now_assigned}) > 1 else (),
     )
 
 

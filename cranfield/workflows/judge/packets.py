@@ -24,7 +24,7 @@ from cranfield.base.errors import (
     quoted,
 )
 from cranfield.base.records import Document, Pair, Topic
-from cranfield.base.text import Changed, Result, Table, counted, moment, now, table_of
+from cranfield.base.text import Changed, Result, Table, beside, counted, moment, now, table_of
 from cranfield.judge.events import Event, Kind, faults_of, fold
 from cranfield.store import Store, create_store, documents, events, files, judging, open_store
 from cranfield.store.events import Found
@@ -399,8 +399,8 @@ def merge_packet(store: Store, path: Path, *, trust: bool = False) -> MergedPack
         if facts is not None and (trust or judging.issued_packet(store, facts.session)):
             judging.release_leases(store, facts.session)
     names = tuple(sorted({event.assessor for event in fresh}))
-    already = f", {len(known):,} already present" if known else ""
     by = f" by {', '.join(names)}" if names else ""
+    already = beside({"already present": len(known)})
     remarks = [f"{path}: {counted(len(fresh), 'event')} merged{by}{already}"]
     remarks += [f"{counted(len(conflicts), 'conflict')}; no judgments were lost"] if conflicts else []
     return MergedPacket(len(fresh), len(known), names, conflicts, tuple(remarks))

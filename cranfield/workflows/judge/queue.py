@@ -15,7 +15,7 @@ from cranfield.base.records import MAIN, Pair
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted, few
 from cranfield.judge import queue as rules
-from cranfield.judge.queue import Answers, Assigned, Count, Entry, Overlap, Role, State
+from cranfield.judge.queue import Answers, Count, Entry, Overlap, Role, State
 from cranfield.judge.session import Held
 from cranfield.store import Store, documents, events, judging, pools
 from cranfield.store.judging import Lease, QueueFacts
@@ -264,25 +264,22 @@ def parts_of(source: Source, *, but: str = "") -> str:
 
     `but` is an assessor whose own part, and what is anybody's, is left out.
     """
-    assigned, parts = dict[str, list[Assigned]](), dict[str, dict[str, int]]()
-    for one in judging.assigned(source.store):
-        assigned.setdefault(one.topic, []).append(one)
+    assigned, parts = judging.assigned(source.store), dict[str, dict[str, int]]()
     for topic in source.topics():
-        left, whose = source.missing(topic), assigned.get(topic, [])
+        left, whose = source.missing(topic), [one for one in assigned if one.topic == topic]
         alone = [one for one in whose if one.role == "second" or one.assessor == but]
         together = " and ".join(one.assessor for one in whose if one not in alone) or "anybody"
-        parts.setdefault(together, {})
+        shares = {together: left}
         for one in alone:
-            part = min(left, source.count(topic, one.role, assessor=one.assessor).left)
-            parts.setdefault(one.assessor, {})[topic] = part
-            left -= part
-        parts[together][topic] = left
-    told = {who: {topic: left for topic, left in part.items() if left} for who, part in parts.items()}
-    told = {who: part for who, part in told.items() if part and who not in ((but, "anybody") if but else ())}
-    if not told.keys() - {"anybody"}:
+            shares[one.assessor] = min(shares[together], source.count(topic, one.role, assessor=one.assessor).left)
+            shares[together] -= shares[one.assessor]
+        for who, share in shares.items():
+            if share and not (but and who in (but, "anybody")):
+                parts.setdefault(who, {})[topic] = share
+    if not parts.keys() - {"anybody"}:
         return ""
-    counts = {who: counted(sum(part.values()), "judgment") for who, part in told.items()}
-    return ", ".join(f"{who} {counts[who]} ({few(list(part), 3)})" for who, part in told.items())
+    counts = {who: counted(sum(part.values()), "judgment") for who, part in parts.items()}
+    return ", ".join(f"{who} {counts[who]} ({few(list(part), 3)})" for who, part in parts.items())
 
 
 def open_queues(store: Store) -> dict[str, str]:
@@ -338,7 +335,6 @@ class TopicQueue:
     """
 
     topic: str
-    role: Role
     entries: Mapping[str, Entry]
     places: Mapping[str, int]
     count: Count
@@ -440,7 +436,6 @@ class Queue:
         postponed = [entry for entry in free if states[entry.document] == "postponed"]
         return TopicQueue(
             topic,
-            role,
             entries={entry.document: entry for entry in own},
             places={entry.document: place for place, entry in enumerate(own, start=1)},
             count=rules.count_of(states.values()),
@@ -472,7 +467,7 @@ class Queue:
                 return self.lease(LeasedEntry(topic, Entry(document, 0, "probe"), place, queue.count.of, known))
         while queue.fresh:
             item = self.placed(topic, queue.fresh[0].document)
-            state = self.source.state(item.entry, item.known, queue.role)
+            state = self.source.state(item.entry, item.known, self.role(topic))
             if state == "open" and item.pair not in deferred and not self.is_gone(item, item.known):
                 return self.lease(item)
             queue.fresh.popleft()
@@ -509,7 +504,7 @@ class Queue:
         for topics in (self.topics_in_turn(skip=self.finished), self.topics_in_turn()):
             for topic in topics:
                 queue = self.load(topic)
-                if not queue.has_work(self.deferred) and queue.role != "second" and self.source.refill(topic):
+                if not queue.has_work(self.deferred) and self.role(topic) != "second" and self.source.refill(topic):
                     queue = self.load(topic)
                 self.counts[topic] = queue.count
                 has_work = queue.has_work(self.deferred)

@@ -94,7 +94,7 @@ class Refilled:
 
 @dataclass
 class LoadedPool:
-    """A live pool in memory, and how far it has followed the file."""
+    """A live pool in memory, how far it has followed the file, and the choices that are not written yet."""
 
     live: live_pool.LivePool
     number: int
@@ -103,6 +103,7 @@ class LoadedPool:
     chosen: int = 0
     head: str = ""
     seen: tuple[int, str] = (0, "")
+    made: list[RecordedChoice] = field(default_factory=list)
 
     def take(self, choice: RecordedChoice) -> None:
         """Follow a choice that was recorded."""
@@ -148,11 +149,11 @@ class Refiller:
         loaded.seen = events.last_event(self._store)
         if topic not in loaded.live.ended:
             live_pools.forget_end(self._store, loaded.number, topic)
-        made, fresh = list[RecordedChoice](), 0
-        if self._comes_to_its_turn(loaded, topic, made):
-            fresh = self._choose(loaded, topic, batch, made)
-        self._write(loaded, made)
-        for name in sorted({topic, *(one.topic for one in made)}.intersection(loaded.live.ended)):
+        loaded.made, fresh = [], 0
+        if self._comes_to_its_turn(loaded, topic):
+            fresh = self._choose(loaded, topic, batch)
+        self._write(loaded)
+        for name in sorted({topic, *(one.topic for one in loaded.made)}.intersection(loaded.live.ended)):
             self._write_end(loaded, name, loaded.live.ended[name])
         return Refilled(fresh, loaded.live.ended.get(topic))
 
@@ -191,7 +192,7 @@ class Refiller:
             self._labels[topic] = last, labels
         return labels
 
-    def _comes_to_its_turn(self, loaded: LoadedPool, topic: str, made: list[RecordedChoice]) -> bool:
+    def _comes_to_its_turn(self, loaded: LoadedPool, topic: str) -> bool:
         """Whether a budget across topics is not better spent on another topic that the same people judge.
 
         What was judged elsewhere costs nothing: topics whose turn it is first choose that on the way.
@@ -210,10 +211,10 @@ class Refiller:
                 break
             if first.document not in labels:
                 return False
-            self._take(loaded, first, [], labels, made)
+            self._take(loaded, first, [], labels)
         return True
 
-    def _choose(self, loaded: LoadedPool, topic: str, batch: int, made: list[RecordedChoice]) -> int:
+    def _choose(self, loaded: LoadedPool, topic: str, batch: int) -> int:
         """Choose until there are enough documents to judge, and give how many of the chosen are to be judged.
 
         What was judged elsewhere is chosen without being judged again, and the next choice is made with its label.
@@ -229,31 +230,27 @@ class Refiller:
             offered = loaded.live.offer(1, under_judgment=[(topic, one) for one in others], topics=[topic])
             if not offered:
                 break
-            self._take(loaded, offered[0], others, labels, made)
+            self._take(loaded, offered[0], others, labels)
             fresh += offered[0].document not in labels
-            if offered[0].document in labels and not self._comes_to_its_turn(loaded, topic, made):
+            if offered[0].document in labels and not self._comes_to_its_turn(loaded, topic):
                 break
         return fresh
 
     def _take(
-        self,
-        loaded: LoadedPool,
-        choice: live_pool.Choice,
-        elsewhere: Sequence[str],
-        labels: Mapping[str, Label],
-        made: list[RecordedChoice],
+        self, loaded: LoadedPool, choice: live_pool.Choice, elsewhere: Sequence[str], labels: Mapping[str, Label]
     ) -> None:
         """Follow one choice, and learn its label where it is known."""
         made_from = (loaded.version, loaded.seen[0], tuple(elsewhere), now())
-        made.append(
-            RecordedChoice(loaded.chosen + 1, choice.topic, choice.document, choice.step, choice.reason, *made_from)
+        made = RecordedChoice(
+            loaded.chosen + 1, choice.topic, choice.document, choice.step, choice.reason, *made_from
         )
-        loaded.take(made[-1])
+        loaded.made.append(made)
+        loaded.take(made)
         if choice.document in labels:
             loaded.live.set_judgments(choice.topic, loaded.handed_out.judgments(choice.topic, labels))
 
-    def _write(self, loaded: LoadedPool, made: Sequence[RecordedChoice]) -> None:
-        store, number, live = self._store, loaded.number, loaded.live
+    def _write(self, loaded: LoadedPool) -> None:
+        store, number, live, made = self._store, loaded.number, loaded.live, loaded.made
         for topic in dict.fromkeys(one.topic for one in made):
             first = live_pools.last_position(store, number, topic) + 1
             known, entries, ranks, numbers = live.at(topic), [], [], []

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from shlex import quote
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,10 +34,12 @@ from cranfield.reuse.assess import Assessment
 from cranfield.reuse.collection import MeasureVerdict
 from cranfield.reuse.tables import groups_table, trust_table, verdicts_table
 from cranfield.reuse.verdict import MARKS, WORST_FIRST, Level
-from cranfield.workflows.judge.agreement import AgreementReport, overall_table
+from cranfield.workflows.judge.agreement import OVERALL, AgreementReport, overall_table
 from cranfield.workflows.pool.show import ASSUMED_SECONDS, Speed
-from cranfield.workflows.report.material import Material, TopicPart
 from cranfield.workflows.reuse.reuse import about_collection
+
+if TYPE_CHECKING:
+    from cranfield.workflows.report.report import Material, TopicPart
 
 _TOLD = 3
 """How many runs of one verdict are told of in words."""
@@ -356,12 +359,11 @@ def judging_section(material: Material) -> Section:
 def agreement_section(material: Material, report: AgreementReport) -> Section:
     """How far assessors agree, with each other and with themselves."""
     blocks: list[Block] = []
-    if report.overall.estimates and report.pairs:
-        overall = overall_table(report.overall.estimates, "Agreement of all assessors, with 95% confidence intervals")
-        blocks.append(TableBlock("agreement", overall))
+    if report.compared["pair"]:
+        blocks.append(TableBlock("agreement", overall_table(report.compared["overall"], OVERALL)))
         pairs = report.wide_table("pair", names=material.names)
         blocks.append(Fold(pairs.caption, (TableBlock("agreement-pairs", pairs),)))
-    if report.probes:
+    if report.compared["probes"]:
         probes = report.wide_table("probes", names=material.names)
         blocks.append(TableBlock("agreement-with-oneself", probes))
     return Section("Agreement", tuple(blocks))

@@ -11,7 +11,7 @@ from shlex import quote
 import numpy as np
 
 from cranfield.base.errors import CollectionError, InputError
-from cranfield.base.files import Progress, Source, silent
+from cranfield.base.files import Source
 from cranfield.base.registry import deferred
 from cranfield.base.text import Value, counted
 from cranfield.compare.significance import student
@@ -59,6 +59,7 @@ class Field:
     words: tuple[str | AnyRun, ...]
     levels: dict[provenance.Level, provenance.Provenance]
     knowledge: assess.Knowledge
+    thresholds: verdict.Thresholds
     gains: GradeGains = ()
     notes: tuple[str, ...] = ()
     settled: Mapping[tuple[str, str], int] = field(default_factory=dict)
@@ -87,22 +88,18 @@ class Field:
         self,
         measures: Sequence[AnyMeasure],
         *,
-        store: Store | None = None,
         thresholds: Mapping[str, float] | None = None,
         learn: assess.Learn = "always",
     ) -> Trusted:
         """Assess all runs. `learn` says whether models are wanted where no run has an unjudged document."""
-        table, aligned = thresholds_in_force(store, thresholds), self.read.aligned
+        table, aligned = self.thresholds.with_values(thresholds or {}), self.read.aligned
         bounds, found = assess.assess_measures(aligned, measures, self.knowledge, thresholds=table, learn=learn)
         return Trusted(self, found, table, bounds)
 
 
-def field_of(
-    request: Request, options: PoolOptions, *, store: Store | None = None, progress: Progress = silent
-) -> Field:
+def field_of(request: Request, options: PoolOptions, *, store: Store | None = None) -> Field:
     """Read and align the requested runs together with the contributing ones."""
     facts = {one.name: one for one in stored_runs.facts(store)} if store is not None else {}
-    scale = request.scale
     stored = known_pool(store, facts, options.pool) if store is not None and options.groups is None else None
     names: list[str] = []
     if options.groups is None and options.card is None:
@@ -114,31 +111,25 @@ def field_of(
     if more and topics == "common":
         whole = without_pipes(request)
         topics = read_aligned(whole).aligned.topic_ids
-    whole = replace(whole, runs=(*whole.runs, *more), topics=topics)
-    read = read_aligned(whole, progress, keep_rows=True)
-    aligned = read.aligned
-    known_card = None
+    read = read_aligned(replace(whole, runs=(*whole.runs, *more), topics=topics), keep_rows=True)
+    aligned, known_card, judged = read.aligned, None, options.judged
     if options.card is not None:
-        text = Source(options.card).text()
-        known_card = card.read_card(text, file=str(options.card))
+        known_card = card.read_card(Source(options.card).text(), file=str(options.card))
         known_card.refuse_others(aligned)
-    judged = options.judged
+    here = [
+        provenance.Contributor(name, facts[name].group_name, facts[name].family, contributing=name in names)
+        for name in aligned.run_names
+        if name in facts
+    ]
     if stored is not None:
-        others = [
-            provenance.Contributor(name, facts[name].group_name, facts[name].family, contributing=False)
-            for name in aligned.run_names
-            if name in facts and name not in names
-        ]
+        others = [one for one in here if not one.contributing]
         pool = replace(stored, contributors=(*stored.contributors, *others))
         # A release leaves out what was pooled and not judged, unless it was made with --unjudged.
         if store is not None and stored.facts is not None:
             for pooled, graded in releases.pool_judged(store, stored.facts.name, read.qrels.content_hash):
                 judged = graded / max(pooled, 1)
     else:
-        known = [(run, facts[run]) for run in aligned.run_names if run in names and run in facts]
-        pool = _pool_without_store(
-            read, options, [provenance.Contributor(run, one.group_name, one.family) for run, one in known]
-        )
+        pool = _pool_without_store(read, options, [one for one in here if one.contributing])
     levels = _levels(read, pool, store)
     if levels:
         depth = levels["group"].depth
@@ -153,18 +144,15 @@ def field_of(
         provenance=levels.get("group"),
         card=known_card,
         families=tuple(families.get(run, "") for run in aligned.run_names),
-        relevant_from=scale.relevant_from,
+        relevant_from=request.scale.relevant_from,
         judged=judged,
         finished=pool.finished,
         inferred=pool.inferred,
         depth_known=bool(levels) or known_card is not None or options.depth is not None,
     )
     chosen = set(judging.settled_pairs(store)) if store is not None else set()
-    settled = (
-        {(topic, name): grade for topic, name, grade in read.qrels if grade >= 0 and (topic, name) in chosen}
-        if chosen
-        else {}
-    )
+    rows = read.qrels if chosen else ()
+    settled = {(topic, name): grade for topic, name, grade in rows if grade >= 0 and (topic, name) in chosen}
     notes = list(pool.notes)
     if to_settle := len(settled) or options.settled:
         notes.append(
@@ -172,8 +160,9 @@ def field_of(
             " chosen for, and other runs are at a disadvantage"
         )
     return Field(
-        *(read, tuple(request.runs), levels, knowledge, scale.own_gains, tuple(notes), settled),
-        highest=None if store is None else scale.highest,
+        *(read, tuple(request.runs), levels, knowledge, thresholds_in_force(store)),
+        *(request.scale.own_gains, tuple(notes), settled),
+        highest=None if store is None else request.scale.highest,
         plain_depth=options.plain_depth,
     )
 

@@ -67,16 +67,15 @@ def reuse(
     thresholds: Mapping[str, float] | None,
 ) -> ReuseResult:
     """Say how far scores can be trusted, and whether the pool is fair to non-contributing runs."""
-    request = inputs.request(measures, runs or None)
-    wanted = measuring.own_measures(measuring.parse_by_scale(request.measures, request.scale))
     values = {name.replace("-", "_"): value for name, value in (thresholds or {}).items()}
-    with inputs.progress() as progress:
-        field = inputs.field(request, progress)
-        progress("holding out runs and groups", 0, None)
+    with inputs.requested(measures, runs or None) as request:
+        wanted = measuring.own_measures(measuring.parse_by_scale(request.measures, request.scale))
+        field = inputs.field(request)
+        request.progress("holding out runs and groups", 0, None)
         verdicts, held_out = [one for one in wanted if one.takes_verdict], None
         if verdicts and field.levels:  # under way while verdicts are made
             held_out = pool_bias.hold_out_levels(field.read.aligned, field.levels, verdicts, workers=inputs.workers)
-        trust = field.trusted(wanted, store=inputs.store, thresholds=values)
+        trust = field.trusted(wanted, thresholds=values)
         report = examine_collection(trust, held_out=held_out)
     notes = [*trust.notes, *request.notes]
     for measure in wanted:
@@ -255,7 +254,7 @@ class ReuseResult(Result):
                 for trust in self._found.trusts:
                     yield tables.trust_table(trust, range(field.asked), inferred=field.knowledge.inferred)
             elif part or (self._report is not None and (one == "collection" or self.fairness != "untestable")):
-                yield self.table(one)
+                yield tables.groups_to_read(self._report) if one == "groups" and self._report else self.table(one)
 
     def about_collection(self) -> Iterator[str]:
         """What the pool of the collection is like, if the contributing runs are known."""

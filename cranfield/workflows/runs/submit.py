@@ -22,7 +22,6 @@ from cranfield.base.text import counted, now, storable
 from cranfield.base.writing import whole_file
 from cranfield.runs import check, encoding, metadata, reading
 from cranfield.runs import run as runs_run
-from cranfield.runs.encoding import CodedRun
 from cranfield.runs.run import Order, Run
 from cranfield.store import Store, documents
 from cranfield.store import runs as stored
@@ -187,16 +186,7 @@ def _known_documents(store: Store) -> Callable[[pa.Array], np.ndarray]:
     return known
 
 
-# What runs are beside the others of the collection: codes into its id tables, and copies of one another.
-
-
-def code_runs(store: Store, runs: Sequence[CheckedRun]) -> tuple[list[CodedRun], pa.Array, pa.Array]:
-    """Runs in the codes of the collection's id tables, and the topics and documents that are new there."""
-    read = [one.run for one in runs if one.run is not None]
-    known_topics, known_documents = stored.ids(store)
-    topics, new_topics = encoding.codes_of(known_topics, [run.topic_ids for run in read])
-    documents, new_documents = encoding.codes_of(known_documents, [run.document_ids for run in read])
-    return list(map(encoding.coded, read, topics, documents)), new_topics, new_documents
+# What runs are beside the others of the collection: copies of one another, or stored.
 
 
 def copy_warnings(standing: Mapping[str, str], runs: Sequence[CheckedRun]) -> dict[str, list[Problem]]:
@@ -234,7 +224,12 @@ def store_runs(store: Store, checked: Sequence[CheckedRun], *, progress: Progres
         standing = {facts.name: facts.content_hash for facts in stored.facts(store)}
         _refuse(checked, _name_problems(checked, standing))
         new = list({one.name: one for one in checked if standing.get(one.name) != one.content_hash}.values())
-        coded, new_topics, new_documents = code_runs(store, new)
+        # Rankings are stored in the codes of the collection's id tables, to which new ids are added.
+        read = [one.run for one in new if one.run is not None]
+        known_topics, known_documents = stored.ids(store)
+        topic_codes, new_topics = encoding.codes_of(known_topics, [run.topic_ids for run in read])
+        document_codes, new_documents = encoding.codes_of(known_documents, [run.document_ids for run in read])
+        coded = map(encoding.coded, read, topic_codes, document_codes)
         warned = copy_warnings(standing, new)
         with ThreadPoolExecutor(WORKERS) as threads:
             blocks = threads.map(
