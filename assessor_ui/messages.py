@@ -49,6 +49,7 @@ _hint, _aside, _trouble = partial(_notice, "hint"), partial(_notice, "aside"), p
 # What is in the file, and what is not
 SAVED = _notice("saved", "saved: {answer} for {document}{note}{late}")
 DECIDED = _notice("saved", "saved: decision {grade} for {document}")
+ALREADY = _trouble("NOT saved: another adjudicator has decided on {document} meanwhile: {grade}")
 UNDONE = _notice("undone", "undone{answer}: {document} is open again")
 NOT_SAVED = _trouble("NOT saved: {error}")
 SAVED_BUT = _trouble("{before}; but then: {error}")
@@ -127,7 +128,7 @@ def saved(what: Saved, scale: GradeScale) -> Notice:
     if not what.answer.event:
         return PUT_OFF.filled(document=document)
     if what.answer.kind == "adjudicated":
-        return DECIDED.filled(grade=answered(what.answer, scale), document=document)
+        return (ALREADY if what.late else DECIDED).filled(grade=answered(what.answer, scale), document=document)
     judged = what.answer.kind == "judged"
     late = "your lease had expired and another assessor judged it" if what.late else ""
     return SAVED.filled(

@@ -25,6 +25,8 @@ Span = tuple[int, int]
 
 TAB = "    "
 LONGEST_FACT = 200
+HARD_WRAPPED = 100
+"""Characters of the longest line that is taken for hard-wrapped: a longer one is a paragraph."""
 NO_TEXT = "(This document has no text.)"
 
 
@@ -99,6 +101,16 @@ def _reflowed(block: re.Match[str]) -> str:
         return block.group()
     joined = (2 * len(line) >= longest and not _NEW_LINE.match(after) for line, after in pairwise(lines))
     return lines[0] + "".join((" " if join else "\n") + line for join, line in zip(joined, lines[1:], strict=True))
+
+
+def unbroken(text: str, width: int) -> str:
+    """A text whose hard-wrapped lines are as they are where they fit, else joined: broken again they are ragged."""
+
+    def fitting(block: re.Match[str]) -> str:
+        longest = max(map(len, block.group().split("\n")))
+        return _reflowed(block) if width < longest <= HARD_WRAPPED else block.group()
+
+    return _BLOCK.sub(fitting, text)
 
 
 # Text cut into lines that fit a width, measured in the cells of a terminal.

@@ -371,7 +371,9 @@ class Reader:
             self.refused = True
             return self._say(messages.NOT_SAVED, error=error)
         self._taken_back.discard(saved.item.pair)
-        return self._go_on(self._say(messages.saved(saved, self.scale)))
+        notice = messages.saved(saved, self.scale)
+        self.refused |= notice.kind == "trouble"
+        return self._go_on(self._say(notice))
 
     def _prepare(self, *, replaces: bool | None) -> None:
         """What is done before an answer is sent: of an adjudicator nothing."""
@@ -416,7 +418,7 @@ class Reader:
         self.card, self.topic = self.topic not in ("", item.topic.id), item.topic.id
         self.open, self.stuck, self.keys.digits = item, False, ""
         # The reason of a refusal is no note: it does not go over to the answer that takes its place.
-        self.note = before.note if before and before.kind != "cannot-judge" else ""
+        self.note = item.note or (before.note if before and before.kind != "cannot-judge" else "")
         # A grade of an older scale has no place on this one.
         self.grade_before = before.grade if before and before.scale is None else None
         own = before.evidence if before else ()

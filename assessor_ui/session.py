@@ -205,7 +205,7 @@ class Session(Reader):
 
     def _save_note(self, *, replaced: bool = False) -> None:
         """Save the note on its own, unless an answer has it that stands: not taken back, nor `replaced` now."""
-        if self.open is None or not self.note:
+        if self.open is None or self.note in ("", self.open.note):
             return
         stands = self.open.before is not None and not replaced and self.open.pair not in self._taken_back
         if not stands or self.open.before is None or self.note != self.open.before.note:

@@ -16,7 +16,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Static
 
-from assessor_ui.page import Span, index_at, wrap
+from assessor_ui.page import Span, index_at, unbroken, wrap
 from assessor_ui.reader import Reading
 from cranfield.base.records import Topic
 from cranfield.base.text import visible, visible_line
@@ -38,7 +38,7 @@ class DocumentView(ScrollView, can_focus=False):
         super().__init__()
         self._reading: Reading | None = None
         self._others_evidence: Sequence[Span] = ()
-        self._text = ""
+        self._text = self._drawn = ""
         self._lines: list[Span] = []
         self._layers: Layers = []
         self.watch(self, "scroll_y", self._tell_the_rest, init=False)
@@ -107,7 +107,7 @@ class DocumentView(ScrollView, can_focus=False):
             for name, span in covering:
                 if span[0] <= start and end <= span[1]:
                     style += self.get_component_rich_style(f"page--{name}", partial=True)
-            segments.append(Segment(self._text[start:end], style))
+            segments.append(Segment(self._drawn[start:end], style))
         return Strip(segments).adjust_cell_length(width, self.rich_style)
 
     def on_resize(self) -> None:
@@ -120,7 +120,9 @@ class DocumentView(ScrollView, can_focus=False):
 
     def _wrap(self) -> None:
         width = min(self.scrollable_content_region.width, LONGEST_LINE)
-        self._lines = wrap(self._text, width) if width > 0 else []
+        start = self._reading.page.body_start if self._reading else 0
+        self._drawn = self._text[:start] + unbroken(self._text[start:], width)
+        self._lines = wrap(self._drawn, width) if width > 0 else []
         self.virtual_size = Size(width, len(self._lines))
 
     def _tell_the_rest(self) -> None:

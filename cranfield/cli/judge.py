@@ -398,13 +398,10 @@ def adjudicate(
     name, status = name_of_assessor(assessor), 0
     with opened(collection, plain=plain) as store:
         session = workflow.Judge(store).adjudicate(name, layer=layer, across=across, topics=topics)
-        console.say(f"{texts.counted(len(session), 'case')} open")
         if len(session):
             refuse_without_terminal(plain=plain)
             status = run_interface(reader.Reader(session), plain=plain)
-        left = len(session)
-    if left:
-        console.say(f"{texts.counted(left, 'case')} left")
+        console.say(f"{texts.counted(len(session), 'case')} open")
     if status:
         raise typer.Exit(status)
 

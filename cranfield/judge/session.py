@@ -23,9 +23,10 @@ class Item:
     """A document to be judged for a topic. `position` of `of` is the place in the topic's queue, from 1.
 
     `left` is how many documents of the topic are left for the assessor. `before` is their own earlier answer where
-    they come back to the document (undo, history), else None. `remark` is what they should know of the text: that it
-    has changed, or why it is `missing`; then the document can be postponed, but not judged. An adjudicator gets a
-    disagreement with the `opinions` on it, from the lowest grade up; its place is that among the open ones.
+    they come back to the document (undo, history), else None; `note` what they wrote of it since. `remark` is what
+    they should know of the text: that it has changed, or why it is `missing`; then the document can be postponed,
+    but not judged. An adjudicator gets a disagreement with the `opinions` on it, from the lowest grade up; its place
+    is that among the open ones.
     """
 
     topic: Topic
@@ -37,6 +38,7 @@ class Item:
     remark: str = ""
     missing: bool = False
     opinions: tuple[Opinion, ...] = ()
+    note: str = ""
 
     @property
     def pair(self) -> Pair:
@@ -73,7 +75,10 @@ class Answer:
 
 @dataclass(frozen=True)
 class Saved:
-    """An answer that is in the file. `late`: the lease had expired and another assessor judged the document."""
+    """An answer that is in the file. `late`: the lease had expired and another assessor judged the document.
+
+    Of an adjudicator a late answer is not in the file: another has decided, and `answer` is what they decided.
+    """
 
     item: Item
     answer: Answer

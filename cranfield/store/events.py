@@ -117,6 +117,14 @@ def latest_answers(store: Store, layer: str, *, assessor: str, pair: Pair | None
             yield from _read(store, "sequence = ?", sequence)
 
 
+def note_without_answer(store: Store, layer: str, assessor: str, topic: str, document: str) -> str:
+    """What an assessor noted of a document after their last answer to it, or before they answered."""
+    said = """SELECT iif(kind = 'noted', note, '') FROM judgment_events
+              WHERE layer = ? AND assessor = ? AND topic = ? AND document = ?
+              AND kind IN ('noted', 'judged', 'cannot-judge') ORDER BY sequence DESC LIMIT 1"""
+    return "".join(store.column(said, layer, assessor, topic, document))
+
+
 def events(store: Store, *, up_to: int | None = None, layers: Sequence[str] = ()) -> Iterator[Event]:
     """All events in the order they were recorded, up to a sequence number, of some layers or of all."""
     limit = "" if up_to is None else f" AND sequence <= {int(up_to)}"

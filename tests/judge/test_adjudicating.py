@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from kept import Kept
 
+from assessor_ui.reader import Reader
 from cranfield.base.errors import InputError, UsageError
 from cranfield.judge.events import Event, Evidence
 from cranfield.judge.session import AdjudicationSession, Opinion
@@ -99,6 +100,20 @@ def test_a_decision_is_an_event_and_settles_the_grade(disputed: Store):
     assert {(topic, document): grade for topic, document, grade in qrels_for(disputed)}["t1", "d01"] == 1
     assert len(bench) == 2
     assert projection_faults(disputed) == []
+
+
+def test_who_decides_second_is_told_and_nothing_is_overwritten(disputed: Store, kept: Kept):
+    ana, ben = StoredAdjudication(disputed, "ana"), StoredAdjudication(disputed, "ben")
+    deciding = Reader(ben)
+    deciding.start()
+    ana.judge(ana.next_item(), 1)
+    kept(deciding.judge(2).text)
+    assert deciding.refused
+    assert deciding.open.document.id == "d02"
+    assert {pair[:2]: pair[2] for pair in qrels_for(disputed)}["t1", "d01"] == 1
+    kept(deciding.undo().text)
+    ana.undo()
+    assert len(open_cases(disputed)) == 3
 
 
 def test_undo_takes_the_decision_back_and_gives_the_case_again(disputed: Store):

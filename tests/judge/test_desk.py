@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 from kept import Kept
 
+from assessor_ui.session import Session
 from cranfield.base.errors import InputError, UnknownName, UsageError
 from cranfield.judge.events import Event, Evidence
 from cranfield.judge.queue import Assigned, Overlap, Probes
@@ -442,6 +443,13 @@ def test_history_has_the_latest_first_and_finds_words(sit: Sit):
     assert [one.document for one in desk.history("GRÜNE title")] == ["d01"]
 
 
+def test_the_history_has_the_document_that_is_named_before_those_that_mention_it(sit: Sit):
+    desk = sit()
+    desk.judge(next_of(desk), 1, seconds=1)
+    desk.judge(next_of(desk), 1, seconds=1, note="much like D01")
+    assert [one.document for one in desk.history("D01")] == ["d01", "d02"]
+
+
 def test_a_document_judged_again_from_the_history_counts_once(sit: Sit, judging: Store):
     desk = sit()
     desk.judge(next_of(desk), 1, seconds=1)
@@ -562,6 +570,29 @@ def test_a_note_is_kept_and_judges_nothing(sit: Sit, judging: Store):
     assert [(event.kind, event.note) for event in events(judging)] == [("noted", "compare with d05")]
     assert standing(judging) == []
     assert named(desk.next_item()) == named(item)
+
+
+def test_a_note_without_an_answer_comes_back_with_its_document(sit: Sit, judging: Store):
+    for _ in range(2):
+        leaving = Session(sit())
+        leaving.start()
+        leaving.set_note(leaving.note or "compare with d05")
+        leaving.leave()
+    coming = Session(desk := sit())
+    coming.start()
+    assert coming.note == "compare with d05"
+    document = coming.open.document.id
+    coming.judge(2)
+    assert [(event.kind, event.note) for event in events(judging)] == [
+        ("noted", "compare with d05"),
+        ("judged", "compare with d05"),
+    ]
+    coming.set_note("or with d06")
+    coming.later()
+    assert desk.reopen("t1", document).note == ""
+    while coming.open.before is None:
+        coming.judge(2)
+    assert coming.note == "or with d06"
 
 
 @pytest.mark.parametrize("name", ["", "   ", "a\nb", "x" * 81])

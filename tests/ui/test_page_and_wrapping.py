@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from assessor_ui.page import _lines_of, cells_of, index_at, page_of, wrap
+from assessor_ui.page import _lines_of, cells_of, index_at, page_of, unbroken, wrap
 from cranfield.base.records import Document
 
 TEXTS = st.text(alphabet=st.sampled_from("ab \n\t\x1b\u202e\u0301e漢字。👩\u200d👩אבج"), max_size=60)
@@ -55,6 +55,14 @@ def test_no_line_is_too_wide_and_nothing_but_white_space_is_lost(text: str, widt
     kept = "".join(page.text[start:end] for start, end in lines)
     assert "".join(kept.split()) == "".join(page.text.split())
     assert all(index_at(lines, start) == number for number, (start, end) in enumerate(lines) if start < end)
+
+
+def test_hard_wrapped_lines_are_joined_only_where_they_do_not_fit():
+    wrapped = "one two three four five\nsix seven eight nine\nten\n\n- a\n- b\n\na poem\nfits here"
+    assert unbroken(wrapped, 23) == wrapped
+    assert unbroken(wrapped, 22) == wrapped.replace("five\n", "five ").replace("nine\n", "nine ")
+    paragraphs = f"{'word ' * 30}\n{'word ' * 30}"
+    assert unbroken(paragraphs, 22) == paragraphs
 
 
 @given(st.text(alphabet="ab   c", max_size=80), st.integers(2, 20))

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from cranfield.base.errors import InputError, UsageError, check_known, quoted
-from cranfield.base.records import MAIN, Document, Pair, Topic
+from cranfield.base.records import MAIN, Pair, Topic
 from cranfield.base.text import Column, Number, Result, Table, counted, facts_table, few, moment, now, table_of
 from cranfield.judge import queue as rules
-from cranfield.judge.events import Event, Evidence, Kind
+from cranfield.judge.events import Event, Evidence
 from cranfield.judge.queue import Assigned, Overlap, Probes
 from cranfield.judge.session import Answer, Item, Opinion, Saved
 from cranfield.store import Store, documents, events, judging, pools
@@ -490,13 +490,22 @@ class StoredAdjudication(Judging):
     def judge(
         self, item: Item, grade: int, *, seconds: float = 0.0, note: str = "", evidence: Sequence[Evidence] = ()
     ) -> Saved:
-        """Record the decision, without the time that it took."""
+        """Record the decision, without the time that it took, unless another has decided meanwhile."""
         self.scale.named(grade)
         self._refuse_missing(item)
-        content = {"grade": grade, "note": note, "evidence": tuple(evidence)}
-        event = self._append("adjudicated", item.pair, item.document, **content)
-        self._decisions.append(event)
+        said: dict[str, Any] = {"grade": grade, "note": note, "evidence": tuple(evidence)}
+        text = item.document.content_hash
+        event = self._event("adjudicated", *item.pair, purpose="overlap", document_hash=text, **said)
+        with self._recording(event, item.document):
+            standing = events.standing(self._store, layers=[self._layer], pair=item.pair)
+            theirs = next((one for one in standing if one.kind == "adjudicated"), None)
+            if theirs is None:
+                events.append_events(self._store, [event], now=now())
         self._open = [other for other in self._open if other != item.pair]
+        if theirs is not None:
+            self._recorded.remove(event)
+            return Saved(item, answer_of(theirs, self._other_scales), late=True)
+        self._decisions.append(event)
         return Saved(item, answer_of(event, self._other_scales))
 
     def postpone(self, item: Item, *, seconds: float = 0.0) -> Saved:
@@ -512,7 +521,9 @@ class StoredAdjudication(Judging):
             return None
         decision = self._decisions[-1]
         pair = decision.topic, decision.document
-        self._append("undone", pair, undoes=decision.uuid)
+        event = self._event("undone", *pair, purpose="overlap", undoes=decision.uuid)
+        with self._recording(event):
+            events.append_events(self._store, [event], now=now())
         self._decisions.pop()
         self._open.insert(0, pair)
         return self._case(pair, before=answer_of(decision, self._other_scales))
@@ -525,10 +536,3 @@ class StoredAdjudication(Judging):
         left, (document, remark, missing) = len(self._open), self._document(pair[1])
         place = self._of - left + 1, self._of, left
         return Item(self._topic(pair[0]), document, *place, before, remark, missing, told)
-
-    def _append(self, kind: Kind, pair: Pair, document: Document | None = None, **content: Any) -> Event:
-        text = "" if document is None else document.content_hash
-        event = self._event(kind, *pair, purpose="overlap", document_hash=text, **content)
-        with self._recording(event, document):
-            events.append_events(self._store, [event], now=now())
-        return event

@@ -263,8 +263,9 @@ class StoredSession(Judging):
             before = answer_of(said, self._other_scales)
             if said.grade is not None and said.document_hash not in ("", document.content_hash) and not missing:
                 remark = CHANGED_SINCE
-        left = self._count(item.topic).left
-        return Item(topic, document, item.position, item.of, left, before, remark, missing)
+        left, written = self._count(item.topic).left, (self._store, self._layer, self.assessor, *item.pair)
+        note = "" if item.is_probe else events.note_without_answer(*written)
+        return Item(topic, document, item.position, item.of, left, before, remark, missing, note=note)
 
     def _latest_answer(self, pair: Pair) -> Event | None:
         return next(events.latest_answers(self._store, self._layer, assessor=self.assessor, pair=pair), None)
@@ -437,7 +438,10 @@ class StoredSession(Judging):
         queue.counts[topic] = queue.current.count
 
     def history(self, words: str = "") -> list[HistoryEntry]:
-        """The answers that stand, latest first, whose topic, document, title or note has all the words."""
+        """The answers that stand, whose topic, document, title or note has all the words.
+
+        The latest come first, but before all others a document whose id is one of the words.
+        """
         wanted, older = words.casefold().split(), self._store.other_scales()
         found: list[HistoryEntry] = []
         for event in events.latest_answers(self._store, self._layer, assessor=self.assessor):
@@ -447,7 +451,7 @@ class StoredSession(Judging):
             text = "\n".join([event.topic, event.document, title, event.note, event.reason]).casefold()
             if all(word in text for word in wanted):
                 found.append(HistoryEntry(event.topic, event.document, title, answer_of(event, older)))
-        return found
+        return sorted(found, key=lambda line: line.document.casefold() not in wanted)
 
     def reopen(self, topic: str, document: str) -> Item:
         """Open a document again that was answered before, or that was found by searching."""
