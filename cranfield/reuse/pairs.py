@@ -269,6 +269,29 @@ class OpenScore:
             return np.asarray(mine - other)
         return np.asarray(np.where(mine >= other, 1.0, -1.0) * (mine + other))
 
+    @cached_property
+    def effects(self) -> Values:
+        """By how much the difference moves if one unjudged document, and no other, has the highest grade.
+
+        That is more than its part in the interval tells where it also moves what both scores are divided by. Topics
+        do not interact: one document of each is tried at once, in the order of the documents of its topic.
+        """
+        if self.gains is not None:
+            return self.weights
+        topic, effects = self.unjudged.topic, np.zeros(len(self.unjudged))
+        turn = np.arange(len(topic)) - np.searchsorted(topic, topic)
+        now = self._values_of(self.alignment)
+        for number in range(int(turn.max(initial=-1)) + 1):
+            places = np.flatnonzero(turn == number)
+            then = self.after(places, np.full(len(places), self.highest, dtype=np.int32)).alignment
+            effects[places] = (self._values_of(then) - now)[topic[places]]
+        return effects / max(len(self.topics), 1)
+
+    def _values_of(self, alignment: Alignment) -> Values:
+        """The difference of the values on each topic; a topic without a value counts 0."""
+        first, second = np.nan_to_num(self.measure.values(alignment.lists)).reshape(alignment.shape)
+        return np.asarray(first - second)
+
     @property
     def order(self) -> Counts:
         """The documents that can have to do with the difference, now or later: the heaviest first.

@@ -123,20 +123,24 @@ class Judging:
     """A pair while its documents are judged one by one: what can still happen, what probably will, and what is next.
 
     `low` and `high` are the ends of the difference. Each document moves one of them by `moves`: what it is worth to
-    each run, and where a shared document has one label, only by how much more to the one. For measures that are not
-    sums that is an approximation. Labels are shares of the highest gain. Open is what is not judged and can have to
-    do with the difference.
+    each run, and where a shared document has one label, only by how much more to the one; for measures that are not
+    sums by its part of their distance. `value` is the difference by the labels so far, and `effects` by how much each
+    label alone moves that. Labels are shares of the highest gain. Open is what is not judged and can have to do with
+    the difference.
     """
 
     def __init__(self, pair: OpenScore, expected: Chances | None = None, thresholds: Thresholds = DEFAULTS) -> None:
         self.chances, self._thresholds = expected or flat_chances(pair), thresholds
         self.moves = pair.worth - (pair.worth.min(axis=0) if pair.difference.exact else 0.0)
         self.low, self.high = pair.difference.ends
+        if not pair.difference.exact and np.isfinite(self.high - self.low):
+            self.moves *= (self.high - self.low) / max(float(self.moves.sum()), TOLERANCE)
+        self.value, self.effects = pair.difference.value, pair.effects
         self.is_judged, self.is_open = np.zeros((2, len(pair.unjudged)), dtype=bool)
         self.is_open[pair.order] = True
         self._worth = _worth_of_grades(pair)
         self._prior = np.clip(self.chances.expected, _LEAST, 1 - _LEAST)
-        self._groups = (self.moves[0] > self.moves[1]).astype(np.int64), pair.unjudged.topic
+        self._groups = (self.effects > 0).astype(np.int64), pair.unjudged.topic
         sizes, spreads = (2, len(pair.alignment.topic_ids)), (self.chances.spread, TOPIC_SPREAD)
         self._surprise = [np.zeros(size) for size in sizes]
         self._information = [np.full(size, spread**-2) for size, spread in zip(sizes, spreads, strict=True)]
@@ -150,6 +154,7 @@ class Judging:
         (mine, other), prior = self.moves[:, places], self._prior[places]
         self.low += float((labels * mine + (1 - labels) * other).sum())
         self.high -= float((labels * other + (1 - labels) * mine).sum())
+        self.value += float(labels @ self.effects[places])
         self.is_judged[places], self.is_open[places] = True, False
         for group, surprise, information in zip(self._groups, self._surprise, self._information, strict=True):
             np.add.at(surprise, group[places], labels - prior)
@@ -172,20 +177,19 @@ class Judging:
             return normal
         # A sum of few labels is not normal: all of them are tried, and the more cautious answer counts.
         labels = np.arange(1 << len(places))[:, np.newaxis] >> np.arange(len(places)) & 1
-        ends = self.low + self.high + (2 * labels - 1) @ (self.moves[0] - self.moves[1])[places]
+        ends = self.value + labels @ self.effects[places]
         chance = np.where(labels, expected[places], 1 - expected[places]).prod(axis=1)
         tried = float(chance[ends > TOLERANCE].sum() + chance[np.abs(ends) <= TOLERANCE].sum() / 2)
         return min(normal, tried, key=lambda one: abs(one - 0.5))
 
     def difference(self, expected: Values) -> tuple[float, float]:
         """The mean and the variance of the difference when all is judged."""
-        (mine, other), varies = self.moves * self.is_open, expected * (1 - expected)
-        rises, falls = (float(expected @ one + (1 - expected) @ two) for one, two in ((mine, other), (other, mine)))
-        weight = (mine - other) * varies
-        variance = float((mine - other) @ weight)
+        effects = self.effects * self.is_open
+        weight = effects * expected * (1 - expected)
+        variance = float(effects @ weight)
         for group, information in zip(self._groups, self._information, strict=True):
             variance += float((np.bincount(group, weight, minlength=len(information)) ** 2 / information).sum())
-        return (self.low + rises + self.high - falls) / 2, variance
+        return self.value + float(expected @ effects), variance
 
     def is_decided(self, goal: Goal) -> bool:
         """Whether who is ahead is certain, or likely enough."""
@@ -207,7 +211,7 @@ class Judging:
         Its own part, and some of that of others, by what it teaches about effects that they share: its squared
         covariance with the difference over its own variance; the mean moves by their ratio for a whole label.
         """
-        varies, weight = expected * (1 - expected), self.moves[0] - self.moves[1]
+        varies, weight = expected * (1 - expected), self.effects
         covaries, spreads = weight.copy(), np.ones(len(weight))
         for group, information in zip(self._groups, self._information, strict=True):
             shared = np.bincount(group, weight * varies * self.is_open, minlength=len(information))
@@ -222,7 +226,7 @@ class Judging:
         tells most about it. For *likely*, what will decide by itself comes first, if that is more likely than not.
         """
         expected = self.expected
-        (mean, variance), varies = self.difference(expected), (self.moves[0] - self.moves[1]) ** 2
+        (mean, variance), varies = self.difference(expected), self.effects**2
         first, table = np.zeros(len(expected), dtype=bool), self._thresholds
         if goal == "likely":
             # So many squared standard deviations the mean must lie from 0.

@@ -102,6 +102,16 @@ def test_what_favours_the_one_behind_comes_first_as_it_is_probably_not_relevant(
     )
 
 
+@given(seed=st.integers(0, 2**32), text=st.sampled_from([*SUMS, *BESTS, *OTHERS]))
+def test_the_expected_difference_is_the_true_one_where_at_most_one_document_is_relevant(seed: int, text: str):
+    one = contest(*random_pair(np.random.default_rng(seed)), text)
+    judging, count = Judging(one), len(one.unjudged)
+    assert judging.difference(np.zeros(count))[0] == pytest.approx(one.difference.value)
+    for place in one.order[:3]:
+        alone = one.after(np.array([place]), np.array([2], dtype=np.int32)).difference.value
+        assert judging.difference(np.eye(count)[place])[0] == pytest.approx(alone)
+
+
 def test_a_chance_is_that_of_the_run_that_ranks_the_document_within_the_depth():
     """x is popular (slope 1, mean 0) at rank 1 of A; B has it below the depth, where popularity is not counted."""
     same, step = (Upper(1.0, 22, is_maximum=False), Step(0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, ((1.0, 0.0),)))
