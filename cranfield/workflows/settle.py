@@ -191,9 +191,9 @@ def _pair_notes(
     if not found.queue:
         return
     if found.expected is not None:
-        ahead, mean = judging.ahead(judging.expected), judging.difference(judging.expected)[0]
-        better, share, lead = (names[0], ahead, mean) if ahead >= 0.5 else (names[1], 1 - ahead, -mean)
-        sure = f"is ahead with a probability of {min(share, 0.999):.1%} (expected lead {lead:+.4f})"
+        ahead, gap = judging.ahead(judging.expected), judging.difference(judging.expected)[0]
+        better, share, gap = (names[0], ahead, gap) if ahead >= 0.5 else (names[1], 1 - ahead, -gap)
+        sure = f"is ahead with a probability of {min(share, 0.999):.1%} (expected lead {gap:+.4f})"
         yield f"once all of them are judged {better} {sure}"
         decides = "decides for certain" if until == "certain" else f"makes this {likely:.0%}"
         if until == "likely" and share >= likely:

@@ -118,7 +118,7 @@ def test_what_a_group_contributed_is_told_once_and_in_each_row_of_data(judged: P
 
 
 def test_a_screen_has_the_first_documents_to_settle_a_pair(judged: Path, kept: Kept):
-    words = ["settle", str(KITCHEN / "runs/mortar-dense.run"), "larder-bm25", "-m", "AP"]
+    words = ["settle", str(KITCHEN / "runs/mortar-dense.run"), "larder-bm25", "-m", "AP", "-m", "P@10"]
     shown, piped = (call(*words, folder=judged, terminal=one) for one in (True, False))
     whole = call(*words, "--all", folder=judged, terminal=True)
     assert len(shown.out.splitlines()) < 16 < len(piped.out.splitlines()) <= len(whole.out.splitlines())
