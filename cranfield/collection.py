@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar,
 
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UnknownName, UsageError, quoted
 from cranfield.base.files import Progress, located, silent
-from cranfield.base.records import MEASURES
 from cranfield.base.registry import deferred
 from cranfield.base.spread import HERE, Cluster, Processes, Workers
 from cranfield.base.text import Result, Value, facts_table, few, html
@@ -335,7 +334,7 @@ class Opened:
     explain = _framed(Inputs.explain)
 
     def reuse(
-        self, *runs: str, measures: str | Sequence[str] = MEASURES, thresholds: Mapping[str, float] | None = None
+        self, *runs: str, measures: str | Sequence[str] | None = None, thresholds: Mapping[str, float] | None = None
     ) -> ReuseResult:
         """Assess how reliable scores are: for non-contributing runs in general, and for each run (all by default).
 
@@ -394,7 +393,7 @@ class Opened:
         self,
         path: PathLike = "report.html",
         *,
-        measures: str | Sequence[str] = ("nDCG@10", "AP", "P@10"),
+        measures: str | Sequence[str] = (),
         public: bool = False,
         card: PathLike | None = None,
     ) -> Path:

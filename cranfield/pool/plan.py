@@ -200,6 +200,12 @@ class Plan:
         return replace(self, steps=tuple(left or self.steps[:1]))
 
 
+def full_depth(plan: str) -> int:
+    """The k of a stored plan that begins with `depth k` and caps nothing: it has the first k of each run; else 0."""
+    first = re.match(r"depth (\d{1,9})(;|$)", plan)
+    return int(first[1]) if first and "; cap " not in plan else 0
+
+
 def _spelled_value(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -21,7 +21,7 @@ from cranfield.store import Store, events, live_pools
 from cranfield.store import runs as stored_runs
 from cranfield.store.events import Graded
 from cranfield.workflows import qrels as qrels_workflow
-from cranfield.workflows.inputs import run_store
+from cranfield.workflows.inputs import PoolOptions, default_measures, run_store
 
 KINDS = ("overall", "pair", "topic", "probes", "confusion")
 """The tables there are: what `--by` takes."""
@@ -303,7 +303,8 @@ def effect_on_rankings(store: Store, layers: Sequence[str]) -> correlation.Asses
     if len(grades) < 2:
         return None
     request = reading.Request(qrels=qrels, runs=runs, collection=run_store(store), scale=store.scale())
-    read, chosen = reading.read_aligned(request, keep_rows=True), parse_by_scale(MEASURES, request.scale)
+    words, _ = default_measures(MEASURES, store, PoolOptions())
+    read, chosen = reading.read_aligned(request, keep_rows=True), parse_by_scale(words, request.scale)
     rng = np.random.default_rng(SEED)
     found = correlation.assessor_effect(read.aligned, qrels, read.runs, list(grades.values()), chosen, rng=rng)
     return found if found.topics_with_choice else None
