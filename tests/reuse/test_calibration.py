@@ -207,6 +207,9 @@ def test_if_the_model_were_right_true_losses_would_be_those_that_are_drawn(made)
     np.testing.assert_allclose(cell.drawn.mean(axis=0), cell.expected, rtol=0.15)
     right = script.Criterion("", lambda depth, one: [(script.RATIO, 0.8, 1.25)])
     assert script.by_luck(right, 10, cell) > 0.9
+    of_group = [cell.drawn[:, np.array(cell.group) == one].sum(axis=1) for one in dict.fromkeys(cell.group)]
+    together = np.corrcoef(of_group)[np.triu_indices(len(of_group), 1)]
+    assert abs(together.mean()) < 0.1  # the luck of one group is not that of another
 
 
 def test_a_criterion_is_within_reach_where_the_interval_of_its_figure_is(made):
