@@ -426,8 +426,7 @@ def _parts(
         loss = expected_loss(
             reduced, measure, model, depth=depth, rng=same, runs=runs.tolist(), popularity=popularity
         )
-        luck = np.random.default_rng([SEED, int(runs[0])])  # of its own: groups do not share it
-        drawn = drawn_losses(reduced, measure, model, runs, depth, popularity, luck, draws)
+        drawn = drawn_losses(reduced, measure, model, runs, depth, popularity, next(repeated(rng)), draws)
         yield Calibration(
             measure=measure,
             variant=variant,
