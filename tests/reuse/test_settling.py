@@ -307,6 +307,19 @@ def test_a_contest_ends_when_its_interval_decides_and_never_before(seed: int, te
     assert found.after(answers)[0].difference.is_decided
 
 
+@given(seed=st.integers(0, 2**32), text=st.sampled_from([*SUMS, *OTHERS]))
+def test_after_some_grades_a_contest_counts_from_the_true_interval(seed: int, text: str):
+    rng = np.random.default_rng(seed)
+    one = contest(*random_pair(rng), text)
+    found = Contest(one, Chances(np.full(len(one.unjudged), 0.3), 1.0), "certain")
+    pair, judging = found.after({name: int(rng.integers(0, 3)) for name in found.names if rng.random() < 0.5})
+    if len(pair.unjudged) and np.ptp(pair.difference.ends) > 1e-9:
+        assert (judging.low, judging.high) == pytest.approx(pair.difference.ends)
+        assert judging.value == pytest.approx(pair.difference.value)
+        if not pair.difference.is_decided:
+            assert judging.expected_number("certain", np.random.default_rng(1)).low > 0
+
+
 def test_what_is_likely_without_judging_asks_for_no_document(tmp_path):
     kitchen = Path(__file__).parents[2] / "collections" / "kitchen"
     paths = sorted((kitchen / "runs").glob("*.run"))
