@@ -243,8 +243,13 @@ class Judging:
             # With v taken away the squared mean is expected to be mean² + v: enough for what is left of the variance?
             enough = self._enough(gain, (far * variance - mean**2) / (1 + far))
             chance = np.zeros(len(expected))
-            for probability, label in ((1 - expected, 0), (expected, 1)):
+            for probability, label in ((1 - expected, 0.0), (expected, 1.0)):
                 decides = (mean + (label - expected) * moves) ** 2 >= far * (variance - gain)
+                if self.is_open.sum() <= FEW + 1:  # then the rule tries all labels
+                    for place in np.flatnonzero(decides & self.is_open):
+                        rest = deepcopy(self)
+                        rest.take(np.array([place]), np.array([label]))
+                        decides[place] = rest.is_decided(goal)
                 chance += probability * decides
             first = chance > table.decisive
             gain = np.where(first, chance, gain)
