@@ -97,7 +97,7 @@ def bring_up_to_date(store: Store) -> None:
             raise
         misfit = f"the list of migrations in {store.path} does not fit its tables ({error.__cause__})"
         raise CollectionError(f"{misfit}; {RESTORE}") from error
-    store.forget_tables()
+    store._history = None  # there are more tables now: the next write looks at them anew
     store.kept_as = keep
     if store.say is not None:
         store.say(f"{store.path} was written by an older version and has been upgraded; the original is {keep}")

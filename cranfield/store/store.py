@@ -156,10 +156,6 @@ class Store:
             self._log = identity_of(self._log_path)
         self._refuse_moved()
 
-    def forget_tables(self) -> None:
-        """Look at the tables anew before the next write: there are more of them now."""
-        self._history = None
-
     def _refuse_moved(self) -> None:
         """Raise where the path no longer leads to the open file: what is written is then in a file that is gone."""
         if self.identity is None:
@@ -558,17 +554,13 @@ def translated(path: Path) -> Iterator[None]:
     except sqlite3.ProgrammingError:
         raise
     except sqlite3.DatabaseError as error:
-        raise _said_of(path, error) from error
-
-
-def _said_of(path: Path, error: sqlite3.DatabaseError) -> CollectionError:
-    if isinstance(error, sqlite3.OperationalError):
-        message = str(error)
-        words = next(words for words in _SENTENCES if any(word in message for word in words.split("|")))
-        kind = CollectionBusy if words == "locked|busy" else CollectionError
-        return kind(_SENTENCES[words].format(path=path, message=message))
-    if isinstance(error, sqlite3.IntegrityError):
-        return CollectionError(f"{path} refuses what was to be written: {error}; {RESTORE}")
-    if "not a database" in str(error):
-        return CollectionError(f"{path} is not a collection (not an SQLite file); if it was one, {RESTORE}")
-    return CollectionError(f"{path} is damaged or not a collection: {error}; {RESTORE}")
+        kind, sentence = CollectionError, f"{path} is damaged or not a collection: {error}; {RESTORE}"
+        if isinstance(error, sqlite3.OperationalError):
+            words = next(words for words in _SENTENCES if any(word in str(error) for word in words.split("|")))
+            kind = CollectionBusy if words == "locked|busy" else CollectionError
+            sentence = _SENTENCES[words].format(path=path, message=error)
+        elif isinstance(error, sqlite3.IntegrityError):
+            sentence = f"{path} refuses what was to be written: {error}; {RESTORE}"
+        elif "not a database" in str(error):
+            sentence = f"{path} is not a collection (not an SQLite file); if it was one, {RESTORE}"
+        raise kind(sentence) from error

@@ -162,7 +162,7 @@ class Hall:
 
     def __init__(self, store: Store, folder: Path) -> None:
         self.store, self._folder = store, folder
-        self.refiller = Refiller(store)
+        self.refillers: dict[str, Refiller] = {}
 
     def submit(self, spec: Spec, *, groups: Mapping[str, str] | None = None, role: str = "contributing") -> None:
         requests = []
@@ -200,7 +200,7 @@ class Hall:
 
     def refill(self, topic: str, name: str = "pool", **options: object) -> Refilled:
         with self.store.write():
-            return self.refiller.refill(name, topic, **options)
+            return self.refillers.setdefault(name, Refiller(self.store, name)).refill(topic, **options)
 
     def entries(self, topic: str, name: str = "pool") -> list[str]:
         query = """SELECT document FROM pool_entries JOIN pools ON number = pool WHERE name = ? AND topic = ?

@@ -31,12 +31,8 @@ from cranfield.store.events import Found
 from cranfield.store.judging import PACKET, IssuedPacket, Lease, PacketFacts, Queued
 from cranfield.workflows import outside
 from cranfield.workflows.judge.organise import ADJUDICATORS
-from cranfield.workflows.judge.queue import Source as QueueSource
-from cranfield.workflows.judge.queue import choose_source
+from cranfield.workflows.judge.queue import Queue, choose_source
 from cranfield.workflows.judge.session import checked_name
-
-DAYS = 14.0
-"""How long the documents of a packet are reserved for its assessor."""
 
 _SECONDS_A_DAY = 86_400
 
@@ -49,7 +45,7 @@ def make_packet(
     pool: str = "",
     queue: str = "",
     topics: Sequence[str] = (),
-    days: float = DAYS,
+    days: float = 14,
 ) -> Changed:
     """Write a packet with what is open for the assessor in a pool (the latest) or in a queue.
 
@@ -60,16 +56,28 @@ def make_packet(
     check_known("topic", topics, documents.topic_ids(store))
     if pool and queue:
         raise UsageError("use either --pool or --queue, not both")
-    source = choose_source(store, pool=pool, queue=queue, only=topics)
-    session, layer = str(uuid4()), source.layer
+    source = replace(choose_source(store, pool=pool, queue=queue), only=tuple(topics))
+    layer, session = source.layer, str(uuid4())
+    own = Queue(source, name, session)
     # Documents that stay outside are fetched before anybody has to wait for the file.
-    wanted = _open_pairs(source, name)
-    fetched, failures = _fetched(store, {document for _, document in wanted})
+    wanted = {one.document for topic in own.roles for one in own.load(topic).waiting}
+    fetched, failures = _fetched(store, wanted)
+    wanted -= failures.keys()
     with store.write():
-        still_open = set(_open_pairs(source, name))
-        pairs = [pair for pair in wanted if pair in still_open and pair[1] not in failures]
+        queues = [own.load(topic) for topic in own.roles]
+        pairs = [
+            (queue.topic, one.document)
+            for queue in queues
+            for one in sorted(queue.waiting, key=lambda one: queue.places[one.document])
+            if one.document in wanted
+        ]
         if not pairs:
-            why = f" ({next(iter(failures.values()))})" if failures else _reserved(source, name)
+            why = f" ({next(iter(failures.values()))})" if failures else ""
+            if held := [lease for queue in queues for lease in queue.held.values()]:
+                who = " and ".join(sorted({quoted(lease.assessor) for lease in held}))
+                more = counted(ceil(max(lease.expires - moment() for lease in held) / _SECONDS_A_DAY), "more day")
+                what = f"{counted(len(held), 'document')} reserved for {who}, for up to {more}"
+                why = f": {what} or until what was judged is merged (cranfield judge merge PACKET)"
             raise InputError(f"no open documents for {quoted(name)}{why}; no packet was written")
         # They are kept as they are given away: what comes back was judged by them.
         documents.keep(store, fetched, now=now())
@@ -86,32 +94,6 @@ def make_packet(
         left_out = f"{counted(len(failures), 'document')} could not be fetched and left out, for example"
         notes.append(f"warning: {left_out} {quoted(document)}: {reason}")
     return Changed({"documents": len(pairs), "topics": in_topics, "layer": layer}, tuple(notes))
-
-
-def _open_pairs(source: QueueSource, assessor: str, taken: Collection[Pair] | None = None) -> list[Pair]:
-    """What the assessor would be given here, in order, but for what is taken: by default what others have."""
-    store, layer, pairs = source.store, source.layer, list[Pair]()
-    if taken is None:
-        taken = {lease[1:3] for lease in judging.live_leases(store, layer, moment=moment())}
-    for topic, role in source.roles(assessor).items():
-        answers = judging.answers(store, layer, topic, assessor=assessor)
-        for entry in source.entries(topic):
-            is_open = source.state(entry, answers[entry.document], role) in ("open", "postponed")
-            if is_open and (topic, entry.document) not in taken:
-                pairs.append((topic, entry.document))
-    return pairs
-
-
-def _reserved(source: QueueSource, assessor: str) -> str:
-    """Who has what the assessor would be given otherwise, and for how long."""
-    wanted, present = set(_open_pairs(source, assessor, ())), moment()
-    held = [one for one in judging.live_leases(source.store, source.layer, moment=present) if one[1:3] in wanted]
-    if not held:
-        return ""
-    days = ceil(max(one.expires - present for one in held) / _SECONDS_A_DAY)
-    who = " and ".join(sorted({quoted(one.assessor) for one in held}))
-    what = f"{counted(len(held), 'document')} reserved for {who}, for up to {counted(days, 'more day', 'more days')}"
-    return f": {what} or until what was judged is merged (cranfield judge merge PACKET)"
 
 
 def _fetched(store: Store, names: Collection[str]) -> tuple[list[Document], dict[str, str]]:

@@ -6,14 +6,13 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
 from shlex import quote
 from typing import Any, Literal
 
 from cranfield.base.errors import UsageError
 from cranfield.base.records import MAIN, Pair
 from cranfield.base.registry import deferred
-from cranfield.base.text import counted, few
+from cranfield.base.text import counted, few, moment
 from cranfield.judge import queue as rules
 from cranfield.judge.queue import Answers, Count, Entry, Overlap, Role, State
 from cranfield.judge.session import Held
@@ -26,6 +25,12 @@ with deferred:
     from cranfield.pool import plan as plans
     from cranfield.reuse import settle
     from cranfield.workflows.pool import live
+
+LEASE_SECONDS = 600.0
+"""How long a document is an assessor's before others may have it, unless the lease is renewed."""
+
+BATCH = 10
+"""How many documents a live pool chooses at once for a topic."""
 
 TRY_LAYER = "try"
 """Where the judgments of draft topics go: never into the qrels."""
@@ -40,8 +45,8 @@ class Source:
 
     `layer` is where its judgments go, unless something else is said; `assessor` whose own judgments or draft it is;
     `order` how it is ordered, as events record it.
-    `versions` are those of scale and guidelines under which all is judged again. A live pool chooses a `batch` of
-    documents whenever a topic has run out; 0: it does not grow.
+    `versions` are those of scale and guidelines under which all is judged again. A live pool chooses more documents
+    whenever a topic has run out, if it `grows`.
     """
 
     store: Store
@@ -54,7 +59,7 @@ class Source:
     order: str = "plan"
     only: tuple[str, ...] = ()
     overlap: Overlap = field(default_factory=Overlap)
-    batch: int = 0
+    grows: bool = False
 
     def topics(self) -> list[str]:
         """All topics, in the order of the collection; refused drafts are left out of a pool."""
@@ -155,14 +160,14 @@ class Source:
     @cached_property
     def is_live(self) -> bool:
         """Whether a pool grows while it is judged; to say so, heavy libraries are loaded."""
-        return bool(self.pool and self.batch and plans.parse_stored(self.pool.plan_in_full).adaptive)
+        return bool(self.pool and self.grows and plans.parse_stored(self.pool.plan_in_full).adaptive)
 
     @cached_property
     def _refiller(self) -> live.Refiller | None:
         if self.pool is None or not self.is_live:
             return None
-        refiller = live.Refiller(self.store)
-        refiller.load(self.pool.name)
+        refiller = live.Refiller(self.store, self.pool.name)
+        refiller.load()
         return refiller
 
     def refill(self, topic: str) -> bool:
@@ -170,7 +175,7 @@ class Source:
         if self.pool is None or self._refiller is None or topic not in pools.pool_topics(self.store, self.pool.name):
             return False
         with self.store.write():
-            return self._refiller.refill(self.pool.name, topic, batch=self.batch).added > 0
+            return self._refiller.refill(topic, batch=BATCH).added > 0
 
 
 class LiveQueue:
@@ -226,14 +231,7 @@ class LiveQueue:
 
 
 def choose_source(
-    store: Store,
-    *,
-    pool: str = "",
-    queue: str = "",
-    rejudged_by: str = "",
-    layer: str = "",
-    only: Sequence[str] = (),
-    batch: int = 0,
+    store: Store, *, pool: str = "", queue: str = "", rejudged_by: str = "", layer: str = "", grows: bool = False
 ) -> Source:
     """The source of a pool (the latest by default), a stored queue, or an assessor's judgments of older versions.
 
@@ -252,11 +250,11 @@ def choose_source(
             raise UsageError(f"no pool here; open queues are judged by name: {several}")
         pooled = pools.facts_of_pool(store, pool)
         # A live pool chooses by the judgments of the main layer alone.
-        source = Source(store, "pool", layer or MAIN, pool=pooled, batch=batch if (layer or MAIN) == MAIN else 0)
+        source = Source(store, "pool", layer or MAIN, pool=pooled, grows=grows and layer in ("", MAIN))
         if pooled.judging_order != "plan":
             seed = f":{pooled.seed}" if pooled.judging_order == "random" else ""
             source = replace(source, order=f"plan of {pooled.judging_order}{seed}")
-    return replace(source, overlap=judging.planned(store, rules.Overlap), only=tuple(only))
+    return replace(source, overlap=judging.planned(store, rules.Overlap))
 
 
 def parts_of(source: Source, *, but: str = "") -> str:
@@ -343,10 +341,14 @@ class TopicQueue:
     held: Mapping[str, Lease]
     open: set[str]
 
+    @property
+    def waiting(self) -> list[Entry]:
+        """What can be judged, in its order."""
+        return [*self.fresh, *self.postponed]
+
     def has_work(self, deferred: Collection[Pair]) -> bool:
         """Whether something is there to be judged, but for what was postponed a second time."""
-        waiting = chain(self.fresh, self.postponed)
-        return any((self.topic, entry.document) not in deferred for entry in waiting)
+        return any((self.topic, entry.document) not in deferred for entry in self.waiting)
 
 
 class Queue:
@@ -357,11 +359,11 @@ class Queue:
     yet, `made_due` the documents whose answers made one due; `probed` counts by topic those that were answered.
     """
 
-    def __init__(
-        self, source: Source, assessor: str, session: str, *, lease_seconds: float, clock: Callable[[], float]
-    ) -> None:
+    lease_seconds = LEASE_SECONDS
+
+    def __init__(self, source: Source, assessor: str, session: str, *, clock: Callable[[], float] = moment) -> None:
         self.source, self.store, self.layer = source, source.store, source.layer
-        self.assessor, self.session, self.lease_seconds, self.clock = assessor, session, lease_seconds, clock
+        self.assessor, self.session, self.clock = assessor, session, clock
         self.roles = source.roles(assessor)
         self.current: TopicQueue | None = None
         self.counts: dict[str, Count] = {}
