@@ -147,7 +147,7 @@ def refills(plan: str, folder: Path) -> tuple[int, float]:
         waiting = [document for document, _ in documents_to_judge(store, "pool", topic)]
         while len(times) < 200:
             with store.write():
-                append_events(store, [_judged(topic, document, rng) for document in waiting], now="2026")
+                append_events(store, [_judged(topic, document, rng) for document in waiting])
                 started = time.perf_counter()
                 refiller.refill(topic, batch=1)
                 times.append(time.perf_counter() - started)

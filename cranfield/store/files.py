@@ -13,6 +13,7 @@ from typing import Any
 
 from cranfield.base.errors import RESTORE, CollectionBusy, CollectionError, InputError
 from cranfield.base.registry import deferred
+from cranfield.base.text import now
 from cranfield.base.writing import whole_file
 from cranfield.store import migrations
 from cranfield.store.store import (
@@ -123,7 +124,7 @@ def back_up(store: Store, target: Path, *, called: Path | None = None) -> None:
         copymode(store.path, unfinished)  # what is private, or open to a team, stays so
 
 
-def restore(path: Path, backup: Path, *, check: Callable[[Store], None] | None, now: str) -> Path | None:
+def restore(path: Path, backup: Path, *, check: Callable[[Store], None] | None) -> Path | None:
     """Put a copy of a backup in the place of a collection; returns the name under which what was there is kept.
 
     `check`, if any, raises where the copy is not sound; then nothing is changed. The old file goes aside together
@@ -139,7 +140,7 @@ def restore(path: Path, backup: Path, *, check: Callable[[Store], None] | None, 
                 check(copy)
             if copy.kept_as is not None:  # an older version of the copy, which the backup itself keeps
                 copy.kept_as.unlink()
-        aside = path.with_name(f"{path.name}.replaced-{now.replace(':', '')}")
+        aside = path.with_name(f"{path.name}.replaced-{now().replace(':', '')}")
         if path.exists():
             _refuse_while_open(path)
             copymode(path, unfinished)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from cranfield.base.errors import RESTORE, CollectionBusy, CollectionError, CollectionMoved, not_utf8
 from cranfield.base.records import Grade, GradeScale
 from cranfield.base.registry import deferred
-from cranfield.base.text import shortened
+from cranfield.base.text import now, shortened
 from cranfield.store import history, migrations
 
 with deferred:
@@ -285,9 +285,9 @@ class Store:
         scale = self.scale()
         return {version: known for version, known in self.scales().items() if known != scale}
 
-    def add_scale(self, scale: GradeScale, *, now: str) -> int:
+    def add_scale(self, scale: GradeScale) -> int:
         """Put a new version of the scale in force, inside `write()`, and give its number."""
-        version = self.insert("INSERT INTO scales (relevant_from, created) VALUES (?, ?)", scale.relevant_from, now)
+        version = self.insert("INSERT INTO scales (relevant_from, created) VALUES (?, ?)", scale.relevant_from, now())
         self.put("grades", [(version, step.grade, step.label, step.gain, step.text) for step in scale.grades])
         return version
 
@@ -295,10 +295,10 @@ class Store:
         """The guidelines in force; empty where there are none."""
         return str(self.value("SELECT text FROM guidelines ORDER BY version DESC LIMIT 1") or "")
 
-    def add_guidelines(self, text: str, *, now: str) -> int:
+    def add_guidelines(self, text: str) -> int:
         """Put new guidelines in force, inside `write()`, and give their version."""
         digest = sha256(text.encode("utf-8")).hexdigest()
-        return self.insert("INSERT INTO guidelines (text, sha256, created) VALUES (?, ?, ?)", text, digest, now)
+        return self.insert("INSERT INTO guidelines (text, sha256, created) VALUES (?, ?, ?)", text, digest, now())
 
     def copy_versions(self, other: Store) -> None:
         """Copy all versions of scale and guidelines into a new file, under their numbers, inside its `write()`."""

@@ -66,7 +66,7 @@ def judge(store: Store, topic: str, document: str) -> None:
         seconds=12.0,
     )
     with store.write():
-        append_events(store, [event], now=NOW)
+        append_events(store, [event])
 
 
 def to_judge(store: Store, topic: str) -> list[str]:

@@ -39,7 +39,7 @@ def furnish(path: Path) -> None:
     init_collection(path, name="test", scale=NAMED["graded"])
     with open_store(path) as store, store.write():
         source = stored_documents.add_source(
-            store, stored_documents.LoadedFile("documents", "made.jsonl", "jsonl", ""), now=NOW
+            store, stored_documents.LoadedFile("documents", "made.jsonl", "jsonl", "")
         )
         texts = {f"d{number:02}": f"text {number} about soup" for number in range(1, 31)}
         documents = [Document(name, text, f"Title {name}") for name, text in texts.items()]

@@ -190,7 +190,7 @@ class Hall:
             }
         )
         with self.store.write():
-            return append_events(self.store, [event], now="2026-01-01T00:00:00.000Z")[0]
+            return append_events(self.store, [event])[0]
 
     def judge(self, topic: str, document: str, grade: int = 0, **told: object) -> Event:
         return self.said(topic, document, grade=grade, **told)

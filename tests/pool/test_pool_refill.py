@@ -231,7 +231,7 @@ def test_a_transaction_that_was_rolled_back_leaves_no_trace_in_memory(hall):
         hall.build(plan, name)
         with contextlib.suppress(ZeroDivisionError), hall.store.write():
             event = hall_event("p", f"p{len(name):02d}")
-            append_events(hall.store, [event], now="2026-01-01T00:00:00.000Z")
+            append_events(hall.store, [event])
             hall.refillers.setdefault(name, Refiller(hall.store, name)).refill("p", batch=4)
             raise ZeroDivisionError
         assert hall.entries("p", name) == []

@@ -67,8 +67,8 @@ def import_judgments(
         for name in {row.assessor for row in judged} - {NOBODY}:
             # Whoever is named is a person who may judge here later, unless the layer is a machine's.
             kind: SourceKind = "machine" if layer.startswith(MACHINE) else "person"
-            events.add_assessor(store, name, kind=kind, now=now())
-        added = events.append_events(store, made, now=now())
+            events.add_assessor(store, name, kind=kind)
+        added = events.append_events(store, made)
     grades = [((event.topic, event.document, layer, event.assessor), event.grade) for event in added]
     replaced = {key for key, grade in grades if standing.get(key, grade) != grade}
     names = ", ".join(sorted({event.assessor for event in made}))
@@ -109,7 +109,7 @@ def take_qrels(store: Store, qrels: Qrels, file: str) -> str:
         why = f"{counted(differing, 'grade differs', 'grades differ')} from those imported before"
     if why:
         return f"note: not taken as judgments, only for scoring and comparing by this name: {why}"
-    events.append_events(store, list(_events(store, rows, MAIN, file)), now=now())
+    events.append_events(store, list(_events(store, rows, MAIN, file)))
     return "taken as judgments; where an assessor judges one of these documents too, the assessor's grade counts"
 
 
@@ -241,7 +241,7 @@ def propagate(store: Store, *, layer: str = MAIN) -> Propagated:
             for key, event in passed.items()
             if key not in wanted
         ]
-        events.append_events(store, [*undone, *made], now=now())
+        events.append_events(store, [*undone, *made])
     new, same, withdrawn = len(made), len(wanted) - len(made), len(undone)
     remark = f"{counted(new, 'grade')} propagated" + beside({"already present": same, "withdrawn": withdrawn})
     return Propagated(new, same, withdrawn, tuple(differing), (remark,))

@@ -80,9 +80,9 @@ def make_packet(
                 why = f": {what} or until what was judged is merged (cranfield judge merge PACKET)"
             raise InputError(f"no open documents for {quoted(name)}{why}; no packet was written")
         # They are kept as they are given away: what comes back was judged by them.
-        documents.keep(store, fetched, now=now())
-        events.add_assessor(store, name, now=now())
-        judging.add_packet(store, session, name, layer, pairs, now=now())
+        documents.keep(store, fetched)
+        events.add_assessor(store, name)
+        judging.add_packet(store, session, name, layer, pairs)
         for topic, document in pairs if days else ():
             until = moment() + days * _SECONDS_A_DAY
             judging.put_lease(store, Lease(layer, topic, document, name, session, until))
@@ -132,11 +132,11 @@ def _furnish(store: Store, packet: Store, assessor: str, layer: str, session: st
         "documents": [document for document in found if document is not None],
     }
     for kind, records in copied.items():
-        source = documents.add_source(packet, documents.LoadedFile(kind, PACKET, PACKET, ""), now=now())
+        source = documents.add_source(packet, documents.LoadedFile(kind, PACKET, PACKET, ""))
         documents.add(packet, records, source=source)
         documents.finish_source(packet, source, records=len(records))
     queued = [Queued(topic, name) for topic, name in pairs]
-    judging.add_queue(packet, PACKET, queued, purpose="queue", layer=layer, now=now())
+    judging.add_queue(packet, PACKET, queued, purpose="queue", layer=layer)
 
 
 def write_recovery(store: Store, answers: Sequence[Event]) -> str:
@@ -151,7 +151,7 @@ def write_recovery(store: Store, answers: Sequence[Event]) -> str:
         _furnish(store, packet, first.assessor, first.layer, first.session, pairs)
         found = [find for find in events.finds(store) if find.assessor == first.assessor and find[:2] in pairs]
         events.add_found(packet, *found)
-        events.append_events(packet, answers, now=now())
+        events.append_events(packet, answers)
 
     name = f"{store.path.stem}.recovered-{now().replace(':', '')}.db"
     for folder in (store.path.parent, Path.cwd(), Path.home()):
@@ -375,7 +375,7 @@ def merge_packet(store: Store, path: Path, *, trust: bool = False) -> MergedPack
         if problems:
             raise ProblemsFound(f"{path}: nothing was merged", [problem.at(str(path)) for problem in problems])
         conflicts = tuple(_conflicts(store, fresh, known, other_topics))
-        events.append_events(store, fresh, now=now())
+        events.append_events(store, fresh)
         pooled = set(events.pooled_documents(store)) if finds else set()
         events.add_found(store, *(find for find in finds if find[:2] not in pooled))
         if facts is not None and (trust or judging.issued_packet(store, facts.session)):

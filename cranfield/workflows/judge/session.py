@@ -134,7 +134,7 @@ class Judging:
         try:
             with self._store.write():
                 if self._outside is not None and document is not None and event.grade is not None:
-                    documents.keep(self._store, [document], now=now())
+                    documents.keep(self._store, [document])
                 yield
         except CollectionMoved:
             self._recorded.append(event)
@@ -195,7 +195,7 @@ class StoredSession(Judging):
         """Begin to judge what a source has; the assessor becomes known to the collection."""
         super().__init__(source.store, assessor, source.layer, uuid4().hex)
         with self._store.write():
-            events.add_assessor(self._store, assessor, now=now())
+            events.add_assessor(self._store, assessor)
             judging.forget_expired(self._store, clock())
         self._queue = Queue(source, assessor, self._session, clock=clock)
         self._open: dict[Pair, LeasedEntry] = {}
@@ -297,7 +297,7 @@ class StoredSession(Judging):
         """Record a remark without judging."""
         event = self._about(item, "noted", note=text)
         with self._recording(event):
-            events.append_events(self._store, [event], now=now())
+            events.append_events(self._store, [event])
 
     def undo(self) -> Item | None:
         """Take the latest answer of this session back and give its document again, leased.
@@ -311,7 +311,7 @@ class StoredSession(Judging):
         item = self._item(answered, before=answer_of(undone, self._other_scales))
         event = replace(self._about(item, "undone", undoes=undone.uuid), purpose=answered.entry.purpose)
         with self._recording(event):
-            events.append_events(self._store, [event], now=now())
+            events.append_events(self._store, [event])
             known = queue.answers(*answered.pair)
             given_up = undone.grade is None and known.own in ("", "postponed")
             if given_up and queue.is_gone(answered, known):
@@ -360,7 +360,7 @@ class StoredSession(Judging):
         with self._recording(event, item.document):
             before = queue.answers(*pair)
             late = self._is_late(leased, before)
-            events.append_events(self._store, [event], now=now())
+            events.append_events(self._store, [event])
             judging.release_leases(self._store, queue.session, pair=pair)
             following = None if has_more else queue.next(owed=owed, deferred=deferred)
         queue.owed, queue.deferred = owed, deferred

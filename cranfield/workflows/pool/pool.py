@@ -177,7 +177,7 @@ class Pool:
             if pairs:
                 reason = f"unjudged in the first {depth} of {tag}"
                 queued = [judging.Queued(topic, document, reason) for topic, document in pairs]
-                judging.add_queue(store, queue, queued, purpose="top-up", now=now())
+                judging.add_queue(store, queue, queued, purpose="top-up")
             pooled = sum(pools.is_pooled(store, *pair) for pair in pairs)
         notes = [f"nothing to judge: the top {depth} of {run} are all judged; no queue was created"]
         if pairs:
