@@ -317,17 +317,12 @@ def put_clusters(store: Store, scan: Scan, clusters: Sequence[Cluster]) -> None:
     )
 
 
-def clusters(store: Store) -> dict[int, list[tuple[str, str, float, bool]]]:
-    """Cluster -> [(document, kind, similarity, is representative)], the representative first."""
-    found: dict[int, list[tuple[str, str, float, bool]]] = {}
-    rows = store.rows(
-        """SELECT cluster, document, kind, similarity, representative FROM duplicates
-           ORDER BY cluster, representative DESC, document"""
-    )
-    for cluster, document, kind, similarity, representative in rows:
-        found.setdefault(cluster, []).append((document, kind, similarity, bool(representative)))
-    return found
-
+clusters = Query[list[tuple[int, str, str, float, bool]]](
+    """SELECT cluster, document, kind, similarity, representative FROM duplicates
+       ORDER BY cluster, representative DESC, document""",
+    lambda rows: [(*row[:4], bool(row[4])) for row in rows],
+)
+"""(cluster, document, kind, similarity, is representative), the representative of each cluster first."""
 
 latest_scan = Query(f"SELECT {_SCAN} FROM duplicate_scans ORDER BY number DESC LIMIT 1", first(Scan))
 """The settings of the latest scan, or None where there was none."""

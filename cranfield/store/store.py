@@ -59,6 +59,7 @@ PATIENCE_SECONDS = 600.0
 
 SQLITE_VERSION = sqlite3.sqlite_version
 Say = Callable[[str], None]
+Name = TypeVar("Name")
 Shape = TypeVar("Shape")
 
 _AT_ONCE = 500
@@ -349,9 +350,9 @@ def first(kind: Callable[..., Shape]) -> Callable[[list[Any]], Shape | None]:
     return lambda rows: kind(*rows[0]) if rows else None
 
 
-def grouped(rows: list[Any]) -> dict[Any, list[Any]]:
+def grouped(rows: Iterable[tuple[Name, Shape]]) -> dict[Name, list[Shape]]:
     """What stands in the second column for each value of the first."""
-    found: dict[Any, list[Any]] = {}
+    found: dict[Name, list[Shape]] = {}
     for name, value in rows:
         found.setdefault(name, []).append(value)
     return found

@@ -203,11 +203,10 @@ class Corpus:
             constants = near_duplicates.SHINGLE, near_duplicates.PERMUTATIONS, near_duplicates.SEED
             with store.write():
                 stored.put_clusters(store, stored.Scan(threshold, *constants, total), found)
-        clusters, scan = stored.clusters(store), stored_scan(store)
-        rows = [(cluster, *member) for cluster, members in clusters.items() for member in members]
+        rows, scan = stored.clusters(store), stored_scan(store)
         similarity = Number("similarity", digits=2)
         table = table_of(["cluster", "document", "kind", similarity, "representative"], rows)
-        remark = f"{counted(len(clusters), 'cluster')} in {counted(scan.documents, 'document')}"
+        remark = f"{counted(len({row[0] for row in rows}), 'cluster')} in {counted(scan.documents, 'document')}"
         return Listing(table, remarks=[remark])
 
     def _load_all(

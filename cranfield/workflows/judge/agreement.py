@@ -20,6 +20,7 @@ from cranfield.reuse import correlation
 from cranfield.store import Store, events, live_pools
 from cranfield.store import runs as stored_runs
 from cranfield.store.events import Graded
+from cranfield.store.store import grouped
 from cranfield.workflows import qrels as qrels_workflow
 from cranfield.workflows.inputs import run_store
 
@@ -206,16 +207,14 @@ def agreement_report(store: Store, *, by: str | None = None, layers: Sequence[st
         share = float(np.mean(part.places >= steps.relevant_from)) if len(part) else np.nan
         return Compared(name, "", estimates, share_relevant=share)
 
-    again: dict[str, list[tuple[Graded, Graded]]] = {}
-    for name, first, second in sorted(seen_again, key=lambda row: row[0]):
-        again.setdefault(name, []).append((first, second))
+    again = grouped((name, (first, second)) for name, first, second in seen_again)
     return AgreementReport(
         steps=steps,
         compared={
             "overall": [group("all", labels)],
             "pair": [_of_table(*pair, steps) for pair in coefficients.by_pair(labels)],
             "topic": [group(topic, part) for topic, part in coefficients.by_topic(labels)],
-            "probes": [_compared(store, name, name, grades) for name, grades in again.items()],
+            "probes": [_compared(store, name, name, grades) for name, grades in sorted(again.items())],
         },
         confusion=coefficients.pooled_confusion(labels),
         opinions=len(rows),

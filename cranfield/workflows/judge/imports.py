@@ -17,6 +17,7 @@ from cranfield.judge.events import NOBODY, Event, SourceKind
 from cranfield.qrels import reading
 from cranfield.qrels.qrels import JUNK, Qrels
 from cranfield.store import Store, documents, events
+from cranfield.store.store import grouped
 from cranfield.workflows import corpus
 from cranfield.workflows import qrels as qrels_workflow
 
@@ -188,7 +189,7 @@ def propagate(store: Store, *, layer: str = MAIN) -> Propagated:
     What passed earlier and no longer would (the source was judged again, or members now differ) is withdrawn.
     """
     corpus.stored_scan(store)
-    clusters = [[one[0] for one in members] for members in documents.clusters(store).values()]
+    clusters = list(grouped((row[0], row[1]) for row in documents.clusters(store)).values())
     with store.write():
         standing = events.standing(store, layers=[layer])
         # The events that decide the grade of each judged document, by the collection's merge rule.

@@ -29,6 +29,7 @@ from cranfield.judge.events import Event, Kind, faults_of, fold
 from cranfield.store import Store, create_store, documents, events, files, judging, open_store
 from cranfield.store.events import Found
 from cranfield.store.judging import PACKET, IssuedPacket, Lease, PacketFacts, Queued
+from cranfield.store.store import grouped
 from cranfield.workflows import outside
 from cranfield.workflows.judge.organise import ADJUDICATORS
 from cranfield.workflows.judge.queue import Queue, choose_source
@@ -193,10 +194,12 @@ def refusals(
     wanted = {event.document for event in fresh} | {find.document for find in finds}
     for one in sorted(documents.unknown(store, wanted)) if documents.count(store) else ():
         yield Problem("unknown-document", f"document {quoted(one)} is not in this collection")
-    versions, faults = store.scales(), dict[str, list[str]]()
-    for event in fresh:
-        for code, what in faults_of(event, versions):
-            faults.setdefault(code, []).append(f"{what}, topic {event.topic}, document {event.document}")
+    versions = store.scales()
+    faults = grouped(
+        (code, f"{what}, topic {event.topic}, document {event.document}")
+        for event in fresh
+        for code, what in faults_of(event, versions)
+    )
     for code, places in faults.items():
         yield _several(code, _FAULTS[code], places)
     there, lost = {event.uuid: (event.topic, event.document) for event in (*fresh, *known)}, []

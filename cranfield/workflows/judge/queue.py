@@ -19,7 +19,7 @@ from cranfield.judge.session import Held
 from cranfield.store import Store, documents, events, judging, pools
 from cranfield.store.judging import Lease, QueueFacts
 from cranfield.store.pools import PoolFacts
-from cranfield.store.store import stored
+from cranfield.store.store import grouped, stored
 
 with deferred:
     from cranfield.pool import plan as plans
@@ -200,9 +200,7 @@ class LiveQueue:
         self._seen, self._answers = last, judging.queue_answers(self._store, *self._source)
         wanted = (one.needed(self._answers) for one in self._contests)
         pairs = next((one for one in wanted if one is not None), None)
-        self._needed = None if pairs is None else {}
-        for topic, document in pairs or ():
-            self._needed.setdefault(topic, []).append(document)  # type: ignore[union-attr]
+        self._needed = None if pairs is None else grouped(pairs)
 
     @property
     def needed(self) -> Mapping[str, Sequence[str]]:
@@ -421,9 +419,7 @@ class Queue:
         """Read the queue of a topic as it is now; what others have open is left out."""
         role, state = self.role(topic), self.source.state
         answers = judging.answers(self.store, self.layer, topic, assessor=self.assessor)
-        leases: dict[str, list[Lease]] = {}
-        for lease in self.leases(topic):
-            leases.setdefault(lease.document, []).append(lease)
+        leases = grouped((lease.document, lease) for lease in self.leases(topic))
         entries = self.source.entries(topic)
         states = {entry.document: state(entry, answers[entry.document], role) for entry in entries}
         own = [entry for entry in entries if states[entry.document] != "not theirs"]
@@ -523,11 +519,8 @@ class Queue:
 
     def topics_in_turn(self, *, skip: Collection[str] = ()) -> list[str]:
         """The topics in the order of judging: the present one, or that of the last session, then the others."""
-        others: dict[str, set[str]] = {}
-        for lease in self.leases():
-            if lease.assessor != self.assessor:
-                others.setdefault(lease.topic, set()).add(lease.assessor)
-        busy = {topic: len(names) for topic, names in others.items()}
+        others = {(lease.topic, lease.assessor) for lease in self.leases() if lease.assessor != self.assessor}
+        busy = Counter(topic for topic, _ in others)
         # Of a live queue, topics first of which most is needed.
         needed = {} if self.source.live_queue is None else self.source.live_queue.needed
         roles = dict(sorted(self.roles.items(), key=lambda one: -len(needed.get(one[0], ()))))

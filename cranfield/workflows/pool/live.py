@@ -14,6 +14,7 @@ from cranfield.pool import live as live_pool
 from cranfield.pool import pool as pooling
 from cranfield.store import Store, events, judging, live_pools, pools
 from cranfield.store.live_pools import RecordedChoice, RecordedEnd, StandingAnswer
+from cranfield.store.store import grouped
 from cranfield.workflows.pool import inputs
 
 # What judgments say to a live pool: one label a document, in the order in which the pool learnt of it.
@@ -64,11 +65,8 @@ class HandedOut:
 
 def labels_of(answers: Iterable[StandingAnswer], relevant_from: Mapping[int, int]) -> dict[str, Label]:
     """The labels that standing answers mean."""
-    by_document: dict[str, list[StandingAnswer]] = {}
-    for answer in answers:
-        by_document.setdefault(answer.document, []).append(answer)
     labels = {}
-    for document, some in by_document.items():
+    for document, some in grouped((answer.document, answer) for answer in answers).items():
         graded = [
             (one.adjudicated, one.event, one.grade >= relevant_from[one.scale])
             for one in some
@@ -190,12 +188,11 @@ class Refiller:
         """
         if not self.live.spreads:
             return True
-        people: dict[str, set[str]] = {}
-        for one in judging.assigned(self._store):
-            people.setdefault(one.topic, set()).add(one.assessor)
-        mine = people.get(topic, set())
+        assigned = judging.assigned(self._store)
+        people = {one.assessor for one in assigned if one.topic == topic}
         # Topics that the assessors of this one may judge too: their own, and those assigned to no one.
-        rivals = [one for one in self.live.topics if one == topic or not people.get(one) or people[one] & mine]
+        theirs = {one.topic for one in assigned} - {one.topic for one in assigned if one.assessor in people}
+        rivals = [one for one in self.live.topics if one == topic or one not in theirs]
         while offered := self.live.offer(1, topics=[one for one in rivals if not self.live.at(one).ended]):
             first = offered[0]
             if first.topic == topic:

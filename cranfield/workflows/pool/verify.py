@@ -19,6 +19,7 @@ from cranfield.pool.pool import NO_PROBABILITY, Pool, Stratum
 from cranfield.store import Store, live_pools, pools
 from cranfield.store.events import events
 from cranfield.store.live_pools import RecordedChoice, RecordedEnd, StandingAnswer
+from cranfield.store.store import grouped
 from cranfield.workflows.pool import inputs
 from cranfield.workflows.pool import live as live_workflow
 
@@ -57,9 +58,8 @@ def verify_pool(store: Store, name: str = "") -> Verified:
     differences = _changed_records(store, facts, recorded)
     # What happened in the main layer, topic by topic; an undo belongs to the topic of what it undoes.
     everything = list(events(store, layers=[MAIN])) if recorded or ends else []
-    by_uuid, happened = {event.uuid: event for event in everything}, dict[str, list[Event]]()
-    for event in everything:
-        happened.setdefault(by_uuid.get(event.undoes, event).topic, []).append(event)
+    by_uuid = {event.uuid: event for event in everything}
+    happened = grouped((by_uuid.get(event.undoes, event).topic, event) for event in everything)
     pool: Pool | None = None
     for version in versions:
         runs = inputs.pooled_runs(store, pool=facts.name, version=version.version)
