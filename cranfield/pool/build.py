@@ -211,12 +211,15 @@ def assembled(
     for number, part in enumerate(parts):
         for stratum, population, count in part.pool.sizes:
             populations[number, codes[stratum]], drawn[number, codes[stratum]] = population, count
-    # The codes of each topic's strata in the common table; a topic without strata has nothing to look up in it.
-    coding = [np.array([codes[stratum] for stratum in part.pool.strata] or [0], np.int32) for part in parts]
-    pairs = list(zip(parts, coding, strict=True))
+        # From here on strata are places in the common table; a topic without strata has nothing to look up in it.
+        coding = np.array([codes[stratum] for stratum in part.pool.strata] or [0], np.int32)
+        for some in (part.pool.entries, part.pool.undrawn):
+            some["stratum"] = coding[some["stratum"]]
     sizes = [len(part.documents) for part in parts]
     counts, contributing, ranks = map(np.concatenate, zip(*(part.contributions for part in parts), strict=True))
-    entries = np.concatenate([part.pool.entries for part in parts])
+    entries, undrawn = (
+        np.concatenate(some) for some in zip(*((one.pool.entries, one.pool.undrawn) for one in parts), strict=True)
+    )
     return Pool(
         plan=plan,
         seed=seed,
@@ -226,7 +229,7 @@ def assembled(
         offsets=running_sum(sizes),
         document_ids=runs.document_ids,
         documents=np.concatenate([part.documents for part in parts]),
-        strata=np.concatenate([code[part.pool.entries["stratum"]] for part, code in pairs]),
+        strata=entries["stratum"].copy(),
         probabilities=entries["probability"].copy(),
         versions=entries["version"].copy(),
         stratum_table=tuple(table),
@@ -238,7 +241,7 @@ def assembled(
         undrawn=(
             np.repeat(np.arange(len(parts)), [len(part.undrawn) for part in parts]).astype(np.int32),
             np.concatenate([part.undrawn for part in parts]),
-            np.concatenate([code[part.pool.undrawn["stratum"]] for part, code in pairs]),
+            undrawn["stratum"].copy(),
         ),
         duplicates=tuple(one for part in parts for one in part.duplicates),
         version=version,

@@ -361,6 +361,7 @@ def rows_as_stored(store: Store, name: str) -> dict[str, list[tuple[Any, ...]]]:
 
 _ENTRIES = """SELECT topic, document, step, stratum, probability, version FROM pool_entries
               WHERE pool = ? ORDER BY topic, position"""
+_STRATUM = slice(2, 4)
 
 
 def stored_pool(store: Store, name: str, *, contributions: bool = True) -> pooling.Pool:
@@ -382,58 +383,44 @@ def _put_together(store: Store, name: str, ranks: list[tuple[str, str, str, int]
     topics, entries = pool_topics(store, name), store.rows(_ENTRIES, number)
     undrawn = store.rows("SELECT topic, document, step, stratum FROM pool_undrawn WHERE pool = ?", number)
     sizes = store.rows("SELECT topic, step, stratum, population, drawn FROM pool_strata WHERE pool = ?", number)
-    table = sorted(
-        {*((row[1], row[2]) for row in sizes), *((row[2], row[3]) for row in entries)},
-        key=lambda one: (one[0], one[1].encode()),
-    )
-    codes = {stratum: code for code, stratum in enumerate(table)}
-    places = {topic: place for place, topic in enumerate(topics)}
-    ids = list(dict.fromkeys([*(row[1] for row in entries), *(row[1] for row in undrawn)]))
-    document = {name: code for code, name in enumerate(ids)}
-    counts = np.bincount([places[row[0]] for row in entries], minlength=len(topics))
+    strata = {*(row[1:3] for row in sizes), *(row[_STRATUM] for row in entries)}
+    table = sorted(strata, key=lambda one: (one[0], one[1].encode()))
+    ids = list(dict.fromkeys(row[1] for row in [*entries, *undrawn]))
+    sources = [pooling.Source(one.run, one.group_name, one.content_hash) for one in pooled_runs(store, name)]
+    known = (topics, ids, table, [source.name for source in sources])
+    places, documents, codes, runs = ({name: code for code, name in enumerate(names)} for names in known)
     populations, drawn = np.zeros((2, len(topics), len(table)), dtype=np.int64)
-    for topic, step, stratum, population, taken in sizes:
-        populations[places[topic], codes[step, stratum]] = population
-        drawn[places[topic], codes[step, stratum]] = taken
-    sources = tuple(pooling.Source(one.run, one.group_name, one.content_hash) for one in pooled_runs(store, name))
-    number_of = {source.name: place for place, source in enumerate(sources)}
-    contributed = Counter((row[0], row[1]) for row in ranks)
+    for topic, step, stratum, *size in sizes:
+        cell = places[topic], codes[step, stratum]
+        populations[cell], drawn[cell] = size
+    contributed = Counter(row[:2] for row in ranks)
+
+    def coded(codes: Mapping[Any, int], rows: list[Any], part: int | slice) -> Any:
+        return np.array([codes[row[part]] for row in rows], dtype=np.int32)
+
+    query = "SELECT topic, document, representative FROM pool_duplicates WHERE pool = ? ORDER BY topic, document"
     return pooling.Pool(
         plan=plans.parse_stored(facts.plan_in_full),
         seed=facts.seed,
         order=facts.judging_order,  # type: ignore[arg-type]
-        sources=sources,
+        sources=tuple(sources),
         topics=tuple(topics),
-        offsets=columns.running_sum(counts),
+        offsets=columns.running_sum(np.bincount(coded(places, entries, 0), minlength=len(topics))),
         document_ids=pa.array(ids, pa.large_string()),
-        documents=_codes([document[row[1]] for row in entries]),
-        strata=_codes([codes[row[2], row[3]] for row in entries]),
-        probabilities=np.array([np.nan if row[4] is None else row[4] for row in entries], dtype=np.float64),
-        versions=_codes([row[5] for row in entries]),
+        documents=coded(documents, entries, 1),
+        strata=coded(codes, entries, _STRATUM),
+        probabilities=np.array([row[4] for row in entries], dtype=np.float64),  # NaN where there is none
+        versions=np.array([row[5] for row in entries], dtype=np.int32),
         stratum_table=tuple(pooling.Stratum(*stratum) for stratum in table),
         populations=populations,
         drawn=drawn,
-        contribution_offsets=columns.running_sum([contributed[row[0], row[1]] for row in entries]),
-        contribution_runs=_codes([number_of[row[2]] for row in ranks]),
-        contribution_ranks=_codes([row[3] for row in ranks]),
-        undrawn=(
-            _codes([places[row[0]] for row in undrawn]),
-            _codes([document[row[1]] for row in undrawn]),
-            _codes([codes[row[2], row[3]] for row in undrawn]),
-        ),
-        duplicates=tuple(
-            pooling.Duplicate(*row)
-            for row in store.rows(
-                "SELECT topic, document, representative FROM pool_duplicates WHERE pool = ? ORDER BY topic, document",
-                number,
-            )
-        ),
+        contribution_offsets=columns.running_sum([contributed[row[:2]] for row in entries]),
+        contribution_runs=coded(runs, ranks, 2),
+        contribution_ranks=np.array([row[3] for row in ranks], dtype=np.int32),
+        undrawn=(coded(places, undrawn, 0), coded(documents, undrawn, 1), coded(codes, undrawn, _STRATUM)),
+        duplicates=tuple(pooling.Duplicate(*row) for row in store.rows(query, number)),
         version=versions_of_pool(store, name)[-1].version,
     )
-
-
-def _codes(values: list[int]) -> Any:
-    return np.array(values, dtype=np.int32)
 
 
 # From which stratum of a sample each pooled document comes.
