@@ -1,6 +1,7 @@
 """What the tests of pools share: runs from plain words, and random ones."""
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -115,10 +116,11 @@ def snapshot(live: LivePool) -> PoolOfRuns:
     """Give a live pool as it stands: the warm-up and what was chosen since, in the order of judging."""
     parts = []
     for topic in map(live.at, live.topics):
-        pool = replace(topic.pool, strata=list(topic.pool.strata))
+        topic = copy(topic)
+        topic.pool = replace(topic.pool, strata=list(topic.pool.strata))
         if not topic.ended:
-            topic.add_chosen(pool)
-        parts.append(part_of(pool, topic.candidates, order="plan"))
+            topic.add_chosen()
+        parts.append(part_of(topic.pool, topic.candidates, order="plan"))
     return assembled(live.plan, live.runs, parts, seed=0, order="plan")
 
 
