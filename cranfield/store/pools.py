@@ -10,9 +10,11 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from cranfield._version import __version__
 from cranfield.base.errors import RESTORE, CollectionError, UnknownName, quoted
 from cranfield.base.records import Pair
 from cranfield.base.registry import deferred
+from cranfield.base.text import now
 from cranfield.store.store import Query, Store, column, marks, records, value
 
 with deferred:  # judging asks of a pool what is to be judged, and needs no arrays for that
@@ -57,11 +59,6 @@ class PooledRun(NamedTuple):
 
 _FACTS = "name, plan, plan_in_full, grammar, seed, judging_order, one_per_cluster, content_hash, made, made_by"
 """The columns of the facts, in the order of their fields."""
-
-
-def add_pool(store: Store, facts: PoolFacts) -> int:
-    """Store what is known of a new pool, inside `store.write()`, and give its number; the rest is its versions'."""
-    return store.insert(f"INSERT INTO pools ({_FACTS}) VALUES ({marks(facts)})", *facts)
 
 
 pool_number = Query[int]("SELECT number FROM pools WHERE name = ?", value)
@@ -267,19 +264,25 @@ def versions_of_pool(store: Store, name: str) -> list[PoolVersion]:
 
 def put_version(
     store: Store,
-    number: int,
+    name: str,
     pool: pooling.Pool,
-    manifest: PoolVersion,
     *,
     priorities: Mapping[str, int],
     clusters: Mapping[str, int] | None = None,
 ) -> None:
-    """Write a version of a pool inside `store.write()`: its manifest, and all that is in the pool from now on."""
-    version = manifest.version
-    store.connection.execute(
-        f"INSERT INTO pool_versions (pool, {_MANIFEST}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [number, *manifest]
-    )
-    store.connection.execute("UPDATE pools SET content_hash = ? WHERE number = ?", [manifest.content_hash, number])
+    """Write a version of a pool inside `store.write()`: its manifest, and all that is in the pool from now on.
+
+    The first version makes the pool, with one document of each of the `clusters`, where there are some.
+    """
+    version, plan, made = pool.version, pool.plan, (pool.content_hash, now(), f"cranfield {__version__}")
+    if version == 1:
+        grammar, in_full = plans.GRAMMAR, plan.spelled_out
+        facts = PoolFacts(name, str(plan), in_full, grammar, pool.seed, pool.order, clusters is not None, *made)
+        store.put(f"pools ({_FACTS})", [facts])
+    number = pool_number(store, name)
+    manifest = PoolVersion(version, plan.spelled_out, pool.seed, *made)
+    store.put(f"pool_versions (pool, {_MANIFEST})", [(number, *manifest)])
+    store.connection.execute("UPDATE pools SET content_hash = ? WHERE number = ?", [pool.content_hash, number])
     runs = [
         (number, one.name, one.group, priorities.get(one.name, 1), one.content_hash, version) for one in pool.sources
     ]
