@@ -91,11 +91,6 @@ class Labels:
     def __len__(self) -> int:
         return len(self.items)
 
-    def of(self, rows: NDArray[np.bool_]) -> Labels:
-        """The labels of these rows."""
-        columns = ("items", "assessors", "places", "topics")
-        return replace(self, **{name: getattr(self, name)[rows] for name in columns})
-
     @cached_property
     def counts(self) -> Numbers:
         """Assessors per grade, one row for each item with two or more judgments."""
@@ -168,7 +163,9 @@ def by_pair(labels: Labels) -> Iterator[tuple[str, str, Codes]]:
 def by_topic(labels: Labels) -> Iterator[tuple[str, Labels]]:
     """(topic, its labels) of the topics with items judged twice or more."""
     for place, name in enumerate(labels.topic_names):
-        part = labels.of(labels.topics == place)
+        rows = labels.topics == place
+        columns = ("items", "assessors", "places", "topics")
+        part = replace(labels, **{column: getattr(labels, column)[rows] for column in columns})
         if len(part.counts):
             yield name, part
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -9,7 +10,7 @@ from itertools import islice
 from math import ceil
 from pathlib import Path
 from typing import NamedTuple
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from cranfield._version import __version__
 from cranfield.base.errors import (
@@ -62,7 +63,9 @@ def make_packet(
     own = Queue(source, name, session)
     # Documents that stay outside are fetched before anybody has to wait for the file.
     wanted = {one.document for topic in own.roles for one in own.load(topic).waiting}
-    fetched, failures = _fetched(store, wanted)
+    is_outside, missing = bool(documents.outside_sources(store)), wanted - documents.known(store, list(wanted))
+    found = dict(outside.Outside(store).find_all(sorted(missing))) if is_outside else {}
+    failures = {document: one.reason for document, one in found.items() if not isinstance(one, Document)}
     wanted -= failures.keys()
     with store.write():
         queues = [own.load(topic) for topic in own.roles]
@@ -81,7 +84,7 @@ def make_packet(
                 why = f": {what} or until what was judged is merged (cranfield judge merge PACKET)"
             raise InputError(f"no open documents for {quoted(name)}{why}; no packet was written")
         # They are kept as they are given away: what comes back was judged by them.
-        documents.keep(store, fetched)
+        documents.keep(store, (one for one in found.values() if isinstance(one, Document)))
         events.add_assessor(store, name)
         judging.add_packet(store, session, name, layer, pairs)
         for topic, document in pairs if days else ():
@@ -95,19 +98,6 @@ def make_packet(
         left_out = f"{counted(len(failures), 'document')} could not be fetched and left out, for example"
         notes.append(f"warning: {left_out} {quoted(document)}: {reason}")
     return Changed({"documents": len(pairs), "topics": in_topics, "layer": layer}, tuple(notes))
-
-
-def _fetched(store: Store, names: Collection[str]) -> tuple[list[Document], dict[str, str]]:
-    """The documents that stay outside, of these, and why others could not be had."""
-    found, failures = list[Document](), dict[str, str]()
-    if documents.outside_sources(store):
-        missing = sorted(set(names) - documents.known(store, list(names)))
-        for name, one in outside.Outside(store).find_all(missing):
-            if isinstance(one, Document):
-                found.append(one)
-            else:
-                failures[name] = one.reason
-    return found, failures
 
 
 def _furnish(store: Store, packet: Store, assessor: str, layer: str, session: str, pairs: Sequence[Pair]) -> None:
@@ -226,13 +216,8 @@ def refusals(
         yield from _not_issued(fresh, known, finds, packet, issued, known_sessions)
 
 
-def _is_random(name: str) -> bool:
-    """Whether an id is one that a session makes: those of imports and propagated grades follow from their content."""
-    try:
-        made = UUID(name)
-    except ValueError:
-        return False
-    return made.version == 4 and name in (str(made), made.hex)
+_RANDOM = re.compile("[0-9a-f]{8}(-?)[0-9a-f]{4}\\1[4][0-9a-f]{3}\\1[89ab][0-9a-f]{3}\\1[0-9a-f]{12}")
+"""An id that a session makes (UUID 4): those of imports and propagated grades follow from their content."""
 
 
 def _not_issued(
@@ -270,7 +255,7 @@ def _not_issued(
             if event.kind not in _IN_A_PACKET or event.source != "person"
         ],
         ("bad-id", "the id of an event or session is none that judging makes"): [
-            quoted(name) for event in fresh for name in (event.uuid, event.session) if not _is_random(name)
+            quoted(name) for event in fresh for name in (event.uuid, event.session) if not _RANDOM.fullmatch(name)
         ],
         ("other-session", "a judging session of another assessor"): [
             quoted(sessions[event.session]) for event in fresh if sessions.get(event.session, assessor) != assessor

@@ -118,10 +118,6 @@ class Source:
                 entries[number] = replace(entry, needed=needed, purpose=purpose)
         return entries
 
-    def entries(self, topic: str) -> list[Entry]:
-        """The documents of a topic in their order; what was found by searching comes last, as it was found."""
-        return sorted(self.find_entries(topic), key=lambda entry: entry.place)
-
     def state(self, entry: Entry, answers: Answers, role: Role) -> State:
         """How a document stands for the assessor."""
         if self.versions is not None:
@@ -137,19 +133,17 @@ class Source:
     def missing(self, topic: str) -> int:
         """How many judgments of a topic are missing, second ones included; none that nobody is left to give."""
         answers = judging.answers(self.store, self.layer, topic, assessor="")
+        # Those a topic is assigned to may judge it, else everybody who is known.
+        named = {one.assessor for one in judging.assigned(self.store) if one.topic == topic}
+        named = named or {name for name, kind in events.assessors(self.store).items() if kind == "person"}
         missing = 0
         for entry in self.find_entries(topic):
             known = answers[entry.document]
             more = 0 if known.decided else max(entry.needed - len(known.graded), 0)
             if more and known.refused:
-                more = min(more, len(self.may_judge(topic) - known.graded - known.refused))
+                more = min(more, len(named - known.graded - known.refused))
             missing += more
         return missing
-
-    def may_judge(self, topic: str) -> set[str]:
-        """Who may judge a topic: those it is assigned to, else everybody who is known."""
-        named = {one.assessor for one in judging.assigned(self.store) if one.topic == topic}
-        return named or {name for name, kind in events.assessors(self.store).items() if kind == "person"}
 
     @cached_property
     def live_queue(self) -> LiveQueue | None:
@@ -420,7 +414,7 @@ class Queue:
         role, state = self.role(topic), self.source.state
         answers = judging.answers(self.store, self.layer, topic, assessor=self.assessor)
         leases = grouped((lease.document, lease) for lease in self.leases(topic))
-        entries = self.source.entries(topic)
+        entries = sorted(self.source.find_entries(topic), key=lambda entry: entry.place)
         states = {entry.document: state(entry, answers[entry.document], role) for entry in entries}
         own = [entry for entry in entries if states[entry.document] != "not theirs"]
         undone = [entry for entry in own if states[entry.document] != "done"]
