@@ -383,11 +383,10 @@ class Opened:
         by: Literal["overall", "pair", "topic", "probes", "confusion"] = "overall",
         *,
         layers: str | Sequence[str] = ("main",),
-        draws: int = 1000,
     ) -> pd.DataFrame:
         """Agreement of the assessors: one row for each coefficient, with its confidence interval."""
         judge = judge_workflow.Judge(self.results.collection("agreement"))
-        return judge.agreement(by=by, layers=words_of(layers), draws=draws).frame()
+        return judge.agreement(by=by, layers=words_of(layers)).frame()
 
     def report(
         self,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.base.text import Column, Number, Result, Shown, Surface, Table, counted, now, table_of
+from cranfield.base.text import Column, Number, Result, Shown, Surface, Table, counted, table_of
 from cranfield.evaluate import measure as measuring
 from cranfield.evaluate.reading import Request, without_pipes
 from cranfield.qrels.qrels import qrels_of
@@ -239,7 +239,5 @@ def _keep_queue(
     }
     decides = [one.to_json() for one in contests]
     with store.write():
-        stored_judging.add_queue(
-            store, name, queued.values(), purpose="settle", layer=layer, contests=decides, now=now()
-        )
+        stored_judging.add_queue(store, name, queued.values(), purpose="settle", layer=layer, contests=decides)
     return len(queued)
