@@ -8,7 +8,7 @@ before something is opened.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, wraps
 from itertools import compress
@@ -16,7 +16,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, cast
 
-from cranfield.base.errors import InputError, Problem, ProblemsFound, UnknownName, UsageError, quoted
+from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, check_known, quoted
 from cranfield.base.files import Progress, located, silent
 from cranfield.base.records import MEASURES
 from cranfield.base.registry import deferred
@@ -51,7 +51,6 @@ with deferred:
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from rich.console import RenderableType
 
     from cranfield.evaluate.align import AnyRun
     from cranfield.qrels.qrels import Qrels
@@ -156,10 +155,8 @@ class Files(Cached):
         as_files = as_files and not with_ids and names is None and self.called is None and self._read is None
         if as_files and len(files) == len(self.given) and reading.in_pieces(files):
             return cast("Path | Qrels", self.given_qrels), self.given
-        known: Iterable[str] = self.names() if with_ids else self._read_all(progress)[1]
-        for name in names or ():
-            if name not in known:
-                raise UnknownName("run", str(name), known)
+        known: Any = self.names() if with_ids else self._read_all(progress)[1]
+        check_known("run", map(str, names or ()), known)
         chosen = tuple(known) if names is None else names
         if with_ids:
             return cast("Path | Qrels", self.given_qrels), self._read_in_full(chosen, progress)
@@ -208,20 +205,11 @@ class Collection(Cached):
         return [runs_reading.Member(one.name, one.group_name, one.role == "contributing") for one in facts]
 
     def facts(self) -> dict[str, Value]:
-        """A summary of the collection."""
+        """What `status` shows of the collection, its runs, and the qrels."""
         known = self.status()
-        counts = known.counts
-        judged = f"{counts.judged:,} of {counts.pooled:,} pooled" if counts.pooled else f"{counts.judged:,}"
-        return {
-            "collection": known.name,
-            "file": known.path,
-            "documents": counts.documents,
-            "topics": counts.topics,
-            "runs": _listed([run.name for run in known.runs]),
-            "pools": ", ".join(pool.name for pool in known.pools) or "none",
-            "judged": judged,
-            "qrels": "as judged now" if self.given_qrels is None else _called(self.given_qrels),
-        }
+        qrels = "as judged now" if self.given_qrels is None else _called(self.given_qrels)
+        facts = {str(fact): value for fact, value in known.table().rows}
+        return {**facts, "file": known.path, "runs": _listed([run.name for run in known.runs]), "qrels": qrels}
 
     def close(self) -> None:
         super().close()
@@ -233,9 +221,7 @@ class Collection(Cached):
         """The qrels, and the runs with these names, or all."""
         known = self.names()
         found = known if names is None else sets.expanded([*map(str, names)], known)
-        for name in found:
-            if name not in known and not located(name).exists():
-                raise UnknownName("run", str(name), known)
+        check_known("run", [name for name in found if name not in known and not located(name).exists()], known)
         return self.qrels_found(), known if names is None else self.stored(found)
 
     @property
@@ -426,15 +412,12 @@ class Opened:
         known = self._facts()
         if "closed" in known:
             return "Opened(closed)"
-        where = f"collection {known['collection']!r}" if "collection" in known else f"files, qrels {known['qrels']}"
+        where = f"collection {known['name']!r}" if "name" in known else f"files, qrels {known['qrels']}"
         many = str(known["runs"]).partition(":")[0]
         return f"Opened({where}, {'no' if many == 'none' else many} runs)"
 
     def _repr_html_(self) -> str:
         return html([facts_table(self._facts(), caption="Opened")])
-
-    def __rich__(self) -> RenderableType:
-        return display.grouped([facts_table(self._facts(), caption="Opened")])
 
 
 class Plots:

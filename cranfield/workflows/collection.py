@@ -9,16 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cranfield._version import __version__
-from cranfield.base.errors import (
-    CollectionError,
-    CranfieldError,
-    InputError,
-    Problem,
-    ProblemsFound,
-    UnknownName,
-    UsageError,
-    quoted,
-)
+from cranfield.base.errors import CollectionError, CranfieldError, InputError, UnknownName, UsageError, quoted, refuse
 from cranfield.base.files import Source
 from cranfield.base.records import BINARY, Grade, GradeScale
 from cranfield.base.registry import deferred
@@ -192,8 +183,7 @@ def scale_from(content: Mapping[str, Any], *, file: str, relevant_from: int | No
         missing = {"grade", "label"}.difference(entry if isinstance(entry, dict) else _GRADE)
         wrong += [f"grade {index} has no {quoted(name)}" for name in sorted(missing)]
         wrong += wrong_in(entry, _GRADE, f"grade {index}.")
-    if wrong:
-        raise ProblemsFound("invalid grade scale", [Problem("bad-scale", text, file=file) for text in wrong])
+    refuse("invalid grade scale", "bad-scale", wrong, file=file)
     lowest = min(entry["grade"] for entry in entries)
     grades = tuple(
         Grade(

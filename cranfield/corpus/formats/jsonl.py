@@ -85,7 +85,7 @@ def _values(source: Source) -> Iterator[tuple[int, Any, bool]]:
         text, problems = reading.decoded(data, line)
         for problem in problems:
             yield line, problem, False
-        if not any(map(reading.is_error, problems)):
+        if not any(one.is_error for one in problems):
             value = loaded(text, line)
             for item in value if is_array and isinstance(value, list) else [value]:
                 yield line, item, "\\u" in text

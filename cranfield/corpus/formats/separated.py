@@ -155,7 +155,7 @@ def _rows(source: Source, separator: str) -> Iterator[tuple[int, list[str] | Pro
         rows = csv_rows(texts(), strict=True)
     for line, cells in rows:
         yield from ((line, problem) for problem in problems)
-        is_good = not any(map(reading.is_error, problems))
+        is_good = not any(one.is_error for one in problems)
         problems.clear()
         if isinstance(cells, str):
             yield line, Problem("bad-csv", f"not a row of comma-separated values: {cells}", lines=(line,))

@@ -152,7 +152,7 @@ def _records(source: Source, pattern: re.Pattern[bytes]) -> Iterator[_Record | P
             continue
         whole, problems = reading.decoded(found.tag + found.body, found.line)
         yield from problems
-        if not any(map(reading.is_error, problems)):
+        if not any(one.is_error for one in problems):
             tag, _, text = whole.partition(">")
             yield _Record(found.line, attributes(tag), without_specials(text))
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,12 +18,10 @@ from cranfield.runs.run import Rows, Run
 from cranfield.runs.words import WORD, parsed_words
 
 _NUMBER = re.compile(r"[+-]?([0-9]++\.?[0-9]*+|\.[0-9]++)([eE][+-]?[0-9]++)?")
-_WHOLE = re.compile(r"[0-9]{1,18}")
 _ROWS_LOOKED_AT = 50
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """The delimiter, the name of each column, the column of each part, and whether the first row is a header."""
 
     delimiter: str
@@ -37,12 +34,12 @@ class Layout:
 class Csv:
     """Comma, semicolon or tab separated values."""
 
-    summary = "CSV or TSV with a header (topic, document, score, …), or without: topic document rank [score [tag]]"
+    summary = "CSV or TSV with a header (topic, document, score, …), or without: topic document rank|score"
     suffixes = (".csv", ".tsv")
 
     @staticmethod
     def sniff(head: bytes, name: str) -> bool:
-        """Recognise a header with the columns of a run, or three to five columns that make sense as one."""
+        """Recognise a header with the columns of a run, or three columns of which the last has numbers."""
         return layout_of(head) is not None
 
     @staticmethod
@@ -54,7 +51,7 @@ class Csv:
             return _at_once(source, layout) or _row_by_row(source, layout)
         if not head.strip():
             return reading.rows_in(Columns.of(source, reading.SPELLINGS, Findings(reading.RUN)))
-        raise reading.not_a_run(source, "CSV file of a run", "the columns of a run were not found", [1])
+        raise reading.not_a_run(source, "CSV file", [1])
 
     @staticmethod
     def write(run: Run, stream: BinaryIO) -> None:
@@ -78,37 +75,15 @@ def layout_of(head: bytes) -> Layout | None:
     roles = reading.roles_of(rows[0]) if rows else None
     if roles is not None:
         return Layout(delimiter, tuple(rows[0]), roles, has_header=True)
-    parts = _guessed(rows)
-    if parts is None or ("Q0" in parts and delimiter == "\t"):  # with tabs that is a broken TREC file, read as such
+    # Without a header there are three columns: topic, document, and a rank (MS MARCO) or a score.
+    fitting = [row for row in rows if len(row) == 3]
+    if 2 * sum(_NUMBER.fullmatch(row[2]) is not None for row in fitting) <= len(rows):
         return None
-    return Layout(delimiter, parts, {part: part for part in reading.SPELLINGS if part in parts}, has_header=False)
-
-
-def _guessed(rows: list[list[str]]) -> tuple[str, ...] | None:
-    """Guess the parts of three to five columns without a header.
-
-    qid pid rank (MS MARCO), qid docid score, qid docid rank score, qid docid score tag, qid docid rank score tag,
-    and qid,Q0,docid,rank,score. Three columns end in a rank if the last counts up by one, from 0 or 1 on, in the
-    first rows of the file.
-    """
-    width = len(rows[0]) if rows else 0
-    fitting = [row for row in rows if len(row) == width]
-    if not 3 <= width <= 5 or len(fitting) * 2 <= len(rows):
-        return None
-    columns = list(zip(*fitting, strict=True))
-    numeric = [sum(_NUMBER.fullmatch(cell) is not None for cell in cells) * 2 > len(cells) for cells in columns]
-    if width == 3 and numeric[2]:
-        ranks = [row[2] for row in fitting if row[0] == fitting[0][0]]
-        numbers = [int(rank) for rank in ranks if _WHOLE.fullmatch(rank)]
-        is_rank = len(numbers) == len(ranks) and numbers in (list(range(len(ranks))), list(range(1, len(ranks) + 1)))
-        return ("topic", "document", "rank" if is_rank else "score")
-    if width == 4 and numeric[2]:
-        return ("topic", "document", *(("rank", "score") if numeric[3] else ("score", "tag")))
-    if width == 5 and fitting[0][1] == "Q0" and numeric[4]:
-        return ("topic", "Q0", "document", "rank", "score")
-    if width == 5 and numeric[2] and numeric[3]:
-        return ("topic", "document", "rank", "score", "tag")
-    return None
+    # Ranks count up by one, from 0 or 1 on, in the first topic of the file.
+    first = [row[2] for row in fitting if row[0] == fitting[0][0]]
+    is_rank = any(first == [str(rank) for rank in range(start, start + len(first))] for start in (0, 1))
+    parts = ("topic", "document", "rank" if is_rank else "score")
+    return Layout(delimiter, parts, {part: part for part in parts}, has_header=False)
 
 
 def _findings(layout: Layout) -> Findings:

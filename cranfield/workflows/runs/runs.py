@@ -315,24 +315,21 @@ class Runs:
                 f"{quoted(tag)} is not a valid run tag: use letters, digits and . _ + -, at most 100 characters"
             )
         store = self._store
-        topics = documents.topics(store)
-        queries = [baseline.Query(topic.id, baseline.query_text(topic, fields)) for topic in topics]
+        queries = [baseline.Query(one.id, baseline.query_text(one, fields)) for one in documents.topics(store)]
         rankings = baseline.search(system, StoredCorpus(store, self._progress), queries, depth, options or {})
         if not queries:
             raise InputError("there are no topics yet; add some with: cranfield corpus topics FILE")
         corpus.require_documents(store)
-        has_more = tuple(fields) == ("title",) and any(topic.description for topic in topics)
-        return MadeRun(tag, rankings, fields, has_more)
+        return MadeRun(tag, rankings, fields)
 
 
 @dataclass(frozen=True)
 class MadeRun:
-    """A run that is searched for while it is written; with `has_more`, by titles of topics that have descriptions."""
+    """A run that is searched for while it is written."""
 
     tag: str
     rankings: Iterator[baseline.Ranking]
-    fields: Sequence[baseline.TopicField] = ()
-    has_more: bool = False
+    fields: Sequence[baseline.TopicField]
 
     def write(self, stream: BinaryIO) -> int:
         """Write the rankings as a TREC run and give the number of lines."""
@@ -351,9 +348,8 @@ class MadeRun:
         if str(target) == "-":
             return []
         again = f"cranfield runs submit {shlex.quote(str(target))}"
-        more = "; with the description too: --field title --field description" if self.has_more else ""
         return [
-            f"searched with the {' and '.join(self.fields)} of each topic{more}",
+            f"searched with the {' and '.join(self.fields)} of each topic",
             f"wrote {target} ({counted(lines, 'line')}); submit it with: {again}",
         ]
 

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -95,16 +95,15 @@ class CheckedRun:
     @property
     def errors(self) -> list[Problem]:
         """What keeps the run out."""
-        return [problem for problem in self.problems if problem.severity == "error"]
+        return [problem for problem in self.problems if problem.is_error]
 
     @property
     def warnings(self) -> list[Problem]:
         """What is stored with the run."""
-        return [problem for problem in self.problems if problem.severity == "warning"]
+        return [problem for problem in self.problems if not problem.is_error]
 
 
-@dataclass(frozen=True)
-class Submitted:
+class Submitted(NamedTuple):
     """What became of one run, and the warnings kept with it."""
 
     facts: stored.RunFacts
@@ -139,7 +138,7 @@ def examine(
         found = tuple(check.check(rows, replace(expectations, order=request.order, name=given)))
         name = rows.name if given is None else given
         run, said = None, list[str]()
-        if not any(problem.severity == "error" for problem in found):
+        if not any(problem.is_error for problem in found):
             run = runs_run.ranked(rows, order=request.order)
         elif repair:
             options: Any = {"name": name, "order": request.order, "max_depth": expectations.max_depth}
@@ -229,12 +228,9 @@ def store_runs(store: Store, checked: Sequence[CheckedRun], *, progress: Progres
         known_topics, known_documents = stored.ids(store)
         topic_codes, new_topics = encoding.codes_of(known_topics, [run.topic_ids for run in read])
         document_codes, new_documents = encoding.codes_of(known_documents, [run.document_ids for run in read])
-        coded = map(encoding.coded, read, topic_codes, document_codes)
         warned = copy_warnings(standing, new)
         with ThreadPoolExecutor(WORKERS) as threads:
-            blocks = threads.map(
-                lambda one: encoding.encode(one.topics, one.offsets, one.documents, one.scores), coded
-            )
+            blocks = threads.map(encoding.encode, read, topic_codes, document_codes)
             for one, block in zip(new, blocks, strict=True):
                 facts, warnings = _facts(one), [*one.warnings, *warned.get(one.name, ())]
                 about: Any = {"warnings": warnings, "metadata": storable(one.metadata)}
