@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 from typer import Argument, Option
@@ -127,11 +127,21 @@ def submit(
 ) -> Shown:
     """Store runs, all or none; submitting the same content again does nothing."""
     role = None if contributing is None else "contributing" if contributing else "new"
-    about: dict[str, Any] = {"group": group, "family": family, "priority": priority, "description": description}
-    reading: dict[str, Any] = {"format": from_, "order": order, "names": names, "max_depth": max_depth}
     with console.progress() as progress:
         result = workflow.Runs(store, progress=progress).submit(
-            files, name=name, role=role, run_list=run_list, repair=repair, **reading, **about
+            files,
+            name=name,
+            role=role,
+            group=group,
+            family=family,
+            priority=priority,
+            description=description,
+            run_list=run_list,
+            repair=repair,
+            format=from_,
+            order=order,
+            names=names,
+            max_depth=max_depth,
         )
     console.put_problems(result.problems, by_kind=True)  # they are kept with the runs
     if len(result.problems) > len({problem.code for problem in result.problems}):

@@ -69,7 +69,10 @@ def read_words(
             block = re.sub(rb"(?m)^" + comment + rb".*", b"", block)
         survey = surveyed(block)
         table = parsed_words(block, survey[1], types, rows=survey[0], limits=limits) if survey else None
-        if survey and table is not None and not _has_empty_word(table):
+        chunks = [chunk for column in (table.columns if table is not None else ()) for chunk in column.chunks]
+        words = (one.dictionary if one.type == CODED else one for one in chunks if one.type in (WORD, CODED))
+        # Two delimiters side by side, where another is missing, make an empty word.
+        if survey and table is not None and all(lengths_of(one).min(initial=1) for one in words):
             yield WordRows(table, LineNumbers(before=before), plain=True)
             before += survey[0]
             continue
@@ -121,13 +124,6 @@ def surveyed(block: bytes) -> tuple[int, str] | None:
     if highest >= _DELETE and (b"\x7f" in block or _C1_CONTROL.search(block)):
         return None
     return feeds + (len(letters) > 0 and letters[-1] != _LINE_FEED), "\t" if tabs else " "
-
-
-def _has_empty_word(table: pa.Table) -> bool:
-    """Whether two delimiters stand side by side somewhere, where another is missing."""
-    chunks = [chunk for column in table.columns for chunk in column.chunks]
-    words = (chunk.dictionary if chunk.type == CODED else chunk for chunk in chunks if chunk.type in (WORD, CODED))
-    return any(lengths_of(one).min(initial=1) == 0 for one in words)
 
 
 def _regularised(block: bytes, *, columns: int, strict: bool) -> tuple[bytes, Lines, dict[str, Lines]]:

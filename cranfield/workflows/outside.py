@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from time import monotonic
@@ -151,17 +150,11 @@ def change(
         approved[identity] = sorted({*approved.get(identity, ()), *map(str, wanted)})
         with whole_file(file, replace=True) as unfinished:
             unfinished.write_text(json.dumps(approved, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    listed = listing(store)
-    return replace(listed, remarks=[*listed.remarks, *nowhere(store, ask=bool(wanted))])
-
-
-def listing(store: Store) -> Listing:
-    """The sources, and whether they may be used here."""
-    refused = Outside(store).refused
-    known = [(f"{kind}:{place}", count) for kind, place, _, count in documents.outside_sources(store)]
-    rows = [(name, count, name not in refused) for name, count in known]
+    refused, there = Outside(store).refused, documents.outside_sources(store)
+    rows = [(name := f"{kind}:{place}", count, name not in refused) for kind, place, _, count in there]
     remarks = _refusals(store) if rows else ["no source: only documents that are in the file can be shown"]
-    return Listing(table_of(["source", "documents", "approved"], rows), remarks=remarks)
+    table = table_of(["source", "documents", "approved"], rows)
+    return Listing(table, remarks=[*remarks, *nowhere(store, ask=bool(wanted))])
 
 
 def notes(store: Store) -> list[str]:

@@ -65,10 +65,7 @@ class Separated:
                     message = f"the header has no {column} for the {missing}; its columns are {seen}"
                     needed = [missing, *([] if roles or missing != "id" else [_main(self.schema)])]
                     naming = ",".join(f"{part}=NAME" for part in needed)
-                    unnamed = [f"{part}=NAME" for part in self.schema.columns if part not in (*roles, *needed)]
-                    optional = " and ".join(unnamed[: max(len(cells) - len(roles) - len(needed), 0)])
                     remedy = f"say which columns are meant: --columns {naming}"
-                    remedy += f" ({optional} can be added)" if optional else ""
                     if not roles and (form := self.forms.get(len(cells))):
                         remedy += f"; or, if it is no header, add one above it: {', '.join(form)}"
                     yield Problem("no-column", message, lines=(line,), remedy=remedy)

@@ -22,11 +22,11 @@ _ROWS_LOOKED_AT = 50
 
 
 class Layout(NamedTuple):
-    """The delimiter, the name of each column, the column of each part, and whether the first row is a header."""
+    """The delimiter, the name of each column, the place of each part, and whether the first row is a header."""
 
     delimiter: str
     columns: tuple[str, ...]
-    roles: dict[str, str]
+    places: dict[str, int]
     has_header: bool
 
 
@@ -74,7 +74,8 @@ def layout_of(head: bytes) -> Layout | None:
         return None
     roles = reading.roles_of(rows[0]) if rows else None
     if roles is not None:
-        return Layout(delimiter, tuple(rows[0]), roles, has_header=True)
+        places = {part: rows[0].index(column) for part, column in roles.items()}
+        return Layout(delimiter, tuple(rows[0]), places, has_header=True)
     # Without a header there are three columns: topic, document, and a rank (MS MARCO) or a score.
     fitting = [row for row in rows if len(row) == 3]
     if 2 * sum(_NUMBER.fullmatch(row[2]) is not None for row in fitting) <= len(rows):
@@ -83,7 +84,7 @@ def layout_of(head: bytes) -> Layout | None:
     first = [row[2] for row in fitting if row[0] == fitting[0][0]]
     is_rank = any(first == [str(rank) for rank in range(start, start + len(first))] for start in (0, 1))
     parts = ("topic", "document", "rank" if is_rank else "score")
-    return Layout(delimiter, parts, {part: part for part in parts}, has_header=False)
+    return Layout(delimiter, parts, {part: place for place, part in enumerate(parts)}, has_header=False)
 
 
 def _findings(layout: Layout) -> Findings:
@@ -110,15 +111,14 @@ def _at_once(source: Source, layout: Layout) -> Rows | None:
     table = parsed_words(text, layout.delimiter, types, rows=text.count(b"\n") + (not text.endswith(b"\n")))
     if table is None:
         return None
-    parts = {part: table[str(layout.columns.index(column))] for part, column in layout.roles.items()}
+    parts = {part: table[str(place)] for part, place in layout.places.items()}
     return reading.rows_of(source, parts, LineNumbers(np.arange(1, 1 + layout.has_header)), _findings(layout))
 
 
 def _row_by_row(source: Source, layout: Layout) -> Rows:
     """Read any file at all: a row is a line, since no id has a line feed in it, and line numbers are sure so."""
     findings = _findings(layout)
-    table = Columns.of(source, layout.roles, findings)
-    places = [layout.columns.index(column) for column in layout.roles.values()]
+    table = Columns.of(source, layout.places, findings)
     width, header = len(layout.columns), layout.has_header
     for number, data in source.byte_lines():
         line = data.removesuffix(b"\n").removesuffix(b"\r")
@@ -139,5 +139,5 @@ def _row_by_row(source: Source, layout: Layout) -> Rows:
         else:
             if len(cells) > width:
                 findings.add("too-many-columns", [number], example=layout.delimiter.join(cells))
-            table.add(number, [cells[place].strip() for place in places])
+            table.add(number, [cells[place].strip() for place in layout.places.values()])
     return reading.rows_in(table)
