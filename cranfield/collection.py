@@ -95,7 +95,8 @@ class Files(Cached):
     ) -> None:
         super().__init__(None, qrels_or_file(qrels), pool, progress, workers=workers)
         self.called, self.given = frames.named_runs(runs)
-        files = [str(self.given_qrels)] if isinstance(self.given_qrels, Path) else []
+        self._judged = cast("Path | Qrels", self.given_qrels)
+        files = [str(self._judged)] if isinstance(self._judged, Path) else []
         files += [one for one in self.given if isinstance(one, str)]
         missing = [Problem("unreadable", "no such file", file=file) for file in files if _is_missing(file)]
         if missing:
@@ -154,12 +155,12 @@ class Files(Cached):
         files = [one for one in self.given if isinstance(one, str)]
         as_files = as_files and not with_ids and names is None and self.called is None and self._read is None
         if as_files and len(files) == len(self.given) and reading.in_pieces(files):
-            return cast("Path | Qrels", self.given_qrels), self.given
+            return self._judged, self.given
         known: Any = self.names() if with_ids else self._read_all(progress)[1]
         check_known("run", map(str, names or ()), known)
         chosen = tuple(known) if names is None else names
         if with_ids:
-            return cast("Path | Qrels", self.given_qrels), self._read_in_full(chosen, progress)
+            return self._judged, self._read_in_full(chosen, progress)
         judged, read = self._read_all(progress)
         return judged, tuple(read[name] for name in chosen)
 
@@ -180,8 +181,7 @@ class Files(Cached):
         return self._read
 
     def _request(self, runs: tuple[str | AnyRun, ...], progress: Progress) -> reading.Request:
-        qrels = cast("Path | Qrels", self.given_qrels)
-        return reading.Request(qrels=qrels, runs=runs, workers=self.workers, progress=progress)
+        return reading.Request(qrels=self._judged, runs=runs, workers=self.workers, progress=progress)
 
     def _read_in_full(self, names: Sequence[str], progress: Progress) -> tuple[AnyRun, ...]:
         given = dict(zip(self.names(), self.given, strict=True))
@@ -208,7 +208,7 @@ class Collection(Cached):
         """What `status` shows of the collection, its runs, and the qrels."""
         known = self.status()
         qrels = "as judged now" if self.given_qrels is None else _called(self.given_qrels)
-        facts = {str(fact): value for fact, value in known.table().rows}
+        facts = {str(fact): value for fact, value in known.tables()[0].rows}
         return {**facts, "file": known.path, "runs": _listed([run.name for run in known.runs]), "qrels": qrels}
 
     def close(self) -> None:
@@ -498,13 +498,9 @@ def open_collection(
     options = pool_given(groups=groups, depth=pool_depth, card=card, pool=pool)
     # Checked before the collection is opened, so that nothing stays open if they are wrong.
     judged = qrels if qrels is None or isinstance(qrels, str) else qrels_or_file(qrels)
-    chosen = (layers,) if isinstance(layers, str) else tuple(layers)
     store, watch = collections.open_collection(Path(path)), partial(display.shown_progress, wanted=progress)
-    return Opened(
-        Collection(
-            store, judged, options, watch, layers=chosen, workers=Cluster(cluster) if cluster else Processes(jobs)
-        )
-    )
+    workers = Cluster(cluster) if cluster else Processes(jobs)
+    return Opened(Collection(store, judged, options, watch, layers=words_of(layers), workers=workers))
 
 
 def open_files(
@@ -532,12 +528,11 @@ def open_files(
     Results are the same.
     """
     options = pool_given(groups=groups, depth=pool_depth, card=card)
-    watch = partial(display.shown_progress, wanted=progress)
-    return Opened(
-        Files(
-            qrels, runs, options, watch, skip_bad=skip_bad, workers=Cluster(cluster) if cluster else Processes(jobs)
-        )
+    watch, workers = (
+        partial(display.shown_progress, wanted=progress),
+        Cluster(cluster) if cluster else Processes(jobs),
     )
+    return Opened(Files(qrels, runs, options, watch, skip_bad=skip_bad, workers=workers))
 
 
 def qrels_or_file(value: object) -> Path | Qrels:

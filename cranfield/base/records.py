@@ -95,7 +95,8 @@ class GradeScale:
                 self.relevant_from not in numbers[1:]
             ),
         }
-        refuse("invalid grade scale", "bad-scale", [sentence for sentence, is_broken in rules.items() if is_broken])
+        if wrong := [sentence for sentence, is_broken in rules.items() if is_broken]:
+            refuse("invalid grade scale", "bad-scale", wrong)
         named, below = [], 0.0
         gains = {step.grade: step.gain for step in self.grades}
         for grade in range(numbers[-1] + 1):

@@ -229,7 +229,6 @@ def demo(folder: Annotated[Path, Argument(help="Folder for the demonstration.")]
     folder.mkdir(parents=True, exist_ok=True)
     database = folder / "collection.db"
     kitchen = collections.shipped_collection("kitchen")
-    kitchen = kitchen.relative_to(Path.cwd()) if Path.cwd() in kitchen.parents else kitchen
     places, lines = {"KITCHEN": kitchen, "FOLDER": folder}, (kitchen / "demo.txt").read_text("utf-8").splitlines()
     # Every stage: a sentence, then how many lines of a command are worth reading here, and the command.
     for sentence, command in zip(*[iter(lines)] * 2, strict=True):

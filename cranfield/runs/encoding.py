@@ -52,9 +52,8 @@ def packed(columns: Mapping[str, NDArray[Any]]) -> bytes:
     schema, cells = pa.schema([(name, pa.large_binary()) for name in columns]), []
     for values in columns.values():
         little = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
-        planes = pa.py_buffer(np.ascontiguousarray(little.view(np.uint8).reshape(-1, little.itemsize).T))
-        ends = pa.py_buffer(np.array([0, planes.size], dtype=np.int64))
-        cells.append(pa.Array.from_buffers(pa.large_binary(), 1, [None, ends, planes]))
+        planes = little.view(np.uint8).reshape(-1, little.itemsize).T
+        cells.append(pa.array([planes.tobytes()], pa.large_binary()))
     batch = pa.record_batch(cells, schema=schema)
     options = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", compression_level=_LEVEL))
     sink = pa.BufferOutputStream()

@@ -76,30 +76,43 @@ def read_words(
             yield WordRows(table, LineNumbers(before=before), plain=True)
             before += survey[0]
             continue
-        # The block is not regular, or has a word that is no number.
-        block = block.replace(b"\r\n", b"\n")
-        block += b"" if block.endswith(b"\n") else b"\n"
-        text, skipped, found = _regularised(block, columns=len(types), strict=strict)
-        for code, lines in found.items():
-            first = block.split(b"\n", int(lines[0]) + 1)[int(lines[0])]
-            findings.add(code, lines + before + 1, example=first.decode("utf-8", "replace"))
-        numbering, count = LineNumbers(skipped + before + 1, before), text.count(b"\n")
-        table = parsed_words(text, " ", types, rows=count, limits=limits) if text else pa.schema(types).empty_table()
-        if table is None:
-            table = parsed_words(text, " ", {**types, **dict.fromkeys(readers, WORD)})
-            assert table is not None, "regular text is always parsed"
-            at, good = numbering.of(np.arange(table.num_rows)), np.ones(table.num_rows, dtype=bool)
-            for name, read in readers.items():
-                words = table[name].combine_chunks()
-                values, wrong = read(words)
-                table = table.set_column(list(types).index(name), name, pa.array(values, types[name]))
-                for code, rows in wrong.items():
-                    findings.add(code, at[rows], example=words[int(np.argmax(rows))].as_py())
-                    good &= ~rows
-            if strict and not good.all():
-                table, numbering = table.filter(pa.array(good)), numbering.without(at[~good])
-        yield WordRows(table, numbering, plain=False)
-        before += block.count(b"\n")
+        yield _exact_rows(block, before, types, readers, findings, limits, strict=strict)
+        before += block.count(b"\n") + (not block.endswith(b"\n"))
+
+
+def _exact_rows(
+    block: bytes,
+    before: int,
+    types: dict[str, pa.DataType],
+    readers: Mapping[str, NumberReader],
+    findings: Findings,
+    limits: Mapping[str, float],
+    *,
+    strict: bool,
+) -> WordRows:
+    """The rows of a block that is not regular, or has a word that is no number; `before` lines stand above it."""
+    block = block.replace(b"\r\n", b"\n")
+    block += b"" if block.endswith(b"\n") else b"\n"
+    text, skipped, found = _regularised(block, columns=len(types), strict=strict)
+    for code, lines in found.items():
+        first = block.split(b"\n", int(lines[0]) + 1)[int(lines[0])]
+        findings.add(code, lines + before + 1, example=first.decode("utf-8", "replace"))
+    numbering, count = LineNumbers(skipped + before + 1, before), text.count(b"\n")
+    table = parsed_words(text, " ", types, rows=count, limits=limits) if text else pa.schema(types).empty_table()
+    if table is None:
+        table = parsed_words(text, " ", {**types, **dict.fromkeys(readers, WORD)})
+        assert table is not None, "regular text is always parsed"
+        at, good = numbering.of(np.arange(table.num_rows)), np.ones(table.num_rows, dtype=bool)
+        for name, read in readers.items():
+            words = table[name].combine_chunks()
+            values, wrong = read(words)
+            table = table.set_column(list(types).index(name), name, pa.array(values, types[name]))
+            for code, rows in wrong.items():
+                findings.add(code, at[rows], example=words[int(np.argmax(rows))].as_py())
+                good &= ~rows
+        if strict and not good.all():
+            table, numbering = table.filter(pa.array(good)), numbering.without(at[~good])
+    return WordRows(table, numbering, plain=False)
 
 
 def surveyed(block: bytes) -> tuple[int, str] | None:

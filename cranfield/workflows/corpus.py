@@ -7,6 +7,7 @@ import logging
 import os
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -54,6 +55,8 @@ MOST_ERRORS = 100_000
 """After so many errors the rest of a file is not read, unless the good records are wanted all the same."""
 
 log = logging.getLogger("cranfield.workflows")
+
+as_json = partial(json.dumps, ensure_ascii=False)
 
 
 @dataclass
@@ -119,16 +122,7 @@ class Corpus:
         """Add the topics of files, one transaction each, with the options of `add`; without files, list them."""
         if not files:
             topics = stored.topics(self._store)
-            rows = [
-                (
-                    one.id,
-                    one.title,
-                    one.description,
-                    one.narrative,
-                    json.dumps(dict(one.metadata), ensure_ascii=False),
-                )
-                for one in topics
-            ]
+            rows = [(one.id, one.title, one.description, one.narrative, as_json(one.metadata)) for one in topics]
             short = [(one.id, shortened(one.title, 60), shortened(one.description, 100)) for one in topics]
             full = table_of(["topic", "title", "description", "narrative", "metadata"], rows)
             return Listing(full, table_of(["topic", "title", "description"], short))
@@ -163,10 +157,7 @@ class Corpus:
         """List one document, or the first that were added."""
         first = (one for one, _ in islice(stored.each(self._store), count))
         found = [self.document(document)] if document else list(first)
-        rows = [
-            (one.id, one.title, one.text, json.dumps(dict(one.metadata), ensure_ascii=False), one.content_hash)
-            for one in found
-        ]
+        rows = [(one.id, one.title, one.text, as_json(one.metadata), one.content_hash) for one in found]
         short = [(one.id, shortened(one.title, 50), shortened(one.text, 80)) for one in found]
         full = table_of(["document", "title", "text", "metadata", "content_hash"], rows)
         elsewhere = [] if document else outside.notes(self._store)

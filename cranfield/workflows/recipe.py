@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -336,11 +336,10 @@ _WORDS: Mapping[Part, tuple[str, ...]] = {
 
 def folder_recipe(folder: Path) -> Recipe:
     """What the files of a folder are by their paths and their first lines, as NIST, CLEF and TIRA lay them out."""
-    files: dict[str, list[Path]] = {"qrels": [], "topics": [], "documents": [], "runs": [], "lists": [], "other": []}
+    files = defaultdict[str, list[Path]](list)
     for path in sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")):
-        files[_kind_of(path, folder)].append(path)
-    for path in (path for kind, found in files.items() if kind != "other" for path in found):
-        inside(path, folder)
+        kind = _kind_of(path, folder)
+        files[kind].append(path if kind == "other" else inside(path, folder))
     if not (files["topics"] or files["qrels"] or files["runs"]):
         raise InputError(f"{folder} has neither topics, qrels nor runs that are known by their names")
     notes, runs = list[str](), lists.requests_in(folder, files["runs"]) if files["runs"] else []

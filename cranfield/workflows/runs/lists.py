@@ -168,19 +168,13 @@ def requests_in(folder: Path, among: Sequence[Path] | None = None) -> list[Reque
     top = Path(os.path.commonpath([path.parent for path in files]))
     named = [place for place in (top, *top.parents) if place.name in RUN_FOLDERS and place.is_relative_to(folder)]
     top = named[-1] if named else top
-    teams = [path.relative_to(top).parts[0] if path.parent != top else "" for path in files]
-    alone = Counter(inside(path, folder).parent for path in files)
-    beside = [
-        next(
-            (inside(path.with_name(name), folder) for name in metadata.FILES if (path.parent / name).is_file()), None
-        )
-        if alone[path.parent] == 1
-        else None
-        for path in files
-    ]
-    return [
-        Request(path=path, group=team, metadata=file) for path, team, file in zip(files, teams, beside, strict=True)
-    ]
+    requests, in_folder = list[Request](), Counter(inside(path, folder).parent for path in files)
+    for path in files:
+        team = path.relative_to(top).parts[0] if path.parent != top else ""
+        names = metadata.FILES if in_folder[path.parent] == 1 else ()
+        beside = [inside(path.with_name(name), folder) for name in names if (path.parent / name).is_file()]
+        requests.append(Request(path=path, group=team, metadata=next(iter(beside), None)))
+    return requests
 
 
 def is_run_file(path: Path, folder: Path) -> bool:
