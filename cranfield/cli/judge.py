@@ -57,7 +57,8 @@ def opened(collection: Path, *, plain: bool) -> "Store":
     return console.open_collection(collection) if plain else collections.open_collection(collection)
 
 
-@stage.bare(
+@stage.command(
+    "",
     "judge",
     "judge --assessor Ann --topic T01",
     "judge --queue settle --plain",
