@@ -383,8 +383,8 @@ EVIDENCE = {
         "an order that knows the winner from the start needs at most 1% fewer judgments: there is nothing to gain"
     ),
     "decisive": (
-        "[the table of settle](reuse.md#how-many-judgments-it-takes) has the order by variance, without this rule, "
-        "beside it: on the grades of TREC-2, and if the chances are right"
+        "the tables of settle on the page of reuse have the order by variance, without this rule, beside it: on the "
+        "grades of TREC-2, and if the chances are right"
     ),
 }
 """Of thresholds that no verdict by an expected loss depends on."""
