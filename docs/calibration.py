@@ -661,7 +661,7 @@ def facts_of(collection: Collection, completed: Sequence[tuple[Collection, Compl
     """The numbers in the evidence, of one collection."""
     depth = collection.depths[-1]
     pool = Pool.of(collection, depth)
-    values = parse_measure("P@10").values(pool.alignment.lists).reshape(pool.alignment.shape)
+    values = parse_measure("P@10").values(pool.alignment.lists).reshape(pool.alignment.scored.shape)
     first, second = np.triu_indices(len(values), 1)
     widths = 1.96 * (values[first] - values[second]).std(axis=1, ddof=1) / np.sqrt(values.shape[1])
     errors = [abs(one.value - one.truth).mean() for of, one in completed if of is collection and one.measure == "AP"]

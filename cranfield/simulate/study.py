@@ -114,7 +114,6 @@ class Known:
             highest_grade=int(self.qrels.grades[judged].max(initial=0)),
             pooled_count=np.bincount(self.qrels.topic_of_row[kept], minlength=topics),
             stratified=None,
-            _relevant={},
         )
         shape = (len(measures), len(runs), len(self.alignment.topic_ids))
         values = np.array([measure.values(lists) for measure in measures]).reshape(shape)
