@@ -458,7 +458,7 @@ def _falls_with(pair: OpenScore, ahead: int, loss: float) -> float:
     """
     if pair.gains is not None:
         return 0.0
-    found, shape = pair.interval, pair.alignment.shape
+    found, shape = pair.interval, pair.alignment.scored.shape
     ends = (one.reshape(shape)[:, pair.topics] for one in (found.lower, found.values, found.upper))
     low, now, high = (one.mean(axis=1) for one in ends)
     room, fall = high[1 - ahead] - now[1 - ahead], now[ahead] - low[ahead]
