@@ -11,7 +11,7 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
@@ -229,16 +229,30 @@ class Cluster(Workers):
                 raise MissingExtra("--cluster", "cluster") from None
             except (OSError, ValueError) as error:
                 raise UsageError(f"no Dask scheduler answers at {self.name} ({type(error).__name__})") from None
+            logging.getLogger("distributed.client").disabled = True  # what has gone wrong is said here, in a sentence
             self.begun = client
         self.begun = self.begun or self.where
         # Workers on which results could differ are refused.
-        ours, theirs = versions(), self.begun.run(versions, on_error="return")
-        if not theirs:
-            raise InputError(f"the cluster at {self.name} has no workers")
-        for worker, found in theirs.items():
-            _compare(ours, found, worker)
-        self.count = sum(self.begun.nthreads().values())
-        return self._results(function, pieces, shared, self._handed_out(function, pieces, shared))
+        with self._connected():
+            ours, theirs = versions(), self.begun.run(versions, on_error="return")
+            if not theirs:
+                raise InputError(f"the cluster at {self.name} has no workers")
+            for worker, found in theirs.items():
+                _compare(ours, found, worker)
+            self.count = sum(self.begun.nthreads().values())
+            waiting = self._handed_out(function, pieces, shared)
+        return self._results(function, pieces, shared, waiting)
+
+    @contextmanager
+    def _connected(self) -> Iterator[None]:
+        """Say in one sentence that the scheduler has gone, whichever error of `distributed` that is."""
+        name = self.name
+        try:
+            yield
+        except Exception as error:
+            if self.begun.status == "running" and not isinstance(error, distributed.comm.core.CommClosedError):
+                raise
+            raise InputError(f"the Dask scheduler at {name} is gone, or the connection to it broke") from None
 
     def _handed_out(self, function: Work[Any, Any, Any], pieces: Sequence[Any], shared: object) -> list[Any]:
         held = self.begun.scatter(shared, broadcast=True, hash=False)
@@ -252,7 +266,9 @@ class Cluster(Workers):
         for left in reversed(range(TRIES)):
             try:
                 for one in waiting:
-                    yield one.result()
+                    with self._connected():
+                        result = one.result()
+                    yield result
                     done += 1
                 return
             except (futures.CancelledError, distributed.KilledWorker) as error:
@@ -262,8 +278,10 @@ class Cluster(Workers):
                         f"the workers of the cluster at {self.name} died again and again ({error})"
                     ) from None
             finally:
-                self.begun.cancel(waiting)
-            waiting = self._handed_out(function, pieces[done:], shared)
+                if self.begun.status == "running":
+                    self.begun.cancel(waiting)
+            with self._connected():
+                waiting = self._handed_out(function, pieces[done:], shared)
 
     def close(self) -> None:
         if self.begun is not None and isinstance(self.where, str):
@@ -273,7 +291,9 @@ class Cluster(Workers):
     @property
     def name(self) -> str:
         """What messages call it."""
-        return quoted(self.where if isinstance(self.where, str) else self.where.scheduler.address)
+        return quoted(
+            self.where if isinstance(self.where, str) else getattr(self.where.scheduler, "address", "a closed Client")
+        )
 
 
 def _checked(piece: Any, *, function: Work[Any, Any, Result], shared: Any, ours: dict[str, str]) -> Result:

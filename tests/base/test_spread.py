@@ -94,6 +94,24 @@ def test_a_worker_of_a_cluster_that_is_killed_is_survived(tmp_path: Path):
     assert (tmp_path / "died").exists()
 
 
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL])
+def test_a_scheduler_that_goes_away_is_a_sentence(tmp_path: Path, kept: Kept, caplog: Any, ending: signal.Signals):
+    distributed = pytest.importorskip("distributed")
+    with spreading.dask_cluster(tmp_path) as address:
+        with distributed.Client(address, set_as_default=False) as client:
+            scheduler = client.run_on_scheduler(os.getpid)
+        workers = Cluster(address)
+        results = workers.map(spreading.wait, range(4), tmp_path)
+        while not (tmp_path / "0").exists():
+            time.sleep(0.05)
+        os.kill(scheduler, ending)
+        with pytest.raises(InputError) as gone:
+            list(results)
+        workers.close()
+    kept(re.sub(r"tcp://[\d.:]+", "ADDRESS", str(gone.value)))
+    assert caplog.text == ""
+
+
 def test_where_no_scheduler_answers(kept: Kept):
     pytest.importorskip("distributed")
     with kept.raises(UsageError):
