@@ -78,7 +78,7 @@ class _Set:
         """The names of the runs; a row group with one name in its statistics is not read."""
         for fragment in self.data.get_fragments():
             if self.tag in (keys := dataset.get_partition_keys(fragment.partition_expression)):
-                yield keys[self.tag]
+                yield self._named(keys[self.tag])
                 continue
             facts = self._facts(fragment)
             column = facts.schema.names.index(self.tag)
@@ -87,31 +87,40 @@ class _Set:
                 if known is not None and known.has_min_max and known.min == known.max and known.null_count == 0:
                     yield str(known.min)
                     continue
-                found = fragment.subset(row_group_ids=[number]).to_table(columns=[self.tag], schema=self.data.schema)
-                for name in pc.unique(found[self.tag]).to_pylist():
-                    if name is None or name == "":
-                        raise SourceError(self.name, f"a row has no name of its run in the column {self.tag}")
-                    yield str(name)
+                found = fragment.subset(row_group_ids=[number]).to_table(columns=[self.tag])
+                yield from map(self._named, pc.unique(found[self.tag]).to_pylist())
+
+    def _named(self, name: Any) -> str:
+        if name is None or name == "":
+            raise SourceError(self.name, f"a row has no name of its run in the column {self.tag}")
+        return str(name)
 
     def _facts(self, fragment: Any) -> Any:
         size = self.data.filesystem.get_file_info(fragment.path).size
         return refuse_grown(self.name, fragment.metadata, size, len(self.roles))
 
-    def of(self, run: str, columns: list[str]) -> Any:
-        """What scans some columns of the rows of one run."""
-        kind = self.data.schema.field(self.tag).type
-        value = pa.scalar(run).cast(kind.value_type if pa.types.is_dictionary(kind) else kind)
-        is_of_run = dataset.field(self.tag) == value
-        for fragment in self.data.get_fragments(filter=is_of_run):
+    def of(self, run: str, columns: list[str]) -> Iterator[Any]:
+        """Some columns of the rows of one run, in batches, each of the types that its own file has.
+
+        The types of the first file would make the topic 007 of another the number 7, and round its scores.
+        """
+        name = dataset.field(self.tag)
+        name_as_text = name.cast(pa.string())
+        for fragment in self.data.get_fragments(filter=name_as_text == run):
             self._facts(fragment)
-        return self.data.scanner(
-            columns=columns,
-            filter=is_of_run,
-            batch_size=ROWS_AT_ONCE,
-            batch_readahead=1,
-            fragment_readahead=1,
-            use_threads=False,
-        )
+            own = fragment.physical_schema
+            places = [(own.get_field_index(field.name), field) for field in self.data.schema]
+            schema = pa.schema([own.field(place) if place >= 0 else field for place, field in places])
+            is_text = not pa.types.is_integer(schema.field(self.tag).type)
+            yield from fragment.to_batches(
+                schema=schema,
+                columns=columns,
+                filter=(name if is_text else name_as_text) == run,
+                batch_size=ROWS_AT_ONCE,
+                batch_readahead=1,
+                fragment_readahead=1,
+                use_threads=False,
+            )
 
 
 def refuse_grown(name: str, facts: Any, size: int, columns: int) -> Any:
@@ -191,24 +200,25 @@ def batches_of(source: Source, *parts: str) -> Iterator[dict[str, pa.Array]]:
         raise SourceError(source.name, "no such set of runs: a Parquet file or folder with a column run")
     with _sound(source.name):
         names = {part: opened.roles[part] for part in parts if part in opened.roles}
-        for batch in opened.of(source.run, list(names.values())).to_batches():
+        for batch in opened.of(source.run, list(names.values())):
             if len(batch):
                 yield {part: batch.column(name) for part, name in names.items()}
 
 
 def parts_of(source: Source) -> dict[str, pa.ChunkedArray]:
     """The columns of one run of a set by their parts."""
-    found = list(batches_of(source, "topic", "document", "score", "rank"))
+    found = []
+    for batch in batches_of(source, "topic", "document", "score", "rank"):
+        with _sound(source.name):
+            pa.table(batch).validate(full=True)
+            found.append({part: plain(source, column, part) for part, column in batch.items()})
     if not found:
         raise SourceError(source.name, f"there is no run {source.run!r} in this set")
-    with _sound(source.name):
-        table = pa.table({part: pa.chunked_array([batch[part] for batch in found]) for part in found[0]})
-        table.validate(full=True)
-        parts = {part: plain(source, table[part], part) for part in found[0]}
-    return {**parts, "tag": pa.chunked_array([pa.repeat(pa.scalar(source.run, TEXT), len(table))])}
+    parts = {part: pa.chunked_array([batch[part] for batch in found]) for part in found[0]}
+    return {**parts, "tag": pa.chunked_array([pa.repeat(pa.scalar(source.run, TEXT), len(parts["topic"]))])}
 
 
-def plain(source: Source, column: pa.ChunkedArray, part: str) -> pa.ChunkedArray:
+def plain(source: Source, column: pa.Array | pa.ChunkedArray, part: str) -> pa.Array | pa.ChunkedArray:
     """A column as text, scores as doubles; ids are text or whole numbers, scores and ranks any numbers."""
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     is_number = part in ("score", "rank") and (pa.types.is_floating(kind) or pa.types.is_decimal(kind))

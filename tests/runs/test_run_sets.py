@@ -82,6 +82,20 @@ def test_folders_by_topic_keep_ids_that_look_like_numbers(tmp_path: Path):
     assert found[["run", "value"]].values.tolist() == [["a", 1.0], ["b", 0.5]]
 
 
+def test_each_file_of_a_set_keeps_the_types_that_it_has(tmp_path: Path):
+    """The topics 7 of pandas' integers and 007 of its text are two, and scores are not rounded to those of others."""
+    first = {"run": [1, 1], "topic": [7, 8], "document": ["x", "y"], "score": np.array([1, 2], np.float32)}
+    second = {"run": ["b", "b", "01"], "topic": ["007", "007", "8"], "document": ["x", "y", "y"]}
+    pd.DataFrame(first).to_parquet(tmp_path / "1.parquet")
+    pd.DataFrame({**second, "score": [1 + 1e-12, 1, 2]}).to_parquet(tmp_path / "2.parquet")
+    qrels = pd.DataFrame({"topic": ["7", "8", "007"], "document": ["x", "y", "x"], "grade": [1, 1, 1]})
+    for verdicts in (True, False):
+        with cf.open_files(qrels=qrels, runs=tmp_path, progress=False) as files:
+            found = files.evaluate("AP", by_topic=True, verdicts=verdicts)
+        one = found.loc[found["topic"] != "all"].pivot(index="run", columns="topic", values="value")
+        assert one.loc[["1", "b", "01"], ["7", "8", "007"]].values.tolist() == [[1, 1, 0], [0, 0, 1], [0, 1, 0]]
+
+
 def test_a_set_is_packed_again_with_the_columns_of_pyterrier(packed: Path, tmp_path: Path):
     call("runs", "pack", packed, "-o", "terrier.parquet", "--columns", "pyterrier", folder=tmp_path)
     frame = pd.read_parquet(tmp_path / "terrier.parquet")
@@ -113,7 +127,8 @@ def test_what_is_wrong_with_a_set_is_one_sentence(packed: Path, tmp_path: Path, 
     pyarrow.parquet.write_table(nameless, tmp_path / "nameless.parquet")
     (tmp_path / "broken.parquet").write_bytes(packed.read_bytes()[:2000])
     (tmp_path / "empty").mkdir()
-    for word in ("nameless.parquet", "broken.parquet", "runs.parquet#nobody", "gone.parquet#a", "empty"):
+    nameless.to_pandas().to_parquet(tmp_path / "by-run", partition_cols=["run"])
+    for word in ("nameless.parquet", "by-run", "broken.parquet", "runs.parquet#nobody", "gone.parquet#a", "empty"):
         kept(call("evaluate", "--qrels", QRELS, word, status=1, folder=tmp_path).err)
 
 
