@@ -90,8 +90,10 @@ def data_set(tmp_path: Path, home: Path) -> Iterator[str]:
     del ir_datasets.registry._registered["pans-of-this-test"]
 
 
-def test_a_line_is_the_document_that_would_be_loaded(tmp_path: Path):
+@pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["plain", "byte order mark"])
+def test_a_line_is_the_document_that_would_be_loaded(tmp_path: Path, mark: str):
     file = lines(tmp_path / "pans.jsonl")
+    file.write_text(mark + file.read_text(encoding="utf-8"), encoding="utf-8")
     source = opened(f"jsonl:{file}")
     loaded = [record for record in read_documents(file) if isinstance(record, Document)]
     assert [source.fetch(one.id) for one in loaded] == loaded

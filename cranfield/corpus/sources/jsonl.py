@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.base.files import LONGEST_LINE, Progress, silent
+from cranfield.base.files import LONGEST_LINE, UTF8_BOM, Progress, silent
 from cranfield.base.records import Document
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Schema, object_in
@@ -134,6 +134,8 @@ class JsonLines:
         better = {word: [b'"%b"' % other for other in spellings[:place]] for place, word in enumerate(spellings)}
         what, offset, told = f"indexing {storable(self._path.name)}, MB", 0, 0
         for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), start=1):
+            if number == 1 and line.startswith(UTF8_BOM):
+                offset, line = len(UTF8_BOM), line.removeprefix(UTF8_BOM)
             first = _FIRST.match(line)
             if first and first[1] in better and not any(word in line for word in better[first[1]]):
                 yield offset, first[2].decode("utf-8", "replace").strip()
