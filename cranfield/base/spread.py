@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -112,7 +112,9 @@ class Processes(Workers):
         if self.begun is None or self.begun._broken or self.begun._max_workers < count:
             self.close()
             way = multiprocessing.get_context("fork" if self.is_quick else "spawn")
-            self.begun = futures.ProcessPoolExecutor(count, mp_context=way, initializer=_begin)
+            self.begun = futures.ProcessPoolExecutor(
+                count, mp_context=way, initializer=partial(_begin, ours=self.ours)
+            )
         folder = tempfile.TemporaryDirectory(prefix="cranfield-")
         path = os.path.join(folder.name, "shared")  # noqa: PTH118 (no pathlib in a worker)
         _write(shared, path)
@@ -162,8 +164,11 @@ def _write(shared: object, path: str) -> None:
             file.write(part)
 
 
-def _begin() -> None:
+def _begin(*, ours: bool) -> None:
     """Make a new process ready: it leaves Ctrl-C and messages to the process that began it, and can be ended."""
+    if ours and sys.platform == "linux":  # elsewhere the thread that began it may end before the job does
+        with suppress(AttributeError, OSError):
+            ctypes.CDLL(None).prctl(_ENDED_WITH_PARENT, signal.SIGKILL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     logging.disable()
@@ -187,6 +192,7 @@ def _set_memory(*, kept: int, mapped: int) -> None:
 
 
 _KEPT_AT_MOST, _MAPPED_AT_MOST = -1, -4
+_ENDED_WITH_PARENT = 1
 
 
 def _do(function: Work[Any, Any, Result], piece: object, path: str) -> Result:

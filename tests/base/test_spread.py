@@ -171,8 +171,18 @@ def test_processes_of_the_command_line_are_copies_unless_threads_are_at_work(tmp
     assert found == ["anew", "anew", "anew", copied]
 
 
-@pytest.mark.parametrize("ours", [False, True])
-def test_ctrl_c_ends_the_workers_too(tmp_path: Path, ours: bool):
+ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent has died")
+
+
+@pytest.mark.parametrize(
+    ("ours", "end", "ending"),
+    [
+        pytest.param(False, os.killpg, signal.SIGINT, id="ctrl-c in a script"),
+        pytest.param(True, os.killpg, signal.SIGINT, id="ctrl-c"),
+        pytest.param(True, os.kill, signal.SIGKILL, id="out of memory", marks=ON_LINUX),
+    ],
+)
+def test_whoever_ends_a_job_ends_its_workers_too(tmp_path: Path, ours: bool, end: Any, ending: signal.Signals):
     program = script(
         tmp_path,
         "import signal, sys, pathlib",
@@ -184,7 +194,7 @@ def test_ctrl_c_ends_the_workers_too(tmp_path: Path, ours: bool):
     started = subprocess.Popen(**program, stderr=subprocess.DEVNULL)
     while not all((tmp_path / name).exists() for name in "01"):
         time.sleep(0.05)
-    os.killpg(started.pid, signal.SIGINT)
+    end(started.pid, ending)
     assert started.wait(timeout=20) != 0
     until = time.monotonic() + 5
     with suppress(ProcessLookupError):  # nobody of the session is left
