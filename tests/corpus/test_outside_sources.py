@@ -183,6 +183,15 @@ def test_a_row_of_a_table_is_a_document(tmp_path: Path):
     assert source.fetch("' OR 1=1 --") is None
 
 
+def test_a_column_of_numbers_has_no_other_id_than_their_digits(tmp_path: Path):
+    with closing(sqlite3.connect(tmp_path / "pans.db")) as connection, connection:
+        connection.execute("CREATE TABLE pans (id INTEGER PRIMARY KEY, text)")
+        connection.execute("INSERT INTO pans VALUES (7, 'seven')")
+    source = opened(f"sqlite:{tmp_path / 'pans.db'}")
+    assert source.fetch("7") == Document("7", "seven")
+    assert source.fetch("007") is None
+
+
 def test_a_table_is_named_where_there_are_several(tmp_path: Path, kept: Kept):
     with closing(sqlite3.connect(table(tmp_path / "pans.db"))) as database, database:
         database.execute("CREATE TABLE other (id PRIMARY KEY, body)")

@@ -50,7 +50,10 @@ class SqliteTable:
             number = int(id) if id.isdecimal() and len(id) < _LONGEST_NUMBER else id
             found = connection.execute(f"SELECT * FROM {table} WHERE {column} IN (?, ?)", [id, number])  # noqa: S608
             names, row = [name for name, *_ in found.description], found.fetchone()
-        return None if row is None else document_of(dict(zip(names, map(_plain, row), strict=True)), self._schema)
+        if row is None:
+            return None
+        document = document_of(dict(zip(names, map(_plain, row), strict=True)), self._schema)
+        return document if document.id == id else None  # a column of numbers takes 007 for 7
 
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
