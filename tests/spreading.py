@@ -23,6 +23,10 @@ def drawn(piece: int, shared: tuple[NDArray[np.float64], str]) -> tuple[int, flo
     return piece, float(np.random.default_rng(piece).permutation(shared[0])[: piece + 10].sum())
 
 
+def product(piece: int, shared: tuple[NDArray[np.float64], NDArray[np.float64]]) -> NDArray[np.float64]:
+    return shared[0] @ (shared[1] + piece).T
+
+
 def whether_writable(piece: int, shared: NDArray[np.float64]) -> bool:
     return shared.flags.writeable
 

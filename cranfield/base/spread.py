@@ -69,10 +69,24 @@ class Workers:
         self, function: Work[Piece, Shared, Result], pieces: Sequence[Piece], shared: Shared
     ) -> Iterator[Result]:
         """Begin what is worth it elsewhere at once; results are waited for one by one."""
-        return (function(piece, shared) for piece in pieces)
+        return (_by_one_core(function, piece, shared) for piece in pieces)
 
     def close(self) -> None:
         """Let go of whoever was begun or asked for help."""
+
+
+def _by_one_core(function: Work[Piece, Shared, Result], piece: Piece, shared: Shared) -> Result:
+    """A piece done as a process of `--jobs` does it: a product of matrices rounds otherwise on more than one core."""
+    try:
+        library = ctypes.CDLL(sys.modules["numpy._core._multiarray_umath"].__file__)
+        count, set_count = library.scipy_openblas_get_num_threads64_(), library.scipy_openblas_set_num_threads64_
+    except (AttributeError, KeyError, OSError):  # without numpy, or with another library for matrices
+        return function(piece, shared)
+    set_count(1)
+    try:
+        return function(piece, shared)
+    finally:
+        set_count(count)
 
 
 HERE = Workers()
@@ -307,7 +321,7 @@ def _checked(piece: Any, *, function: Work[Any, Any, Result], shared: Any, ours:
     _compare(ours, versions(), "a worker")
     keep_memory()
     try:
-        return function(piece, shared)
+        return _by_one_core(function, piece, shared)
     finally:
         _set_memory(kept=2**16, mapped=2**16)  # a worker is not ours: what was kept goes back, as Dask has it
 

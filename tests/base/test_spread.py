@@ -35,6 +35,14 @@ def test_results_are_the_same_bit_by_bit_and_in_order(count: int):
     assert list(Processes(count).map(spreading.drawn, range(20), SHARED)) == alone
 
 
+def test_products_of_matrices_are_those_of_one_core():
+    """As from Python, where all cores are at one product unless there are more processes."""
+    rng = np.random.default_rng(5)
+    shared = rng.random((499, 301)), rng.random((997, 301)) - 0.5
+    alone = [one.tobytes() for one in HERE.map(spreading.product, range(4), shared)]
+    assert [one.tobytes() for one in Processes(2).map(spreading.product, range(4), shared)] == alone
+
+
 def test_on_a_cluster_too(cluster: Cluster):
     alone = list(HERE.map(spreading.drawn, range(20), SHARED))
     assert list(cluster.map(spreading.drawn, range(20), SHARED)) == alone
