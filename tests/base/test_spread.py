@@ -150,7 +150,11 @@ def script(folder: Path, *lines: str) -> dict[str, Any]:
     (folder / "program.py").write_text("\n".join(lines))
     places = os.pathsep.join([str(spreading.ROOT / "tests"), str(spreading.ROOT)])
     command = [sys.executable, str(folder / "program.py"), str(folder)]
-    return {"args": command, "env": {**os.environ, "PYTHONPATH": places}, "start_new_session": True}
+    return {
+        "args": command,
+        "env": {**os.environ, "PYTHONPATH": places, "TMPDIR": str(folder)},
+        "start_new_session": True,
+    }
 
 
 def test_a_script_is_not_run_again_by_each_worker(tmp_path: Path):
