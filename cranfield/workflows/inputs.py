@@ -58,6 +58,8 @@ Watch = Callable[[], AbstractContextManager[Progress]]
 """Opens a progress bar, or nothing that shows."""
 
 Outcome = TypeVar("Outcome")
+Words = str | Sequence[str]
+"""One word, or several."""
 
 CHOICES: Mapping[str, tuple[object, ...]] = {
     "ties": ("trec", "best", "worst", "expected"),
@@ -119,7 +121,7 @@ class Inputs:
 
     def evaluate(
         self,
-        measures: str | Sequence[str] = MEASURES,
+        measures: Words = MEASURES,
         *,
         runs: Sequence[str] | None = None,
         by_topic: bool = False,
@@ -138,15 +140,17 @@ class Inputs:
         first. The frame's `attrs` hold the hash of the qrels, the tie order, and in `notes` what the command line
         prints.
         """
-        options: Any = {"ties": ties, "duplicates": duplicates}
-        with self.requested(measures, runs, topics=topics, clusters=clusters, as_files=True, **options) as request:
+        chosen = self.requested(
+            measures, runs, as_files=True, topics=topics, clusters=clusters, ties=ties, duplicates=duplicates
+        )
+        with chosen as request:
             return replace(self.evaluated(request, verdicts=verdicts), by_topic=by_topic)
 
     def compare(
         self,
         *runs: str,
-        measures: str | Sequence[str] = ("AP", "nDCG@10"),
-        baselines: str | Sequence[str] = (),
+        measures: Words = ("AP", "nDCG@10"),
+        baselines: Words = (),
         test: str = "t",
         correction: str | None = None,
         alpha: float = 0.05,
@@ -174,12 +178,12 @@ class Inputs:
             draws=draws,
             seed=seed,
         )
-        chosen: Any = {"topics": topics, "duplicates": duplicates, "clusters": clusters}
-        with self.requested(measures, runs or None, **chosen) as request:
+        chosen = self.requested(measures, runs or None, topics=topics, clusters=clusters, duplicates=duplicates)
+        with chosen as request:
             return comparing.compare_runs(self, request, options, verdicts=verdicts)
 
     def reuse(
-        self, *runs: str, measures: str | Sequence[str] = MEASURES, thresholds: Mapping[str, float] | None = None
+        self, *runs: str, measures: Words = MEASURES, thresholds: Mapping[str, float] | None = None
     ) -> reusing.ReuseResult:
         """Assess how reliable scores are: for non-contributing runs in general, and for each run (all by default).
 
@@ -192,7 +196,7 @@ class Inputs:
         first: str,
         second: str,
         *,
-        measures: str | Sequence[str] = ("nDCG@10",),
+        measures: Words = ("nDCG@10",),
         until: Literal["certain", "likely"] = "certain",
         everything: bool = False,
         queue: str = "",
@@ -206,14 +210,15 @@ class Inputs:
         them in the collection for `cranfield judge --queue`; their judgments go into the layer `into`.
         `attrs["notes"]` summarises the comparison.
         """
-        options: Any = {"until": until, "everything": everything, "queue": queue, "into": into}
-        return settling.settle(self, first, second, measures, **options)
+        return settling.settle(
+            self, first, second, measures, until=until, everything=everything, queue=queue, into=into
+        )
 
     def simulate(
         self,
         *plans: str,
         budgets: Sequence[int] = (),
-        measures: str | Sequence[str] = ("nDCG@10", "AP"),
+        measures: Words = ("nDCG@10", "AP"),
         runs: Sequence[str] | None = None,
         outsiders: bool = False,
         relevant_from: int | None = None,
@@ -228,12 +233,11 @@ class Inputs:
         replay cannot show.
         """
         with self.requested(measures, runs, with_ids=True) as request:
-            options: Any = {"budgets": budgets, "outsiders": outsiders, "relevant_from": relevant_from, "seed": seed}
-            return simulating.simulate_plans(self, request, plans, **options)
+            return simulating.simulate_plans(
+                *(self, request, plans), budgets=budgets, outsiders=outsiders, relevant_from=relevant_from, seed=seed
+            )
 
-    def explain(
-        self, topic: str, *runs: str, depth: int = 30, measures: str | Sequence[str] = "AP"
-    ) -> evaluation.Explanation:
+    def explain(self, topic: str, *runs: str, depth: int = 30, measures: Words = "AP") -> evaluation.Explanation:
         """Ranked lists of runs for a topic: each rank with its document, its judgment, and P, R and DCG so far.
 
         The relevance threshold and gains are those of the measure: `P(rel=2)` counts grades from 2 on as relevant.
@@ -269,7 +273,7 @@ class Inputs:
     @contextmanager
     def requested(
         self,
-        measures: str | Sequence[str],
+        measures: Words,
         runs: Sequence[str] | None,
         *,
         with_ids: bool = False,
@@ -475,7 +479,7 @@ def run_store(store: Store) -> align.RunStore:
     )
 
 
-def words_of(words: str | Sequence[str]) -> tuple[str, ...]:
+def words_of(words: Words) -> tuple[str, ...]:
     """One word, or several, as a tuple. A measure of ir_measures is the word it prints as; its ERR is gdeval's."""
     given: object = [words] if isinstance(words, str) else words
     parts = tuple(given) if isinstance(given, Iterable) else (given,)
