@@ -222,9 +222,22 @@ class Cluster(Workers):
     def spread(
         self, function: Work[Piece, Shared, Result], pieces: Sequence[Piece], shared: Shared
     ) -> Iterator[Result]:
-        if self.begun is None:
-            self.begun = self._connected() if isinstance(self.where, str) else self.where
-        self._check(self.begun)
+        if self.begun is None and isinstance(self.where, str):
+            try:
+                client: Any = distributed.Client(self.where, timeout=10, set_as_default=False)  # type: ignore[no-untyped-call]
+            except ModuleNotFoundError:
+                raise MissingExtra("--cluster", "cluster") from None
+            except (OSError, ValueError) as error:
+                raise UsageError(f"no Dask scheduler answers at {self.name} ({type(error).__name__})") from None
+            self.begun = client
+        self.begun = self.begun or self.where
+        # Workers on which results could differ are refused.
+        ours, theirs = versions(), self.begun.run(versions, on_error="return")
+        if not theirs:
+            raise InputError(f"the cluster at {self.name} has no workers")
+        for worker, found in theirs.items():
+            _compare(ours, found, worker)
+        self.count = sum(self.begun.nthreads().values())
         return self._results(function, pieces, shared, self._handed_out(function, pieces, shared))
 
     def _handed_out(self, function: Work[Any, Any, Any], pieces: Sequence[Any], shared: object) -> list[Any]:
@@ -261,24 +274,6 @@ class Cluster(Workers):
     def name(self) -> str:
         """What messages call it."""
         return quoted(self.where if isinstance(self.where, str) else self.where.scheduler.address)
-
-    def _connected(self) -> Any:
-        try:
-            return distributed.Client(self.where, timeout=10, set_as_default=False)  # type: ignore[no-untyped-call]
-        except ModuleNotFoundError:
-            raise MissingExtra("--cluster", "cluster") from None
-        except (OSError, ValueError) as error:
-            raise UsageError(f"no Dask scheduler answers at {self.name} ({type(error).__name__})") from None
-
-    def _check(self, client: Any) -> None:
-        """Refuse workers on which results could differ."""
-        ours = versions()
-        theirs = client.run(versions, on_error="return")
-        if not theirs:
-            raise InputError(f"the cluster at {self.name} has no workers")
-        for worker, found in theirs.items():
-            _compare(ours, found, worker)
-        self.count = sum(client.nthreads().values())
 
 
 def _checked(piece: Any, *, function: Work[Any, Any, Result], shared: Any, ours: dict[str, str]) -> Result:

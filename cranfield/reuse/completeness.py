@@ -122,7 +122,7 @@ class Completion:
     @cached_property
     def _now(self) -> _Labelled:
         deep = np.full_like(self.provenance.depth, self.depth)
-        return _Labelled(self._pairs, deep, deep)
+        return _Labelled(self._pairs, self.provenance.depth, deep, deep)
 
     def of(self, measures: Sequence[Measure], *, rng: np.random.Generator) -> list[Completed]:
         """The scores of all runs, completed, by each measure; all measures have the same labels."""
@@ -219,23 +219,25 @@ class _Pairs:
 
 
 class _Labelled:
-    """Pairs down to the rank `reach`. Labels of those at ranks down to `pooled` are known; both are one number per
-    topic. The others have chances.
+    """Pairs down to the rank `reach`. Labels of those at ranks down to `pooled` teach, and those down to `known`, if
+    it is deeper, are known: what was judged below the pool was chosen, and is no sample. The others have chances.
     """
 
-    def __init__(self, pairs: _Pairs, pooled: Counts, reach: Counts) -> None:
+    def __init__(self, pairs: _Pairs, pooled: Counts, reach: Counts, known: Counts | None = None) -> None:
         self.pairs = pairs
-        self.judged = np.where(pairs.best <= reach[pairs.topic], pairs.grade, np.int32(-1))
-        self.grade = np.where(pairs.best <= pooled[pairs.topic], pairs.grade, np.int32(-1))
+        depths = reach, pooled, pooled if known is None else known
+        self.judged, self._taught, self.grade = (
+            np.where(pairs.best <= depth[pairs.topic], pairs.grade, np.int32(-1)) for depth in depths
+        )
         self.open = (self.grade < 0) & (pairs.best <= reach[pairs.topic])
-        self._columns, self._rate = pairs.columns(self.grade)
+        self._columns, self._rate = pairs.columns(self._taught)
 
     @cached_property
     def _fitted(self) -> tuple[Values, Values, float]:
         """The weights, their covariance, and how much topics differ beyond that, as a variance."""
-        judged = self.grade >= 0
-        columns, topic = self._columns[judged], self.pairs.topic[judged].astype(np.int32)
-        relevant = (self.grade[judged] > 0).astype(np.int64)
+        taught = self._taught >= 0
+        columns, topic = self._columns[taught], self.pairs.topic[taught].astype(np.int32)
+        relevant = (self._taught[taught] > 0).astype(np.int64)
         prior = np.array([float(logit(self._rate)), 1.0, 0.0, 0.0, 0.0, 0.0])
         fit = fit_chances(columns, relevant, np.ones_like(relevant), topic, prior=prior, spread=np.ones(len(prior)))
         chance = chances(columns @ fit.weights)

@@ -119,10 +119,8 @@ def _claims(compared: Sequence[MeasureComparison], request: Request, trust: Trus
             measure, first, second = by_name[one.measure], place[result.a], place[result.b]
             pair = open_score(trust.field, read, measure, first, second)
             tested: Any = {"p": float(result.adjusted_p), "corrected": result.adjusted_p != result.p}
-            claim = claim_of(pair, trust.of(measure), first, second, **tested)
-            if trust.field.knowledge.inferred:
-                claim = replace(claim, reason=f"{claim.reason} (pool inferred)")
-            claims[one.measure, result.a, result.b] = claim
+            tested["inferred"] = trust.field.knowledge.inferred
+            claims[one.measure, result.a, result.b] = claim_of(pair, trust.of(measure), first, second, **tested)
         request.progress("comparing pairs", done, len(compared))
     return claims
 

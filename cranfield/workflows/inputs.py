@@ -26,10 +26,12 @@ with deferred:
     from cranfield.compare import by_measure
     from cranfield.evaluate import align, reading
     from cranfield.evaluate import measure as measuring
+    from cranfield.pool import plan as plans
+    from cranfield.reuse import card as cards
     from cranfield.runs import reading as runs_reading
     from cranfield.runs import run as runs_run
     from cranfield.runs import sets
-    from cranfield.store import releases
+    from cranfield.store import pools, releases
     from cranfield.store import runs as stored_runs
     from cranfield.workflows import compare as comparing
     from cranfield.workflows import corpus, status
@@ -121,7 +123,7 @@ class Inputs:
 
     def evaluate(
         self,
-        measures: Words = MEASURES,
+        measures: Words | None = None,
         *,
         runs: Sequence[str] | None = None,
         by_topic: bool = False,
@@ -135,7 +137,8 @@ class Inputs:
 
         Each score has an interval (`low`, `high`) over all grades of the unjudged documents, the share judged, the
         expected loss with its upper bound, a verdict and its reason; `verdicts=False` omits them, and so do other
-        orders of `ties` and novelty, of whose scores they would not be. `topics` is qrels, common, run, a file of
+        orders of `ties` and novelty, of whose scores they would not be. `measures` are nDCG, AP and P, with the
+        cutoff 10 or the depth of a shallower pool. `topics` is qrels, common, run, a file of
         topic ids, or a list of ids. The frame has the runs in their order; tables show the best by the first measure
         first. The frame's `attrs` hold the hash of the qrels, the tie order, and in `notes` what the command line
         prints.
@@ -149,7 +152,7 @@ class Inputs:
     def compare(
         self,
         *runs: str,
-        measures: Words = ("AP", "nDCG@10"),
+        measures: Words | None = None,
         baselines: Words = (),
         test: str = "t",
         correction: str | None = None,
@@ -178,12 +181,12 @@ class Inputs:
             draws=draws,
             seed=seed,
         )
-        chosen = self.requested(measures, runs or None, topics=topics, clusters=clusters, duplicates=duplicates)
-        with chosen as request:
+        chosen: Any = {"topics": topics, "clusters": clusters, "duplicates": duplicates}
+        with self.requested(measures, runs or None, default=("AP", "nDCG@10"), **chosen) as request:
             return comparing.compare_runs(self, request, options, verdicts=verdicts)
 
     def reuse(
-        self, *runs: str, measures: Words = MEASURES, thresholds: Mapping[str, float] | None = None
+        self, *runs: str, measures: Words | None = None, thresholds: Mapping[str, float] | None = None
     ) -> reusing.ReuseResult:
         """Assess how reliable scores are: for non-contributing runs in general, and for each run (all by default).
 
@@ -196,7 +199,7 @@ class Inputs:
         first: str,
         second: str,
         *,
-        measures: Words = ("nDCG@10",),
+        measures: Words | None = None,
         until: Literal["certain", "likely"] = "certain",
         everything: bool = False,
         queue: str = "",
@@ -218,7 +221,7 @@ class Inputs:
         self,
         *plans: str,
         budgets: Sequence[int] = (),
-        measures: Words = ("nDCG@10", "AP"),
+        measures: Words | None = None,
         runs: Sequence[str] | None = None,
         outsiders: bool = False,
         relevant_from: int | None = None,
@@ -232,7 +235,7 @@ class Inputs:
         the collection's scale, else 1. Depths are replayed where no plan is named. `attrs["notes"]` says what a
         replay cannot show.
         """
-        with self.requested(measures, runs, with_ids=True) as request:
+        with self.requested(measures, runs, default=("nDCG@10", "AP"), with_ids=True) as request:
             return simulating.simulate_plans(
                 *(self, request, plans), budgets=budgets, outsiders=outsiders, relevant_from=relevant_from, seed=seed
             )
@@ -273,9 +276,10 @@ class Inputs:
     @contextmanager
     def requested(
         self,
-        measures: Words,
+        measures: Words | None,
         runs: Sequence[str] | None,
         *,
+        default: Sequence[str] = MEASURES,
         with_ids: bool = False,
         as_files: bool = False,
         topics: PathLike | Sequence[str] = "qrels",
@@ -284,12 +288,16 @@ class Inputs:
     ) -> Iterator[reading.Request]:
         """The request, with its qrels and runs (all runs for None); an unknown choice of an option is refused.
 
+        Without measures it is the `default`, down to the depth of a shallower pool, which a note says.
         `with_ids` where documents are needed by name; `as_files` where many files can be read some at a time.
         """
         if isinstance(runs, str):
             raise UsageError(f"runs is a list of names: [{runs!r}]")
         refuse_unknown(options)
-        words, are_ids = words_of(measures), isinstance(topics, Sequence) and not isinstance(topics, str)
+        are_ids = isinstance(topics, Sequence) and not isinstance(topics, str)
+        words, notes = words_of(measures or ()), tuple[str, ...]()
+        if measures is None:
+            words, notes = default_measures(default, self.store, self.pool_options, self.bundle)
         if options.get("duplicates") == "novelty":
             options["clusters"] = corpus.clusters_for(clusters, self.store)
         if self.bundle is not None:  # in full: its scale has the threshold and the gains
@@ -301,7 +309,7 @@ class Inputs:
                 runs=chosen,
                 measures=words,
                 topics=tuple(map(str, cast("Sequence[str]", topics))) if are_ids else str(topics),
-                notes=self.left_out,
+                notes=(*notes, *self.left_out),
                 workers=self.workers,
                 progress=progress,
                 collection=None if self.store is None else run_store(self.store),
@@ -477,6 +485,24 @@ def run_store(store: Store) -> align.RunStore:
         ids=partial(stored_runs.ids, store),
         fetch=partial(stored_runs.fetch, store),
     )
+
+
+def default_measures(
+    words: Sequence[str], store: Store | None, options: PoolOptions, bundle: release.Bundle | None = None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """These measures down to the depth of the pool, where it is shallower, and the sentence that says so.
+
+    The depth is that of the plan, of the card, or as given; a pool without one depth changes nothing.
+    """
+    depth = options.depth or 0
+    if options.groups is None and options.card is not None:
+        depth = bundle.depth if bundle else cards.read_card(Source(options.card).text()).pool_depth
+    elif options.groups is None and store is not None and pools.pool_facts(store):
+        depth = plans.full_depth(pools.facts_of_pool(store, options.pool).plan)
+    if not 0 < depth < 10:
+        return tuple(words), ()
+    words = tuple(re.sub("@10$", f"@{depth}", word) for word in words)
+    return words, (f"measures to the pool depth {depth}: {', '.join(words)}; -m chooses others",)
 
 
 def words_of(words: Words) -> tuple[str, ...]:

@@ -229,6 +229,17 @@ def test_a_win_that_the_winners_own_holes_carry_is_not_supported(kept: Kept):
     assert claim_of(one, loss95=(-0.4, 0.2), p_value=0.03).level == "open"
 
 
+def test_a_lead_is_not_supported_where_what_the_other_gains_moves_r_and_the_ideal_of_both(kept: Kept):
+    judged = {"1": {"a": 1, "b": 1, "c": 0, "d": 0}}
+    pair = {"1": ["a", "b"]}, {"1": ["a", "x", "y", "z"]}
+    for text in ("AP", "nDCG@4", "R@4", "P@4"):
+        claim = claim_of(contest(judged, *pair, text, depth=4), loss95=(0.0, 0.24), p_value=0.01)
+        kept(f"{text}: {claim.reason}")
+        # With x and y relevant too the run ahead has half of the relevant documents, and the other three of four.
+        assert claim.level == ("supported" if text == "P@4" else "open")
+        assert claim_of(contest(judged, *pair, text, depth=4), loss95=(0.0, 0.01), p_value=0.01).level == "supported"
+
+
 def test_where_everything_is_judged_nothing_is_claimed_of_unjudged_documents(kept: Kept):
     pair = {"1": ["a", "b"]}, {"1": ["b", "a"]}
     claim = claim_of(contest({"1": {"a": 1, "b": 0}}, *pair, "P@1", depth=1))

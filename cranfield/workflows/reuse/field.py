@@ -483,19 +483,21 @@ def claim_of(
     first: int,
     second: int,
     *,
+    inferred: bool,
     p: float | None = None,
     **options: bool,
 ) -> pairs.Claim:
     """What may be said of a pair by the losses of its runs and p, which is that of a t-test if none is given.
 
-    `first` and `second` are the places of the runs in what is known of them.
+    `first` and `second` are the places of the runs in what is known of them; `inferred` says that the pool was.
     """
     loss = None if known is None or known.loss is None else known.loss.upper
     upper = None if loss is None else (float(loss[first]), float(loss[second]))
     values, rng = pair.difference.values, np.random.default_rng(assess.SEED)
     if p is None and len(values) > 1:
         p = float(student.student(values, np.zeros_like(values), rng=rng).p)
-    return pairs.claim_of(pair, loss95=upper, p_value=p, **options)
+    claim = pairs.claim_of(pair, loss95=upper, p_value=p, **options)
+    return replace(claim, reason=f"{claim.reason}{verdict.INFERRED}") if inferred else claim
 
 
 def thresholds_in_force(
