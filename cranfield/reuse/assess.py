@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from cranfield.base.text import counted
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values, ratio
-from cranfield.evaluate.measure import AnyMeasure, Measure, aggregated_rows, own_measures
+from cranfield.evaluate.measure import AnyMeasure, Measure, own_measures, summaries
 from cranfield.evaluate.measures.gain import powers
 from cranfield.reuse.card import Card
 from cranfield.reuse.collection import obstacles
@@ -333,7 +333,7 @@ def assess_runs(
         popularity = None if model is None else _popularity(alignment, knowledge, coverage.depth, cache)
         loss = _loss_by_model(alignment, measure, models, coverage.depth, drawing, popularity)
     values = measure.values(alignment.lists).reshape(alignment.scored.shape)
-    score = aggregated_rows(values, alignment.scored, measure.aggregate)
+    (score,) = summaries([measure], [values], alignment.scored)
     low, high = (np.full(runs, np.nan) if ends is None else ends for ends in (low, high))
     is_finite, tolerance = np.isfinite(low) & np.isfinite(high), tolerance_of(measure, alignment.lists, table)
     if loss is not None:
@@ -505,10 +505,8 @@ def _open_by_pooled(alignment: Alignment, measure: Measure, depth: Counts) -> Va
         chosen = lists.chosen(cells)
         waiting = unjudged_within(chosen, depth)
         ends = interval(measure, chosen, waiting.where(waiting.grade != NOT_POOLED))
-        low, now, high = (
-            aggregated_rows(one.reshape(-1, topics), alignment.scored[here], measure.aggregate)
-            for one in (ends.lower, ends.values, ends.upper)
-        )
+        rows = (one.reshape(-1, topics) for one in (ends.lower, ends.values, ends.upper))
+        low, now, high = summaries([measure] * 3, rows, alignment.scored[here])
         most[here] = np.nan_to_num(np.maximum(high - now, now - low))
     return most
 
