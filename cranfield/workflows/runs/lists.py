@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from cranfield.base.errors import InputError, quoted, refuse
 from cranfield.base.files import Source, located
-from cranfield.base.tables import LINE_FAULTS, Columns, Fault, Findings, Schema, read_table
+from cranfield.base.tables import LINE_FAULTS, Columns, Fault, Findings, Schema, csv_rows, read_table
 from cranfield.base.writing import inside
 from cranfield.corpus import markup
 from cranfield.runs import metadata, sets
@@ -82,7 +82,17 @@ _LISTED = Schema(
     {
         "file": ("file", "path", "filename", "file_name"),
         "run": ("run", "tag", "runtag", "run_tag", "runid", "run_id", "run_name", "system", "name"),
-        "group": ("group", "team", "organization", "organisation", "participant", "pid", "affiliation"),
+        "group": (
+            "group",
+            "group_name",
+            "team",
+            "team_name",
+            "organization",
+            "organisation",
+            "participant",
+            "pid",
+            "affiliation",
+        ),
         "priority": ("priority", "prio", "judging_priority"),
         "family": ("family", "type", "run_type", "category"),
         "role": ("role",),
@@ -103,8 +113,12 @@ def is_run_list(source: Source) -> bool:
     """Whether a file begins as a run list does: with a header that has run and group, or with such elements."""
     head = source.head(4096).decode("utf-8", "replace")
     line = head.partition("\n")[0]
-    names = re.findall(r"<(\w+)>", head) if line.startswith("<") else re.split(r"[\t,]", line.strip())
-    return {"run", "group"} <= _LISTED.roles(names).keys()
+    _, names = next(csv_rows([line], _delimiter(source)), (1, ""))
+    return {"run", "group"} <= _LISTED.roles(re.findall(r"<(\w+)>", head) if line.startswith("<") else names).keys()
+
+
+def _delimiter(source: Source) -> str:
+    return "\t" if b"\t" in source.head(4096) else ","
 
 
 def described(requests: Sequence[Request], run_list: Path) -> tuple[list[Request], list[str]]:
@@ -139,7 +153,7 @@ def _read_list(source: Source) -> Iterator[dict[str, Any]]:
                 else:
                     table.findings.add("missing-field", [line], example=markup.plain(element.raw))
     else:
-        table = read_table(source, _LISTED, delimiter="\t" if b"\t" in source.head(4096) else ",")
+        table = read_table(source, _LISTED, delimiter=_delimiter(source), multiline=True)
     rows: dict[str, dict[str, Any]] = {}
     for line, *values in table:
         row: dict[str, Any] = {role: cell for role, cell in zip(table.values, values, strict=True) if cell}
