@@ -15,7 +15,7 @@ with deferred:
 
 stage = Stage()
 
-Measures = Annotated[list[str] | None, console.measure_option(("AP", "nDCG@10"))]
+Measures = Annotated[list[str] | None, console.measure_option(("nDCG@10", "AP"))]
 Baselines = Annotated[
     list[str] | None,
     Option(

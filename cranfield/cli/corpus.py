@@ -27,7 +27,11 @@ Files = Annotated[
     ),
 ]
 From = Annotated[str | None, "The format, if it is not recognised (see cranfield formats)."]
-Columns = Annotated[str, "What a table or JSON lines call the parts, if not by the usual words: id=name,text=body."]
+Columns = Annotated[
+    str,
+    "What a table or JSON lines call the parts, if not by the usual words: id=name,text=body; of topics"
+    " title=query,description=details.",
+]
 _MINHASH = "it only set which pairs are compared, and 128 permutations find 99% of those at the threshold"
 
 

@@ -120,16 +120,24 @@ def with_columns(schema: Schema, columns: Mapping[str, str]) -> Schema:
 def _placed(source: Source, records: Iterator[Any], noun: str) -> Iterator[Any]:
     """The records, each problem with the name of the file.
 
-    A file without a record or an error is empty; one in which most records look like the other kind is refused.
+    A file without a record or an error is empty; one in which most records look like the other kind is refused. A
+    warning names sentences of topics without a description: as metadata no assessor sees them.
     """
-    is_empty, count, others = True, 0, 0
+    is_empty, count, others, sentences, described = True, 0, 0, dict[str, None](), False
     for record in records:
         is_problem = isinstance(record, Problem)
         is_empty = is_empty and is_problem and not record.is_error
         count, others = count + (not is_problem), others + (not is_problem and _looks_like_other(record))
+        if isinstance(record, Topic):
+            described = described or bool(record.description or record.narrative)
+            sentences |= dict.fromkeys(name for name, text in record.metadata.items() if len(text.split()) > _WORDS)
         yield record.at(source.name) if is_problem and not record.file else record
     if is_empty:
         yield Problem("empty", f"it contains no {noun}", file=source.name)
+    if sentences and not described:
+        message = f"no topic has a description: assessors see the title, and not {', '.join(map(quoted, sentences))}"
+        remedy = f"to show it, add the topics again with --update --columns description={next(iter(sentences))}"
+        yield Problem("no-description", message, "warning", source.name, remedy=remedy)
     if 2 * others > count:
         meant, command = ("topics", "topics") if noun == "documents" else ("documents", "add")
         message = f"most records ({others:,} of {count:,}) look like {meant}, not {noun}"
@@ -230,8 +238,8 @@ def recognised(source: Source, formats: Registry[Any]) -> str | None:
 # Records made out of parts, with what is wrong about them.
 
 LONGEST_ID = 1000
-_LONGEST_QUERY = 100
-"""In words: longer ones are texts of documents."""
+_LONGEST_QUERY, _WORDS = 100, 3
+"""In words: longer queries are texts of documents, longer metadata of topics are sentences."""
 
 
 def checked(

@@ -188,8 +188,11 @@ forget_expired = Query[None](f"DELETE FROM leases WHERE expires NOT BETWEEN ?1 A
 # Assignments: who judges which topics, and what is planned for all of them.
 
 
-assigned = Query("SELECT topic, assessor, role FROM assignments ORDER BY topic, role", records(Assigned))
-"""All assignments."""
+assigned = Query(
+    "SELECT topic, assessor, role FROM assignments LEFT JOIN topics ON id = topic ORDER BY number, topic, role",
+    records(Assigned),
+)
+"""All assignments, topics in the order they were given."""
 
 
 graded_by = Query[list[tuple[str, str, str]]](

@@ -130,7 +130,7 @@ sizes_of_topics = Query[list[tuple[str, int, int, str]]](
        FROM (SELECT topic FROM pool_topics JOIN pools ON number = pool WHERE name = ?1)
        LEFT JOIN (SELECT topic, pooled, judged FROM progress WHERE pool = ?1) USING (topic)
        LEFT JOIN (SELECT topic, rule FROM pool_ends JOIN pools ON number = pool WHERE name = ?1) USING (topic)
-       ORDER BY topic""",
+       LEFT JOIN topics ON id = topic ORDER BY number, topic""",
     list,
 )
 """(topic, documents, judged documents, the rule that has ended it or nothing) of each topic of a pool."""

@@ -178,7 +178,7 @@ class Inputs:
             seed=seed,
         )
         chosen: Any = {"topics": topics, "duplicates": duplicates, "clusters": clusters}
-        with self.requested(measures, runs or None, default=("AP", "nDCG@10"), **chosen) as request:
+        with self.requested(measures, runs or None, default=("nDCG@10", "AP"), **chosen) as request:
             return comparing.compare_runs(self, request, options, verdicts=verdicts)
 
     def reuse(

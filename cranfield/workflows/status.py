@@ -107,8 +107,8 @@ class Status(Result):
             return f"judge the queue {name}", f"judge --queue {quote(name)}"
         if not self.counts.releases:
             return "everything is judged; release the qrels under a name", "qrels release NAME"
-        more = "cranfield report puts scores on a page, cranfield qrels release NAME --bundle FOLDER publishes them"
-        return f"everything is judged and released; score the runs, or a new one ({more})", "evaluate [FILE…]"
+        more = "then put them on a page (report), and publish (qrels release NAME --bundle FOLDER)"
+        return f"everything is judged and released; score the runs, or a new one, {more}", "evaluate [FILE…]"
 
     def table(self) -> Table:
         """The facts."""

@@ -237,12 +237,13 @@ def assign(
                 judging.put_assignments(store, made, topics=chosen)
             judging.put_setting(store, plan, probing)
     now_assigned = judging.assigned(store)
+    told = [name for name in kept.values() if name != names[0] or (len(names) > 1 and not together)]
     return Assignments(
         tuple(now_assigned),
         judging.planned(store, rules.Overlap),
         judging.planned(store, rules.Probes),
         tuple(map(str, store.setting(ADJUDICATORS, ()))),
-        {topic: name for topic, name in kept.items() if name != names[0] or (len(names) > 1 and not together)},
+        {one.topic: kept[one.topic] for one in now_assigned if kept.get(one.topic) in told},
         known_troubles(store.path) if names and len({one.assessor for one in now_assigned}) > 1 else (),
     )
 

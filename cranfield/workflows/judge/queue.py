@@ -273,13 +273,17 @@ def parts_of(source: Source, *, but: str = "") -> str:
 
 
 def open_queues(store: Store) -> dict[str, str]:
-    """Every queue with missing judgments: how many, and who judges them by the assignment of topics."""
+    """Every queue with missing judgments: how many, and who judges them by the assignment of topics.
+
+    Of a live queue it is how many are expected now: each judgment may change that.
+    """
     found = {}
     for name in judging.queue_names(store):
         source = choose_source(store, queue=name)
         if left := sum(map(source.missing, source.topics())):
             parts = parts_of(source)
-            found[name] = f"{counted(left, 'judgment')} missing" + (f": {parts}" if parts else "")
+            about = "about " if source.live_queue else ""
+            found[name] = f"{about}{counted(left, 'judgment')} missing" + (f": {parts}" if parts else "")
     return found
 
 

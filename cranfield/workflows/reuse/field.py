@@ -160,8 +160,8 @@ def field_of(request: Request, options: PoolOptions, *, store: Store | None = No
     notes = list(pool.notes)
     if to_settle := len(settled) or options.settled:
         notes.append(
-            f"{counted(to_settle, 'judgment')} made in queues of settle: such judgments favour the runs they were"
-            " chosen for, and other runs are at a disadvantage"
+            f"{counted(to_settle, 'judgment')} of documents that settle queued: such judgments favour the runs they"
+            " were chosen for, and other runs are at a disadvantage"
         )
     return Field(
         *(read, tuple(request.runs), levels, knowledge, thresholds_in_force(store)),
@@ -454,7 +454,8 @@ class Trusted:
         worst = self.doubtful()
         if not worst:
             return
-        levels = dict.fromkeys(one.verdicts[run].level for run, one in worst.items())
+        marked = {one.verdicts[run].level for one in self.trusts for run in worst if one.verdicts[run].mark}
+        levels = sorted(marked, key=verdict.WORST_FIRST.index)
         yield "; ".join(f"{verdict.MARKS[level]} {level}" for level in levels)
         for run, one in list(worst.items())[:TOLD_AT_MOST]:
             known = float(one.score[run]), one.coverage.judged_name, one.evidence[run], one.verdicts[run]
