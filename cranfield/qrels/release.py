@@ -150,7 +150,8 @@ class Bundle:
     """What scoring needs of a bundle: its qrels, the file that has the card of its pool, and its scale.
 
     `settled` is how many of its judgments were made in queues of `settle`. `plain_depth` is set where all documents
-    of contributing runs down to this rank are judged. `judged` is the share of the pool that is.
+    of contributing runs down to this rank are judged. `judged` are the share of the pool that is, and the smallest
+    of a topic's pool.
     """
 
     qrels: Path
@@ -158,7 +159,7 @@ class Bundle:
     scale: GradeScale
     settled: int
     plain_depth: int
-    judged: float
+    judged: tuple[float, float]
 
 
 def open_bundle(path: Path) -> Bundle:
@@ -201,7 +202,12 @@ def _bundle_in(folder: Path, path: Path) -> Bundle:
         has_pool = card["reusability"]["card"] is not None
         settled = int(card["counts"].get("judged_to_settle", 0))
         whole = (one for one in card["pools"] if one["documents"] == one["judged"] and not one["one_per_cluster"])
-        judged = min((one["judged"] / one["documents"] for one in card["pools"] if one["documents"]), default=1.0)
+        shares = [
+            (one["judged"] / one["documents"], one.get("topic_judged", 1))
+            for one in card["pools"]
+            if one["documents"]
+        ]
+        judged = float(min([1, *(share for share, _ in shares)])), float(min([1, *(least for _, least in shares)]))
         plain = [int(one["plan"][6:]) for one in whole if re.fullmatch(r"depth \d{1,9}", one["plan"])]
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         raise SourceError(str(path), f"{CARD} is not the card of a collection") from None
