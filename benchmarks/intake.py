@@ -40,7 +40,7 @@ def with_cranfield(run: Path, qrels: Path) -> None:
     """Do all that intake does before the store."""
     from cranfield.base.files import Source
     from cranfield.runs.check import Expectations, check
-    from cranfield.runs.encoding import as_ids, coded, codes_of, encode, encode_page
+    from cranfield.runs.encoding import as_ids, codes_of, encode, encode_page
     from cranfield.runs.reading import read_rows
     from cranfield.runs.run import ranked
 
@@ -52,8 +52,7 @@ def with_cranfield(run: Path, qrels: Path) -> None:
     (documents,), new_documents = codes_of(as_ids([]), [ours.document_ids])
     encode_page(new_topics)
     encode_page(new_documents)
-    block = coded(ours, topics, documents)
-    encode(block.topics, block.offsets, block.documents, block.scores)
+    encode(ours, topics, documents)
 
 
 def with_pytrec_eval(run: Path, qrels: Path) -> None:

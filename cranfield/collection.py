@@ -8,7 +8,7 @@ before something is opened.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, wraps
 from itertools import compress
@@ -16,9 +16,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, cast
 
-from cranfield.base.errors import InputError, Problem, ProblemsFound, UnknownName, UsageError, quoted
+from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, check_known, quoted
 from cranfield.base.files import Progress, located, silent
-from cranfield.base.records import MEASURES
 from cranfield.base.registry import deferred
 from cranfield.base.spread import HERE, Cluster, Processes, Workers
 from cranfield.base.text import Result, Value, facts_table, few, html
@@ -51,7 +50,6 @@ with deferred:
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from rich.console import RenderableType
 
     from cranfield.evaluate.align import AnyRun
     from cranfield.qrels.qrels import Qrels
@@ -96,7 +94,8 @@ class Files(Cached):
     ) -> None:
         super().__init__(None, qrels_or_file(qrels), pool, progress, workers=workers)
         self.called, self.given = frames.named_runs(runs)
-        files = [str(self.given_qrels)] if isinstance(self.given_qrels, Path) else []
+        self._judged = cast("Path | Qrels", self.given_qrels)
+        files = [str(self._judged)] if isinstance(self._judged, Path) else []
         files += [one for one in self.given if isinstance(one, str)]
         missing = [Problem("unreadable", "no such file", file=file) for file in files if _is_missing(file)]
         if missing:
@@ -155,14 +154,12 @@ class Files(Cached):
         files = [one for one in self.given if isinstance(one, str)]
         as_files = as_files and not with_ids and names is None and self.called is None and self._read is None
         if as_files and len(files) == len(self.given) and reading.in_pieces(files):
-            return cast("Path | Qrels", self.given_qrels), self.given
-        known: Iterable[str] = self.names() if with_ids else self._read_all(progress)[1]
-        for name in names or ():
-            if name not in known:
-                raise UnknownName("run", str(name), known)
+            return self._judged, self.given
+        known: Any = self.names() if with_ids else self._read_all(progress)[1]
+        check_known("run", map(str, names or ()), known)
         chosen = tuple(known) if names is None else names
         if with_ids:
-            return cast("Path | Qrels", self.given_qrels), self._read_in_full(chosen, progress)
+            return self._judged, self._read_in_full(chosen, progress)
         judged, read = self._read_all(progress)
         return judged, tuple(read[name] for name in chosen)
 
@@ -183,8 +180,7 @@ class Files(Cached):
         return self._read
 
     def _request(self, runs: tuple[str | AnyRun, ...], progress: Progress) -> reading.Request:
-        qrels = cast("Path | Qrels", self.given_qrels)
-        return reading.Request(qrels=qrels, runs=runs, workers=self.workers, progress=progress)
+        return reading.Request(qrels=self._judged, runs=runs, workers=self.workers, progress=progress)
 
     def _read_in_full(self, names: Sequence[str], progress: Progress) -> tuple[AnyRun, ...]:
         given = dict(zip(self.names(), self.given, strict=True))
@@ -208,20 +204,11 @@ class Collection(Cached):
         return [runs_reading.Member(one.name, one.group_name, one.role == "contributing") for one in facts]
 
     def facts(self) -> dict[str, Value]:
-        """A summary of the collection."""
+        """What `status` shows of the collection, its runs, and the qrels."""
         known = self.status()
-        counts = known.counts
-        judged = f"{counts.judged:,} of {counts.pooled:,} pooled" if counts.pooled else f"{counts.judged:,}"
-        return {
-            "collection": known.name,
-            "file": known.path,
-            "documents": counts.documents,
-            "topics": counts.topics,
-            "runs": _listed([run.name for run in known.runs]),
-            "pools": ", ".join(pool.name for pool in known.pools) or "none",
-            "judged": judged,
-            "qrels": "as judged now" if self.given_qrels is None else _called(self.given_qrels),
-        }
+        qrels = "as judged now" if self.given_qrels is None else _called(self.given_qrels)
+        facts = {str(fact): value for fact, value in known.tables()[0].rows}
+        return {**facts, "file": known.path, "runs": _listed([run.name for run in known.runs]), "qrels": qrels}
 
     def close(self) -> None:
         super().close()
@@ -233,9 +220,7 @@ class Collection(Cached):
         """The qrels, and the runs with these names, or all."""
         known = self.names()
         found = known if names is None else sets.expanded([*map(str, names)], known)
-        for name in found:
-            if name not in known and not located(name).exists():
-                raise UnknownName("run", str(name), known)
+        check_known("run", [name for name in found if name not in known and not located(name).exists()], known)
         return self.qrels_found(), known if names is None else self.stored(found)
 
     @property
@@ -335,7 +320,7 @@ class Opened:
     explain = _framed(Inputs.explain)
 
     def reuse(
-        self, *runs: str, measures: str | Sequence[str] = MEASURES, thresholds: Mapping[str, float] | None = None
+        self, *runs: str, measures: str | Sequence[str] | None = None, thresholds: Mapping[str, float] | None = None
     ) -> ReuseResult:
         """Assess how reliable scores are: for non-contributing runs in general, and for each run (all by default).
 
@@ -384,17 +369,16 @@ class Opened:
         by: Literal["overall", "pair", "topic", "probes", "confusion"] = "overall",
         *,
         layers: str | Sequence[str] = ("main",),
-        draws: int = 1000,
     ) -> pd.DataFrame:
         """Agreement of the assessors: one row for each coefficient, with its confidence interval."""
         judge = judge_workflow.Judge(self.results.collection("agreement"))
-        return judge.agreement(by=by, layers=words_of(layers), draws=draws).frame()
+        return judge.agreement(by=by, layers=words_of(layers)).frame()
 
     def report(
         self,
         path: PathLike = "report.html",
         *,
-        measures: str | Sequence[str] = ("nDCG@10", "AP", "P@10"),
+        measures: str | Sequence[str] = (),
         public: bool = False,
         card: PathLike | None = None,
     ) -> Path:
@@ -426,15 +410,12 @@ class Opened:
         known = self._facts()
         if "closed" in known:
             return "Opened(closed)"
-        where = f"collection {known['collection']!r}" if "collection" in known else f"files, qrels {known['qrels']}"
+        where = f"collection {known['name']!r}" if "name" in known else f"files, qrels {known['qrels']}"
         many = str(known["runs"]).partition(":")[0]
         return f"Opened({where}, {'no' if many == 'none' else many} runs)"
 
     def _repr_html_(self) -> str:
         return html([facts_table(self._facts(), caption="Opened")])
-
-    def __rich__(self) -> RenderableType:
-        return display.grouped([facts_table(self._facts(), caption="Opened")])
 
 
 class Plots:
@@ -515,13 +496,9 @@ def open_collection(
     options = pool_given(groups=groups, depth=pool_depth, card=card, pool=pool)
     # Checked before the collection is opened, so that nothing stays open if they are wrong.
     judged = qrels if qrels is None or isinstance(qrels, str) else qrels_or_file(qrels)
-    chosen = (layers,) if isinstance(layers, str) else tuple(layers)
     store, watch = collections.open_collection(Path(path)), partial(display.shown_progress, wanted=progress)
-    return Opened(
-        Collection(
-            store, judged, options, watch, layers=chosen, workers=Cluster(cluster) if cluster else Processes(jobs)
-        )
-    )
+    workers = Cluster(cluster) if cluster else Processes(jobs)
+    return Opened(Collection(store, judged, options, watch, layers=words_of(layers), workers=workers))
 
 
 def open_files(
@@ -549,12 +526,11 @@ def open_files(
     Results are the same.
     """
     options = pool_given(groups=groups, depth=pool_depth, card=card)
-    watch = partial(display.shown_progress, wanted=progress)
-    return Opened(
-        Files(
-            qrels, runs, options, watch, skip_bad=skip_bad, workers=Cluster(cluster) if cluster else Processes(jobs)
-        )
+    watch, workers = (
+        partial(display.shown_progress, wanted=progress),
+        Cluster(cluster) if cluster else Processes(jobs),
     )
+    return Opened(Files(qrels, runs, options, watch, skip_bad=skip_bad, workers=workers))
 
 
 def qrels_or_file(value: object) -> Path | Qrels:

@@ -384,8 +384,8 @@ EVIDENCE = {
         "an order that knows the winner from the start needs at most 1% fewer judgments: there is nothing to gain"
     ),
     "decisive": (
-        "[the table of settle](reuse.md#how-many-judgments-it-takes) has the order by variance, without this rule, "
-        "beside it: on the grades of TREC-2, and if the chances are right"
+        "the tables of settle on the page of reuse have the order by variance, without this rule, beside it: on the "
+        "grades of TREC-2, and if the chances are right"
     ),
 }
 """Of thresholds that no verdict by an expected loss depends on."""
@@ -661,7 +661,7 @@ def facts_of(collection: Collection, completed: Sequence[tuple[Collection, Compl
     """The numbers in the evidence, of one collection."""
     depth = collection.depths[-1]
     pool = Pool.of(collection, depth)
-    values = parse_measure("P@10").values(pool.alignment.lists).reshape(pool.alignment.shape)
+    values = parse_measure("P@10").values(pool.alignment.lists).reshape(pool.alignment.scored.shape)
     first, second = np.triu_indices(len(values), 1)
     widths = 1.96 * (values[first] - values[second]).std(axis=1, ddof=1) / np.sqrt(values.shape[1])
     errors = [abs(one.value - one.truth).mean() for of, one in completed if of is collection and one.measure == "AP"]

@@ -62,6 +62,11 @@ class Problem:
         return replace(self, file=file)
 
     @property
+    def is_error(self) -> bool:
+        """Whether what it is about cannot be taken."""
+        return self.severity == "error"
+
+    @property
     def place(self) -> str:
         """The place as `file:line`, as compilers print it, so that editors can jump to it."""
         return ":".join([part for part in (self.file, str(self.lines[0]) if self.lines else "") if part])
@@ -123,6 +128,12 @@ class ProblemsFound(InputError):
     def __init__(self, summary: str, problems: Sequence[Problem], *, total: int = 0) -> None:
         self.summary, self.problems, self.total = summary, tuple(problems), max(total, len(problems))
         super().__init__("\n".join([summary, *(f"  {problem}" for problem in self.problems)]))
+
+
+def refuse(summary: str, code: str, wrong: Iterable[str], *, file: object = "") -> None:
+    """Raise all that is wrong with an input, in sentences, if anything is."""
+    if problems := [Problem(code, text, file=str(file)) for text in wrong]:
+        raise ProblemsFound(summary, problems)
 
 
 class CollectionError(CranfieldError):

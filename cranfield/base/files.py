@@ -95,7 +95,7 @@ class Source:
     @property
     def data_set(self) -> str:
         """The name of the data set of ir_datasets that is meant, if one is: it has no bytes of its own."""
-        return self.path.data_set if isinstance(self.path, Place) else ""
+        return str(getattr(self.path, "data_set", ""))
 
     @property
     def is_piped(self) -> bool:
@@ -108,12 +108,12 @@ class Source:
     @property
     def run(self) -> str:
         """Which run of a set this is; empty for a file by itself."""
-        return self.path.run if isinstance(self.path, Place) else ""
+        return str(getattr(self.path, "run", ""))
 
     @property
     def whole(self) -> str:
         """The file or folder of a set, by its path or URL."""
-        return self.path.whole if isinstance(self.path, Place) else str(self.path)
+        return str(getattr(self.path, "whole", self.path))
 
     @property
     def is_folder(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from cranfield.base.errors import InputError, Problem, ProblemsFound
+from cranfield.base.errors import InputError, refuse
 
 MEASURES = ("nDCG@10", "AP", "P@10")
 """What runs are scored by where nobody says: by `evaluate`, `reuse` and `report`."""
@@ -95,9 +95,8 @@ class GradeScale:
                 self.relevant_from not in numbers[1:]
             ),
         }
-        problems = [sentence for sentence, is_broken in rules.items() if is_broken]
-        if problems:
-            raise ProblemsFound("invalid grade scale", [Problem("bad-scale", text) for text in problems])
+        if wrong := [sentence for sentence, is_broken in rules.items() if is_broken]:
+            refuse("invalid grade scale", "bad-scale", wrong)
         named, below = [], 0.0
         gains = {step.grade: step.gain for step in self.grades}
         for grade in range(numbers[-1] + 1):

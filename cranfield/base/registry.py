@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from threading import RLock
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -32,7 +32,7 @@ from typing import (
     get_type_hints,
 )
 
-from cranfield.base.errors import UnknownName, UsageError, quoted
+from cranfield.base.errors import UnknownName, UsageError, check_known, quoted
 
 if TYPE_CHECKING:
     from cranfield.base.files import Source
@@ -62,16 +62,6 @@ class _DeferredModule(ModuleType):
         return getattr(module, name)
 
 
-class _Package:
-    """What an import statement takes modules from."""
-
-    def __init__(self, name: str, scope: dict[str, Any]) -> None:
-        self._name, self._scope = name, scope
-
-    def __getattr__(self, module: str) -> _DeferredModule:
-        return _DeferredModule(f"{self._name}.{module}", self._scope)
-
-
 class _Deferred:
     """The block in which imports are put off, in the module that opens it and nowhere else."""
 
@@ -86,7 +76,8 @@ class _Deferred:
         def put_off(name: str, scope: Any = None, local: Any = None, names: Any = (), level: int = 0) -> Any:
             if scope is not here or level:
                 return self._usual(name, scope, local, names, level)
-            return _Package(name, here) if names else _DeferredModule(name, here)
+            modules = {one: _DeferredModule(f"{name}.{one}", here) for one in names or ()}
+            return SimpleNamespace(**modules) if names else _DeferredModule(name, here)
 
         builtins.__import__ = put_off  # type: ignore[assignment]
 
@@ -265,8 +256,8 @@ def configured(part: Callable[..., Any], words: Mapping[str, Any]) -> Any:
             raise UnknownName("option", given, declared)
         kind, option, _ = declared[name]
         value = values[name] = _parsed(name, word, kind) if isinstance(word, str) else word
-        if get_origin(kind) is Literal and value not in get_args(kind):
-            raise UnknownName(f"value of option {quoted(name)}:", str(value), get_args(kind))
+        if get_origin(kind) is Literal:
+            check_known(f"value of option {quoted(name)}:", [str(value)], get_args(kind))
         if kind in (int, float):
             least = -math.inf if option.at_least is None else option.at_least
             most = math.inf if option.at_most is None else option.at_most

@@ -173,14 +173,20 @@ def _begin() -> None:
 
 def keep_memory() -> None:
     """Let the C library keep the memory of large arrays that come and go, which the system would empty each time."""
+    _set_memory(kept=-1, mapped=0)
+
+
+def _set_memory(*, kept: int, mapped: int) -> None:
+    """Bytes of free memory that the C library keeps at most, -1 for all, and arrays that it may map anew."""
     with suppress(AttributeError, OSError):  # another C library
-        allocation = ctypes.CDLL(None).mallopt
-        for setting, value in ((_MAPPED_AT_MOST, 0), (_KEPT_AT_MOST, -1)):
-            allocation(setting, value)
+        library = ctypes.CDLL(None)
+        library.mallopt(_KEPT_AT_MOST, kept)
+        library.mallopt(_MAPPED_AT_MOST, mapped)
+        if kept >= 0:
+            library.malloc_trim(0)
 
 
 _KEPT_AT_MOST, _MAPPED_AT_MOST = -1, -4
-"""The numbers of two settings: bytes of free memory that are kept, -1 for all, and arrays that are mapped anew."""
 
 
 def _do(function: Work[Any, Any, Result], piece: object, path: str) -> Result:
@@ -216,9 +222,22 @@ class Cluster(Workers):
     def spread(
         self, function: Work[Piece, Shared, Result], pieces: Sequence[Piece], shared: Shared
     ) -> Iterator[Result]:
-        if self.begun is None:
-            self.begun = self._connected() if isinstance(self.where, str) else self.where
-        self._check(self.begun)
+        if self.begun is None and isinstance(self.where, str):
+            try:
+                client: Any = distributed.Client(self.where, timeout=10, set_as_default=False)  # type: ignore[no-untyped-call]
+            except ModuleNotFoundError:
+                raise MissingExtra("--cluster", "cluster") from None
+            except (OSError, ValueError) as error:
+                raise UsageError(f"no Dask scheduler answers at {self.name} ({type(error).__name__})") from None
+            self.begun = client
+        self.begun = self.begun or self.where
+        # Workers on which results could differ are refused.
+        ours, theirs = versions(), self.begun.run(versions, on_error="return")
+        if not theirs:
+            raise InputError(f"the cluster at {self.name} has no workers")
+        for worker, found in theirs.items():
+            _compare(ours, found, worker)
+        self.count = sum(self.begun.nthreads().values())
         return self._results(function, pieces, shared, self._handed_out(function, pieces, shared))
 
     def _handed_out(self, function: Work[Any, Any, Any], pieces: Sequence[Any], shared: object) -> list[Any]:
@@ -256,29 +275,15 @@ class Cluster(Workers):
         """What messages call it."""
         return quoted(self.where if isinstance(self.where, str) else self.where.scheduler.address)
 
-    def _connected(self) -> Any:
-        try:
-            return distributed.Client(self.where, timeout=10, set_as_default=False)  # type: ignore[no-untyped-call]
-        except ModuleNotFoundError:
-            raise MissingExtra("--cluster", "cluster") from None
-        except (OSError, ValueError) as error:
-            raise UsageError(f"no Dask scheduler answers at {self.name} ({type(error).__name__})") from None
-
-    def _check(self, client: Any) -> None:
-        """Refuse workers on which results could differ."""
-        ours = versions()
-        theirs = client.run(versions, on_error="return")
-        if not theirs:
-            raise InputError(f"the cluster at {self.name} has no workers")
-        for worker, found in theirs.items():
-            _compare(ours, found, worker)
-        self.count = sum(client.nthreads().values())
-
 
 def _checked(piece: Any, *, function: Work[Any, Any, Result], shared: Any, ours: dict[str, str]) -> Result:
     """A piece on a worker of a cluster, which may have come later than the others."""
     _compare(ours, versions(), "a worker")
-    return function(piece, shared)
+    keep_memory()
+    try:
+        return function(piece, shared)
+    finally:
+        _set_memory(kept=2**16, mapped=2**16)  # a worker is not ours: what was kept goes back, as Dask has it
 
 
 def _compare(ours: dict[str, str], theirs: dict[str, str] | BaseException, worker: str) -> None:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
-from datetime import time as datetime_time
+from datetime import UTC, datetime, timedelta
 from functools import partial
-from itertools import islice
+from itertools import accumulate, islice
 from math import ceil, isfinite
 from pathlib import Path
 from time import time
@@ -29,7 +29,6 @@ with deferred:
     import pandas as pd
 
 _PICTURES = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "\u2421"}
-_KEPT = "\n\t"
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _HOSTILE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}\u2028\u2029\ufeff\ud800-\udfff]")
 
@@ -49,7 +48,7 @@ def visible(text: str) -> str:
 
 def visible_line(text: str) -> str:
     """`text` as one visible line: line feeds and tabs are shown as pictures too."""
-    return "".join(_PICTURES[ord(letter)] if letter in _KEPT else letter for letter in visible(text))
+    return visible(text).translate(_PICTURES)
 
 
 def storable(name: str) -> str:
@@ -72,18 +71,9 @@ def shortened_in_the_middle(text: str, width: int) -> str:
     """A visible line cut to `width` cells, an ellipsis in the middle: names of one group often begin alike."""
     if cell_width(text) <= width:
         return text
-    kept = width // 2
-    before, after = _first_cells(text, kept), _first_cells(text[::-1], width - 1 - kept)[::-1]
-    return f"{before}…{after}"
-
-
-def _first_cells(text: str, width: int) -> str:
-    taken = 0
-    for place, letter in enumerate(text):
-        taken += _cells(letter)
-        if taken > width:
-            return text[:place]
-    return text
+    ends, kept = [0, *accumulate(map(_cells, text))], width // 2
+    first, last = bisect_right(ends, kept) - 1, bisect_left(ends, ends[-1] - (width - 1 - kept))
+    return f"{text[:first]}…{text[last:]}"
 
 
 def _cells(letter: str) -> int:
@@ -126,7 +116,7 @@ def lines_about(problems: Sequence[Problem], *, total: int = 0, most: int, by_ki
 
     What several files as a whole have is said once; so is everything of one kind, if that is wanted.
     """
-    ordered = sorted(problems, key=lambda problem: (problem.severity != "error", problem.file))
+    ordered = sorted(problems, key=lambda problem: (not problem.is_error, problem.file))
     alike: dict[object, list[Problem]] = {}
     for problem in ordered:
         is_of_file = problem.count > 1 and not problem.lines
@@ -150,8 +140,6 @@ def lines_about(problems: Sequence[Problem], *, total: int = 0, most: int, by_ki
 
 
 # The clock, and moments as people and files write them.
-
-_MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 
 
 def now() -> str:
@@ -177,14 +165,11 @@ def stored_moment(text: str, *, end_of_day: bool = False) -> str:
     """
     words = text.strip()
     try:
-        if len(words) <= len("2026-01-31"):
-            moment = datetime.combine(
-                date.fromisoformat(words), datetime_time.max if end_of_day else datetime_time.min, UTC
-            )
-        else:
-            moment = datetime.fromisoformat(words)
+        moment = datetime.fromisoformat(words)
     except ValueError:
         raise InputError(f"{quoted(text)} is not a date or time; write 2026-01-31 or 2026-01-31T17:30Z") from None
+    if end_of_day and len(words) <= len("2026-01-31"):
+        moment += timedelta(days=1, microseconds=-1)
     return _stored(moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC))
 
 
@@ -194,10 +179,10 @@ def _stored(moment: datetime) -> str:
 
 def in_words(seconds: float) -> str:
     """How long something may take, rounded up: minutes, from two hours on hours, from two days on days."""
-    for unit, name in ((_DAY, "day"), (_HOUR, "hour")):
+    for unit, name in ((86_400, "day"), (3600, "hour")):
         if seconds > 2 * unit:
             return counted(ceil(seconds / unit), name)
-    return counted(max(ceil(seconds / _MINUTE), 1), "minute")
+    return counted(max(ceil(seconds / 60), 1), "minute")
 
 
 # A table: the one shape in which results reach people, files and frames.

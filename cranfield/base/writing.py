@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -73,15 +72,9 @@ def whole_file(path: Path, *, replace: bool = False) -> Iterator[Path]:
 
 def settings_folder() -> Path:
     """Where settings of this user are kept: the remembered name, and which sources were approved."""
-    return _own_folder("XDG_CONFIG_HOME", ".config", "Application Support")
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "cranfield"
 
 
 def cache_folder() -> Path:
     """Where is kept what can be made again."""
-    return _own_folder("XDG_CACHE_HOME", ".cache", "Caches")
-
-
-def _own_folder(variable: str, usual: str, on_macos: str) -> Path:
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / on_macos / "cranfield"
-    return Path(os.environ.get(variable) or Path.home() / usual) / "cranfield"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cranfield"

@@ -41,26 +41,21 @@ def init(
     collection: Collection = COLLECTION,
     from_: Annotated[
         str,
-        Option(
-            "--from",
-            help="A folder with the files of a recipe, or with topics, qrels and runs of a campaign; or irds:NAME, a"
-            " data set of ir_datasets.",
-        ),
+        "A folder with the files of a recipe, or with topics, qrels and runs of a campaign; or irds:NAME, a"
+        " data set of ir_datasets.",
     ] = "",
     recipe: Annotated[
-        str, Option(help="A known collection: what its files are called and mean, and how many records they have.")
+        str, "A known collection: what its files are called and mean, and how many records they have."
     ] = "",
-    copy: Annotated[bool, Option("--copy", help="Copy the documents of a data set of ir_datasets.")] = False,
+    copy: Annotated[bool, "Copy the documents of a data set of ir_datasets."] = False,
     scale: Annotated[
         str,
-        Option(
-            help="binary, graded, a line like '0=no, 1=partly, 2=fully', or a TOML file with [[grade]] tables."
-            " [default: binary, or that of the recipe]"
-        ),
+        "binary, graded, a line like '0=no, 1=partly, 2=fully', or a TOML file with [[grade]] tables."
+        " [default: binary, or that of the recipe]",
     ] = "",
-    relevant_from: Annotated[int | None, Option(help="The lowest grade that counts as relevant.")] = None,
-    guidelines: Annotated[Path | None, Option(help="Guidelines for the assessors, a Markdown file.")] = None,
-    licence: Annotated[str, Option(help="Licence of the collection, for example CC-BY-4.0.")] = "",
+    relevant_from: Annotated[int | None, "The lowest grade that counts as relevant."] = None,
+    guidelines: Annotated[Path | None, "Guidelines for the assessors, a Markdown file."] = None,
+    licence: Annotated[str, "Licence of the collection, for example CC-BY-4.0."] = "",
 ) -> None:
     """Create a collection: one SQLite file."""
     if not (from_ or recipe):
@@ -95,7 +90,7 @@ def _say_created(collection: Path, scale: GradeScale) -> None:
 @stage.command("status", "status", "status -C recipes.db", "status --sql")
 def status(
     store: InCollection,
-    sql: Annotated[bool, Option("--sql", help="Print the query behind each number, as a script for SQLite.")] = False,
+    sql: Annotated[bool, "Print the query behind each number, as a script for SQLite."] = False,
     format: Format = "table",
 ) -> None:
     """Show the state of the collection and the next step."""
@@ -119,7 +114,7 @@ def datasette(
     browser: Annotated[bool, Option("--open", help="Open it in a browser.")] = False,
     get: Annotated[str, Option(metavar="PATH", help="Print one page and end, for example /collection.json.")] = "",
     metadata: Annotated[
-        Path | None, Option(help="Only write the questions and charts to this file, for a Datasette of your own.")
+        Path | None, "Only write the questions and charts to this file, for a Datasette of your own."
     ] = None,
     collection: Collection = COLLECTION,
 ) -> None:
@@ -166,7 +161,7 @@ def datasette(
 def check(
     store: InCollection,
     against: Annotated[
-        Path | None, Option(help="Also compare the history with that in a card, a release bundle or a backup.")
+        Path | None, "Also compare the history with that in a card, a release bundle or a backup."
     ] = None,
     format: Format = "table",
 ) -> None:
@@ -204,7 +199,7 @@ def backup(
 @stage.command("restore", "restore backup.db", "restore backup.db -C recipes.db")
 def restore(
     backup: Annotated[Path, Argument(help="A file that cranfield backup has made.")],
-    unsound: Annotated[bool, Option("--unsound", help="Take a backup in which check finds errors, too.")] = False,
+    unsound: Annotated[bool, "Take a backup in which check finds errors, too."] = False,
     collection: Collection = COLLECTION,
 ) -> None:
     """Put a backup in the place of the collection; the old file is kept under a dated name."""
@@ -218,11 +213,10 @@ def restore(
             console.say(f"judgments that only it has come back with: {merge}")
 
 
-@stage.command("demo", "demo", "demo kitchen --whole")
-def demo(
-    folder: Annotated[Path, Argument(help="Folder for the demonstration.")] = Path("cranfield-demo"),
-    whole: Annotated[bool, Option("--whole", help="Show all that the commands print, not its first lines.")] = False,
-) -> None:
+@stage.command(
+    "demo", "demo", "demo kitchen", removed={"--whole": "type a command that it prints to see all of its table"}
+)
+def demo(folder: Annotated[Path, Argument(help="Folder for the demonstration.")] = Path("cranfield-demo")) -> None:
     """Run every stage on the shipped collection. A folder in use is left as it is: the next gets a number."""
     wanted, number = folder, 1
     while folder.is_dir() and any(folder.iterdir()) and folder.name.strip("."):
@@ -235,7 +229,6 @@ def demo(
     folder.mkdir(parents=True, exist_ok=True)
     database = folder / "collection.db"
     kitchen = collections.shipped_collection("kitchen")
-    kitchen = kitchen.relative_to(Path.cwd()) if Path.cwd() in kitchen.parents else kitchen
     places, lines = {"KITCHEN": kitchen, "FOLDER": folder}, (kitchen / "demo.txt").read_text("utf-8").splitlines()
     # Every stage: a sentence, then how many lines of a command are worth reading here, and the command.
     for sentence, command in zip(*[iter(lines)] * 2, strict=True):
@@ -249,12 +242,11 @@ def demo(
                 _run(["judge", "--assessor", "you", "--topic", "T01", "-C", str(database)])
         console.say("")
         console.say(sentence)
-        shown = _FirstLines(sys.stdout, sys.maxsize if whole else int(count[0]))
+        shown = _FirstLines(sys.stdout, int(count[0]))
         with redirect_stdout(cast("TextIO", shown)):
             _run([*words, "-C", str(database)])
     console.say("")
-    if not whole:
-        console.say("Where a table ends with …, cranfield demo --whole shows the rest.")
+    console.say("Where a table ends with …, its command shows the rest.")
     console.say(f"The report is {folder / 'report.html'}: open it in a browser.")
     console.say(f"The collection is {database}. Try for example: cranfield -C {shlex.quote(str(database))} runs list")
 

@@ -26,7 +26,6 @@ from cranfield.report.rendering import renderers
 
 with deferred:
     from rich import console as rich_console
-    from rich import text as rich_text
 
     from cranfield.base import files, spread, writing
     from cranfield.base import text as texts
@@ -89,7 +88,7 @@ Collection = Annotated[
     Path,
     Option("-C", "--collection", envvar=COLLECTION_VARIABLE, help="The collection file.", callback=collection_of),
 ]
-Replace = Annotated[bool, Option("--replace", help="Overwrite an existing file.")]
+Replace = Annotated[bool, "Overwrite an existing file."]
 Assessor = Annotated[
     str,
     Option(
@@ -119,14 +118,12 @@ QrelsWord = Annotated[
         autocompletion=completion.releases,
     ),
 ]
-Layers = Annotated[list[str] | None, Option("--layer", help="A layer of judgments; repeatable.")]
-NoVerdict = Annotated[bool, Option("--no-verdict", help="Omit the effect of unjudged documents, and the verdicts.")]
+Layers = Annotated[list[str] | None, "A layer of judgments; repeatable."]
+NoVerdict = Annotated[bool, "Omit the effect of unjudged documents, and the verdicts."]
 Duplicates = Annotated[
     str,
-    Option(
-        help="Near-duplicates of a higher-ranked document: plain (scored as any other), novelty (not relevant, by the"
-        " clusters of the collection), or a file of clusters (document, tab, cluster)."
-    ),
+    "Near-duplicates of a higher-ranked document: plain (scored as any other), novelty (not relevant, by the"
+    " clusters of the collection), or a file of clusters (document, tab, cluster).",
 ]
 
 
@@ -166,9 +163,7 @@ class Pooled(Judged):
 class Scored(Judged):
     """The same for many runs."""
 
-    skip_bad: Annotated[
-        bool, Option("--skip-bad", help="Go on without run files that have errors; they are named as warnings.")
-    ] = False
+    skip_bad: Annotated[bool, "Go on without run files that have errors; they are named as warnings."] = False
     jobs: Annotated[
         int | None,
         Option(
@@ -196,7 +191,10 @@ class ScoredInPool(Pooled, Scored):
 
 def measure_option(default: Sequence[str]) -> Any:
     """Measures; the help names those that are used without it."""
-    told = f"A measure, as nDCG@10; repeatable, cranfield measures lists them. [default: {', '.join(default)}]"
+    told = (
+        "A measure, as nDCG@10; repeatable, cranfield measures lists them."
+        f" [default: {', '.join(default)}, or to the depth of a shallower pool]"
+    )
     return Option("-m", "--measure", help=told, autocompletion=completion.measures)
 
 
@@ -319,20 +317,6 @@ def put_table(table: "texts.Table", format: str = "table", *, wide: bool = False
         if not console.is_terminal:
             console.width = 100_000
         display.print_on(console, part)
-    sys.stdout.flush()
-
-
-def put_marked(lines: Sequence[tuple[str, str]], *, start: str, end: str) -> None:
-    """Write (heading, body) pairs, the parts of the body between the two marks standing out."""
-    console = rich_console.Console(file=sys.stdout, highlight=False, soft_wrap=True)
-    plain = not console.is_terminal
-    for heading, body in lines:
-        console.print(rich_text.Text(texts.visible_line(heading), style="bold"))
-        text = rich_text.Text("  ")
-        for index, part in enumerate(texts.visible_line(body).replace(end, start).split(start)):
-            hit = index % 2 == 1
-            text.append(f"[{part}]" if hit and plain else part, style="bold yellow" if hit else "")
-        console.print(text)
     sys.stdout.flush()
 
 

@@ -26,10 +26,8 @@ Files = Annotated[
         parser=console.path_or_url, help="Files (also gzip, bz2, xz, zstd), URLs, a folder, or - for standard input."
     ),
 ]
-From = Annotated[str | None, Option("--from", help="The format, if it is not recognised (see cranfield formats).")]
-Columns = Annotated[
-    str, Option(help="What a table or JSON lines call the parts, if not by the usual words: id=name,text=body.")
-]
+From = Annotated[str | None, "The format, if it is not recognised (see cranfield formats)."]
+Columns = Annotated[str, "What a table or JSON lines call the parts, if not by the usual words: id=name,text=body."]
 _MINHASH = "it only set which pairs are compared, and 128 permutations find 99% of those at the threshold"
 
 
@@ -39,11 +37,9 @@ class Loading:
 
     from_: From = None
     columns: Columns = ""
-    encoding: Annotated[str, Option(help="The encoding of the files, if not UTF-8 (latin-1, cp1252 …).")] = "utf-8"
-    keep_going: Annotated[
-        bool, Option("--keep-going", help="Load the valid records of a file with errors, and list the errors.")
-    ] = False
-    update: Annotated[bool, Option("--update", help="Replace existing records that have different content.")] = False
+    encoding: Annotated[str, "The encoding of the files, if not UTF-8 (latin-1, cp1252 …)."] = "utf-8"
+    keep_going: Annotated[bool, "Load the valid records of a file with errors, and list the errors."] = False
+    update: Annotated[bool, "Replace existing records that have different content."] = False
 
     def options(self) -> dict[str, Any]:
         """The same as the workflow takes it; what is loaded from each file is said."""
@@ -72,7 +68,7 @@ def topics(
     ] = None,
     ids: Annotated[
         Literal["given", "position"],
-        Option(help="Use the ids in the file, or number topics 1, 2, 3 … (as the Cranfield qrels do)."),
+        "Use the ids in the file, or number topics 1, 2, 3 … (as the Cranfield qrels do).",
     ] = "given",
     format: Format = "table",
 ) -> None:
@@ -109,10 +105,8 @@ def outside(
         Argument(help="Sources as KIND:PLACE (see cranfield formats); omit them to list what there is."),
     ] = None,
     columns: Columns = "",
-    approve: Annotated[
-        bool, Option("--approve", help="Let this machine use sources that the collection names. [default: all]")
-    ] = False,
-    remove: Annotated[bool, Option("--remove", help="Remove sources; documents that were judged are kept.")] = False,
+    approve: Annotated[bool, "Let this machine use sources that the collection names. [default: all]"] = False,
+    remove: Annotated[bool, "Remove sources; documents that were judged are kept."] = False,
 ) -> Shown:
     """Point to documents that stay outside, or list where they are."""
     if approve and remove:
@@ -149,18 +143,9 @@ def search(
     store: InCollection,
     count: Annotated[int, Option("-n", "--count", min=1, help="How many hits.")] = 10,
     every_word: Annotated[bool, Option("--all", help="Only documents that contain every word.")] = False,
-    format: Format = "table",
-) -> None:
+) -> Shown:
     """Search the documents (BM25, best first)."""
-    result = corpus.Corpus(store).search(" ".join(words), count=count, every_word=every_word)
-    if format != "table":
-        console.put_table(result.table(), format)
-        return
-    lines = [
-        (f"{hit.document}  {texts.shortened(hit.title, 80)}  ({hit.score:.2f})", hit.snippet) for hit in result.hits
-    ]
-    console.put_marked(lines, start=texts.HIT_START, end=texts.HIT_END)
-    console.say(*result.remarks)
+    return corpus.Corpus(store).search(" ".join(words), count=count, every_word=every_word)
 
 
 @stage.command(
@@ -175,9 +160,7 @@ def duplicates(
     threshold: Annotated[
         float, Option(min=0.05, max=1.0, help="Minimum Jaccard similarity of word shingles of near-duplicates.")
     ] = 0.8,
-    stored: Annotated[
-        bool, Option("--stored", help="Show the result of the latest search; do not search again.")
-    ] = False,
+    stored: Annotated[bool, "Show the result of the latest search; do not search again."] = False,
 ) -> Shown:
     """Find exact and near duplicates and store them as clusters."""
     with console.progress() as progress:

@@ -57,7 +57,8 @@ def opened(collection: Path, *, plain: bool) -> "Store":
     return console.open_collection(collection) if plain else collections.open_collection(collection)
 
 
-@stage.bare(
+@stage.command(
+    "",
     "judge",
     "judge --assessor Ann --topic T01",
     "judge --queue settle --plain",
@@ -359,6 +360,7 @@ def with_(
     removed={
         "--seed": "the confidence intervals have a fixed seed",
         "--blocks": "agreement is no longer computed over time",
+        "--draws": "the confidence intervals rest on 1,000 bootstrap samples",
     },
 )
 def agreement(
@@ -367,15 +369,12 @@ def agreement(
         str | None, Option(help="One table: overall, pair, topic, probes, confusion. [default: the main ones]")
     ] = None,
     layer: Layers = None,
-    draws: Annotated[
-        int, Option(min=100, max=100_000, help="Bootstrap samples for the confidence intervals.")
-    ] = 1000,
     format: Format = "table",
 ) -> None:
     """Measure inter- and intra-assessor agreement, and its effect on the ranking of runs."""
     if format in console.DATA_FORMATS:
         by = by or "overall"
-    console.show(workflow.Judge(store).agreement(by=by, layers=tuple(layer or ["main"]), draws=draws), format)
+    console.show(workflow.Judge(store).agreement(by=by, layers=tuple(layer or ["main"])), format)
 
 
 @stage.command("adjudicate", "judge adjudicate", "judge adjudicate --list")

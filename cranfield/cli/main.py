@@ -59,7 +59,7 @@ class Declared(NamedTuple):
 
 
 class Stage:
-    """The commands of one file. Where it has a name they are subcommands of that, and `bare` is it without any."""
+    """The commands of one file. Where it has a name they are subcommands of that, and `alone` is it without any."""
 
     def __init__(self, name: str = "", summary: str = "") -> None:
         self.name, self.summary = name, summary
@@ -69,19 +69,14 @@ class Stage:
     def command(
         self, name: str, *examples: str, removed: Mapping[str, str] | None = None, **settings: Any
     ) -> Callable[[Function], Function]:
-        """Declare a command."""
+        """Declare a command; without a name, what the stage does without a subcommand."""
 
         def declare(function: Function) -> Function:
-            self.commands[name] = Declared(_opening(function), examples, removed or {}, settings)
-            return function
-
-        return declare
-
-    def bare(self, *examples: str, removed: Mapping[str, str] | None = None) -> Callable[[Function], Function]:
-        """Declare what the stage does without a subcommand."""
-
-        def declare(function: Function) -> Function:
-            self.alone = Declared(function, examples, removed or {}, {})
+            declared = Declared(_opening(function), examples, removed or {}, settings)
+            if name:
+                self.commands[name] = declared
+            else:
+                self.alone = declared
             return function
 
         return declare
@@ -95,8 +90,9 @@ class Stage:
 def _opening(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function as it is called: with the common options behind its own.
 
-    A parameter whose kind is a group of options is made of them. For one called `store` the collection of -C is
-    opened. What a function returns is shown, in a format that is an option where it says so.
+    A parameter of which only the help is said, as `Annotated[str, "…"]`, is an option of its own name. One whose kind
+    is a group of options is made of them. For one called `store` the collection of -C is opened. What a function
+    returns is shown, in a format that is an option where it says so.
     """
     declared = signature(function)
     makers = {
@@ -109,6 +105,10 @@ def _opening(function: Callable[..., Any]) -> Callable[..., Any]:
     if is_shown := declared.return_annotation is console.Shown:
         common.append(signature(console.show).parameters["format"].replace(annotation=console.Format))
     options += [one.replace(kind=Parameter.KEYWORD_ONLY) for one in common]
+    for place, one in enumerate(options):
+        if isinstance(told := getattr(one.annotation, "__metadata__", [None])[0], str):
+            option = Option(f"--{one.name.strip('_').replace('_', '-')}", help=told)
+            options[place] = one.replace(annotation=Annotated[one.annotation.__origin__, option])
 
     @wraps(function)
     def called(**values: Any) -> None:
@@ -285,15 +285,13 @@ def declared() -> Iterator[tuple[tuple[str, ...], Stage | Declared]]:
             yield from (((name, word), one) for word, one in held.commands.items())
 
 
+@_opening
 def _main(
     version: Annotated[
         bool, Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
     ] = False,
-    verbose: Annotated[bool, Option("--verbose", help="Log to standard error.")] = False,
-    raw: Annotated[
-        bool,
-        Option("--raw", help="Write cells of CSV as they are, also those that a spreadsheet takes for formulas."),
-    ] = False,
+    verbose: Annotated[bool, "Log to standard error."] = False,
+    raw: Annotated[bool, "Write cells of CSV as they are, also those that a spreadsheet takes for formulas."] = False,
     collection: Annotated[
         Path | None, Option("-C", "--collection", help="The collection file, before or after the command.")
     ] = None,
@@ -320,7 +318,8 @@ def run() -> None:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         for ending in (signal.SIGTERM, signal.SIGHUP):  # of a batch system, of a terminal that was closed
             if signal.getsignal(ending) is signal.SIG_DFL:
-                signal.signal(ending, _end)
+                # As after Ctrl-C: copies of pipes and programs that judge do not stay behind.
+                signal.signal(ending, lambda number, _: sys.exit(128 + number))
         status = status_of(sys.argv[1:])
     except KeyboardInterrupt:  # before the command could say anything
         status = INTERRUPTED
@@ -335,11 +334,6 @@ def run() -> None:
             sys.stderr.flush()
             os._exit(status)
     sys.exit(status)
-
-
-def _end(number: int, _: object) -> None:
-    """Leave as after Ctrl-C: copies of pipes and programs that judge do not stay behind."""
-    raise SystemExit(128 + number)
 
 
 def status_of(arguments: list[str]) -> int:

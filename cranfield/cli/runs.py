@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 from typer import Argument, Option
@@ -27,11 +27,9 @@ Files = Annotated[
 ]
 Order = Annotated[
     Literal["score", "rank", "file"] | None,
-    Option(help="The order of the run: by score (the default, as trec_eval), by rank, or as in the file."),
+    "The order of the run: by score (the default, as trec_eval), by rank, or as in the file.",
 ]
-Names = Annotated[
-    Literal["tag", "file"] | None, Option(help="Name runs by their tag (the default) or by their file.")
-]
+Names = Annotated[Literal["tag", "file"] | None, "Name runs by their tag (the default) or by their file."]
 MaxDepth = Annotated[int, Option(min=1, help="Documents per topic; more are an error.")]
 Name = Annotated[str, Argument(help="The run's name: see cranfield runs list.", autocompletion=completion.runs)]
 
@@ -51,10 +49,8 @@ def check(
     max_depth: MaxDepth = 1000,
     repair: Annotated[
         Path | None,
-        Option(
-            help="Write corrected copies to this folder, where all errors can be fixed automatically, and files"
-            " without errors as they are."
-        ),
+        "Write corrected copies to this folder, where all errors can be fixed automatically, and files"
+        " without errors as they are.",
     ] = None,
     format: Format = "table",
 ) -> None:
@@ -83,9 +79,7 @@ def watch(
     every: Annotated[
         float, Option(min=0.1, help="Look every so many seconds; a file that has not changed since is complete.")
     ] = 5,
-    once: Annotated[
-        bool, Option("--once", help="Check what is there and end: for cron and git hooks. Errors make the status 1.")
-    ] = False,
+    once: Annotated[bool, "Check what is there and end: for cron and git hooks. Errors make the status 1."] = False,
 ) -> None:
     """Check runs as they arrive in a folder, and write a report beside each."""
     count = bad = 0
@@ -113,14 +107,14 @@ def watch(
 def submit(
     files: Files,
     store: InCollection,
-    group: Annotated[str | None, Option(help="The group (team) that submits the runs.")] = None,
-    family: Annotated[str | None, Option(help="The kind of system: lexical, dense, manual …")] = None,
+    group: Annotated[str | None, "The group (team) that submits the runs."] = None,
+    family: Annotated[str | None, "The kind of system: lexical, dense, manual …"] = None,
     contributing: Annotated[
         bool | None, Option("--contributing/--new", help="May the runs contribute to the pool?")
     ] = None,
     priority: Annotated[int | None, Option(min=1, max=1000, help="1 is pooled first.")] = None,
-    description: Annotated[str | None, Option(help="A sentence about the system.")] = None,
-    name: Annotated[str | None, Option(help="The name of a single run, instead of its tag.")] = None,
+    description: Annotated[str | None, "A sentence about the system."] = None,
+    name: Annotated[str | None, "The name of a single run, instead of its tag."] = None,
     from_: From = None,
     order: Order = None,
     names: Names = None,
@@ -129,17 +123,25 @@ def submit(
         Path | None,
         Option("--list", help="A table with run, team and priority of each run: CSV or tab-separated, or XML."),
     ] = None,
-    repair: Annotated[
-        bool, Option("--repair", help="Store runs without the errors that can be fixed automatically.")
-    ] = False,
+    repair: Annotated[bool, "Store runs without the errors that can be fixed automatically."] = False,
 ) -> Shown:
     """Store runs, all or none; submitting the same content again does nothing."""
     role = None if contributing is None else "contributing" if contributing else "new"
-    about: dict[str, Any] = {"group": group, "family": family, "priority": priority, "description": description}
-    reading: dict[str, Any] = {"format": from_, "order": order, "names": names, "max_depth": max_depth}
     with console.progress() as progress:
         result = workflow.Runs(store, progress=progress).submit(
-            files, name=name, role=role, run_list=run_list, repair=repair, **reading, **about
+            files,
+            name=name,
+            role=role,
+            group=group,
+            family=family,
+            priority=priority,
+            description=description,
+            run_list=run_list,
+            repair=repair,
+            format=from_,
+            order=order,
+            names=names,
+            max_depth=max_depth,
         )
     console.put_problems(result.problems, by_kind=True)  # they are kept with the runs
     if len(result.problems) > len({problem.code for problem in result.problems}):
@@ -148,9 +150,7 @@ def submit(
 
 
 @stage.command("list", "runs list", "runs list --withdrawn --format csv")
-def list_(
-    store: InCollection, withdrawn: Annotated[bool, Option("--withdrawn", help="Show withdrawn runs too.")] = False
-) -> Shown:
+def list_(store: InCollection, withdrawn: Annotated[bool, "Show withdrawn runs too."] = False) -> Shown:
     """List the runs of the collection."""
     return workflow.Runs(store).list(withdrawn=withdrawn)
 
@@ -170,7 +170,7 @@ def export(
     output: Annotated[
         Path | None, Option("-o", "--output", help="The file to write; the default is standard output.")
     ] = None,
-    to: Annotated[str, Option("--to", help="The run format to write.")] = "trec",
+    to: Annotated[str, "The run format to write."] = "trec",
     replace: Replace = False,
 ) -> None:
     """Export a run as an equivalent file."""
@@ -188,7 +188,7 @@ def pack(
     names: Names = None,
     columns: Annotated[
         Literal["cranfield", "pyterrier"],
-        Option(help="Names of the columns: run, topic, document … or name, qid, docno … as in PyTerrier."),
+        "Names of the columns: run, topic, document … or name, qid, docno … as in PyTerrier.",
     ] = "cranfield",
     replace: Replace = False,
 ) -> None:
@@ -205,7 +205,7 @@ def pack(
     options_metavar="--because TEXT [OPTIONS]",
 )
 def withdraw(
-    name: Name, because: Annotated[str, Option(help="The reason; it is stored with the run.")], store: InCollection
+    name: Name, because: Annotated[str, "The reason; it is stored with the run."], store: InCollection
 ) -> None:
     """Withdraw a run; its history is kept."""
     workflow.Runs(store).withdraw(name, because=because)
@@ -226,11 +226,9 @@ def make(
     option: Annotated[
         list[str] | None, Option("-s", "--set", help="An option of the system, NAME=VALUE; may be repeated.")
     ] = None,
-    field: Annotated[
-        list[str] | None, Option("--field", help="Topic fields to search with: title, description, narrative.")
-    ] = None,
+    field: Annotated[list[str] | None, "Topic fields to search with: title, description, narrative."] = None,
     depth: Annotated[int, Option(min=1, help="Documents per topic.")] = 1000,
-    tag: Annotated[str, Option(help="The tag of the run. [default: the name of the system]")] = "",
+    tag: Annotated[str, "The tag of the run. [default: the name of the system]"] = "",
     output: Annotated[
         Path | None, Option("-o", "--output", help="The file to write; - is standard output. [default: TAG.run]")
     ] = None,

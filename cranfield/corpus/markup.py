@@ -9,10 +9,11 @@ import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from cranfield.base.errors import Problem, Severity, quoted
 from cranfield.base.files import UTF8_BOM, Source
-from cranfield.corpus.reading import decoded, is_error, one_line
+from cranfield.corpus.reading import decoded, one_line
 
 TAG = re.compile(
     r"""<(?P<end>/?)(?P<name>[A-Za-z][\w.:-]*+)
@@ -50,8 +51,7 @@ DROPPED = frozenset({"script", "style"})
 """The elements whose content is no text."""
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(NamedTuple):
     """A named part of a record: its markup is still in it. The name is in small letters; loose text has none."""
 
     name: str
@@ -242,7 +242,7 @@ def _pieces(source: Source, pattern: re.Pattern[bytes]) -> Iterator[tuple[bytes,
 def _outside(text: bytes, line: int) -> Problem | None:
     if text.isspace() or not text:
         return None
-    if error := next(filter(is_error, decoded(text, line)[1]), None):
+    if error := next((one for one in decoded(text, line)[1] if one.is_error), None):
         return error
     seen = _ANY_TAG.sub(b" ", text).strip()
     if not seen:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import accumulate, combinations, pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 from zlib import crc32
 
 from cranfield.base.errors import UsageError
@@ -39,8 +39,7 @@ _BATCH = 10_000
 _WORD = re.compile(r"\w+")
 
 
-@dataclass(frozen=True)
-class Cluster:
+class Cluster(NamedTuple):
     """Documents that say the same. Members are (id, similarity to the representative) in the order of the input.
 
     The representative is the first of them. In an exact cluster all similarities are 1; in a near one a member

@@ -104,12 +104,17 @@ def document_of(content: Any, schema: Schema) -> Document:
     """The document that an object, or a line of JSON, is; what cannot be one is an error."""
     if isinstance(content, bytes):
         text, problems = reading.decoded(content, 1)
-        wrong = next(filter(reading.is_error, problems), None)
+        wrong = next((one for one in problems if one.is_error), None)
         content = jsonl.loaded(text) if wrong is None else wrong
-    for record in jsonl.JsonLines("", schema).records_of(content):
+    return only(jsonl.JsonLines("", schema).records_of(content))
+
+
+def only(records: Iterable[Document | Problem]) -> Document:
+    """The one document of some records; what is wrong with it is an error."""
+    for record in records:
         if isinstance(record, Document):
             return record
-        if isinstance(record, Problem) and reading.is_error(record):
+        if record.is_error:
             raise InputError(record.message)
     raise InputError("no document")
 

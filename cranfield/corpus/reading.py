@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 from unicodedata import category
 
-from cranfield.base.errors import InputError, Problem, UnknownName, UsageError, quoted
+from cranfield.base.errors import InputError, Problem, UsageError, check_known, quoted
 from cranfield.base.files import LONGEST_LINE, Source
 from cranfield.base.records import Document, Topic
 from cranfield.base.registry import Registry, deferred
@@ -33,6 +33,7 @@ topic_formats: Registry[Any] = Registry(
     "topic format", package="cranfield.corpus.formats", group="cranfield.topic_formats"
 )
 
+FORMATS = {"documents": document_formats, "topics": topic_formats}
 
 TopicIds = Literal["given", "position"]
 
@@ -81,7 +82,7 @@ def _records(source: Source, kind: Kind, format: str | None, columns: Mapping[st
     if source.data_set:
         return _of_data_set(source.data_set, kind)
     name = format_of(source, kind, format)
-    reader = (document_formats if kind == "documents" else topic_formats).get(name)
+    reader = FORMATS[kind].get(name)
     if columns:
         if not hasattr(reader, "schema"):
             raise UsageError(f"--columns names the columns of a table or the fields of JSON lines; {name} has none")
@@ -112,11 +113,7 @@ def _of_data_set(name: str, kind: Kind) -> Iterator[Document | Topic | Problem]:
 
 def with_columns(schema: Schema, columns: Mapping[str, str]) -> Schema:
     """The schema with some of its parts called as the user says."""
-    for part in columns:
-        if part not in schema.columns:
-            raise UnknownName(
-                "part of documents" if "text" in schema.columns else "part of topics", part, schema.columns
-            )
+    check_known(f"part of {'documents' if 'text' in schema.columns else 'topics'}", columns, schema.columns)
     return replace(schema, columns={**schema.columns, **{part: (spelled(word),) for part, word in columns.items()}})
 
 
@@ -128,7 +125,7 @@ def _placed(source: Source, records: Iterator[Any], noun: str) -> Iterator[Any]:
     is_empty, count, others = True, 0, 0
     for record in records:
         is_problem = isinstance(record, Problem)
-        is_empty = is_empty and is_problem and not is_error(record)
+        is_empty = is_empty and is_problem and not record.is_error
         count, others = count + (not is_problem), others + (not is_problem and _looks_like_other(record))
         yield record.at(source.name) if is_problem and not record.file else record
     if is_empty:
@@ -154,7 +151,7 @@ def _numbered(records: Iterator[Topic | Problem]) -> Iterator[Topic | Problem]:
     position, is_sure = 0, True
     for record in records:
         if isinstance(record, Problem):
-            is_sure = is_sure and not is_error(record)
+            is_sure = is_sure and not record.is_error
             yield record
         elif is_sure:
             position += 1
@@ -181,7 +178,7 @@ def format_of(path: Path | Source, kind: Kind, format: str | None = None) -> str
     """The name of the format in which `path` is read; where none fits, an error says what each expects."""
     source = path if isinstance(path, Source) else Source(path)
     is_documents = kind == "documents"
-    formats: Registry[Any] = document_formats if is_documents else topic_formats
+    formats = FORMATS[kind]
     if format is not None:
         formats.get(format)
         return format
@@ -208,9 +205,8 @@ def format_of(path: Path | Source, kind: Kind, format: str | None = None) -> str
             )
     if found is not None:
         return found
-    others: Registry[Any] = topic_formats if is_documents else document_formats
     hint = ""
-    if recognised(source, others) not in (None, ONE_TEXT):
+    if recognised(source, FORMATS["topics" if is_documents else "documents"]) not in (None, ONE_TEXT):
         looks = "topics: cranfield corpus topics" if is_documents else "documents: cranfield corpus add"
         hint = f"it looks like a file of {looks}; "
     known = "\n".join(f"  {name}: {format.summary}" for name, format in formats.items())
@@ -312,11 +308,6 @@ def lone_carriage_return(line: int) -> Problem:
     """Say that a carriage return stands alone: old Macs ended lines so, and records would run into each other."""
     message = "a carriage return without a line feed"
     return Problem("lone-carriage-return", message, lines=(line,), remedy="end lines with a line feed")
-
-
-def is_error(problem: Problem) -> bool:
-    """Whether the record that a problem is about cannot be taken."""
-    return problem.severity == "error"
 
 
 def lines_of(source: Source) -> Iterator[tuple[int, str, list[Problem]]]:

@@ -26,6 +26,8 @@ with deferred:
     import tempfile
     import zipfile
 
+    from cranfield.pool import plan as plans
+
 Rule = tuple[str, ...]
 """Words in order: the first that gives a grade decides."""
 
@@ -151,7 +153,7 @@ class Bundle:
 
     `settled` is how many of its judgments were made in queues of `settle`. `plain_depth` is set where all documents
     of contributing runs down to this rank are judged. `judged` are the share of the pool that is, and the smallest
-    of a topic's pool.
+    of a topic's pool. `depth` is that of its latest plan, 0 where it has none.
     """
 
     qrels: Path
@@ -160,6 +162,7 @@ class Bundle:
     settled: int
     plain_depth: int
     judged: tuple[float, float]
+    depth: int
 
 
 def open_bundle(path: Path) -> Bundle:
@@ -202,19 +205,16 @@ def _bundle_in(folder: Path, path: Path) -> Bundle:
         has_pool = card["reusability"]["card"] is not None
         settled = int(card["counts"].get("judged_to_settle", 0))
         whole = (one for one in card["pools"] if one["documents"] == one["judged"] and not one["one_per_cluster"])
-        shares = [
-            (one["judged"] / one["documents"], one.get("topic_judged", 1))
-            for one in card["pools"]
-            if one["documents"]
-        ]
-        judged = float(min([1, *(share for share, _ in shares)])), float(min([1, *(least for _, least in shares)]))
+        pooled = [one for one in card["pools"] if one["documents"]]
+        share = min((one["judged"] / one["documents"] for one in pooled), default=1.0)
+        judged = share, min((float(one.get("topic_judged", 1.0)) for one in pooled), default=1.0)
         plain = [int(one["plan"][6:]) for one in whole if re.fullmatch(r"depth \d{1,9}", one["plan"])]
+        depth = plans.full_depth(card["pools"][-1]["plan"]) if card["pools"] else 0
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         raise SourceError(str(path), f"{CARD} is not the card of a collection") from None
     file = OLDER_CARD if OLDER_CARD in sums else CARD if has_pool else None
-    return Bundle(
-        folder / QRELS, None if file is None else folder / file, scale, settled, max(plain, default=0), judged
-    )
+    pool = None if file is None else folder / file
+    return Bundle(folder / QRELS, pool, scale, settled, max(plain, default=0), judged, depth)
 
 
 def _unpack(path: Path, folder: Path) -> None:

@@ -83,7 +83,7 @@ class Completion:
         self.alignment, self.provenance, self._relevant_from = alignment, provenance, relevant_from
         self._retrieved = retrieved or partial(Retrieved, alignment, provenance)
         self.pool_depth = int(provenance.depth.min()) if len(provenance.depth) else 0
-        longest = alignment.lists.length.reshape(alignment.shape)[provenance.group_of_run >= 0].max(initial=0)
+        longest = alignment.lists.length.reshape(alignment.scored.shape)[provenance.group_of_run >= 0].max(initial=0)
         self.depth = min(max(DEPTH, 2 * int(provenance.depth.max(initial=0))), max(int(longest), self.pool_depth))
 
     @cached_property
@@ -152,7 +152,9 @@ def score_lists(measures: Sequence[Measure], alignment: Alignment, lists: Lists)
     """The scores of all runs with these lists instead of the alignment's, as measures by runs."""
     return np.array(
         [
-            aggregated_rows(measure.values(lists).reshape(alignment.shape), alignment.scored, measure.aggregate)
+            aggregated_rows(
+                measure.values(lists).reshape(alignment.scored.shape), alignment.scored, measure.aggregate
+            )
             for measure in measures
         ]
     )
@@ -220,7 +222,7 @@ class _Pairs:
         cells = self.topic[judged] * len(lists.levels) + np.searchsorted(lists.levels, grade[judged])
         counts = np.bincount(cells, minlength=lists.level_counts.size).reshape(lists.level_counts.shape)
         at_rank = self.at_rank(grade) if at_rank is None else at_rank
-        labelled = replace(lists, grades=at_rank, level_counts=counts, stratified=None, _relevant={})
+        labelled = replace(lists, grades=at_rank, level_counts=counts, stratified=None)
         return score_lists(measures, self.alignment, labelled)
 
 

@@ -21,14 +21,12 @@ from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import Counts, Found, Values
 from cranfield.evaluate.measure import Measure, aggregated
-from cranfield.evaluate.scores import score
-from cranfield.evaluate.ties import moved_by_ties
+from cranfield.evaluate.scores import moved_by_ties, score
 from cranfield.reuse.completions import Reach
 from cranfield.reuse.intervals import (
     PASSED_OVER,
     Identities,
     Interval,
-    choose_runs,
     ignores_depth,
     interval,
     is_nonrelevant_unjudged,
@@ -203,7 +201,7 @@ class OpenScore:
     def difference(self) -> Difference:
         """The difference with its ends; topics do not interact, so means of exact ends are exact."""
         values, lower, upper = (
-            one.reshape(self.alignment.shape)[:, self.topics]
+            one.reshape(self.alignment.scored.shape)[:, self.topics]
             for one in (self.interval.values, self.interval.lower, self.interval.upper)
         )
         ends = lower[0] - upper[1], upper[0] - lower[1]
@@ -232,7 +230,7 @@ class OpenScore:
     @cached_property
     def _values(self) -> Values:
         """The score of the topic of each unjudged document, by run."""
-        values = self.interval.values.reshape(self.alignment.shape)
+        values = self.interval.values.reshape(self.alignment.scored.shape)
         return values[:, self.unjudged.topic]
 
     @cached_property
@@ -289,7 +287,7 @@ class OpenScore:
 
     def _values_of(self, alignment: Alignment) -> Values:
         """The difference of the values on each topic; a topic without a value counts 0."""
-        first, second = np.nan_to_num(self.measure.values(alignment.lists)).reshape(alignment.shape)
+        first, second = np.nan_to_num(self.measure.values(alignment.lists)).reshape(alignment.scored.shape)
         return np.asarray(first - second)
 
     @property
@@ -348,7 +346,8 @@ def open_score(
         raise UsageError("a run cannot be compared with itself")
     if measure.aggregate != "mean":
         raise UsageError(f"{measure} is not a mean over topics; what to judge is known for means alone")
-    chosen, own = choose_runs(alignment, documents, (first, second))
+    pair = [first, second]
+    chosen, own = alignment.chosen(pair), replace(documents, codes=documents.codes[alignment.rows_of(pair)])
     top = max(chosen.lists.highest_grade if highest is None else highest, 1)
     return OpenScore(chosen, own, measure, depth, top)
 
@@ -459,7 +458,7 @@ def _falls_with(pair: OpenScore, ahead: int, loss: float) -> float:
     """
     if pair.gains is not None:
         return 0.0
-    found, shape = pair.interval, pair.alignment.shape
+    found, shape = pair.interval, pair.alignment.scored.shape
     ends = (one.reshape(shape)[:, pair.topics] for one in (found.lower, found.values, found.upper))
     low, now, high = (one.mean(axis=1) for one in ends)
     room, fall = high[1 - ahead] - now[1 - ahead], now[ahead] - low[ahead]

@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from importlib import import_module
-from typing import Annotated, Any, Literal, Protocol, get_args, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, Protocol, get_args, get_type_hints
 
 import numpy as np
 
-from cranfield.base.errors import MissingExtra, UnknownName, UsageError
+from cranfield.base.errors import MissingExtra, UnknownName, UsageError, check_known
 from cranfield.base.records import Document, Topic
 from cranfield.base.registry import Option, Registry, configured, deferred
 
@@ -43,16 +43,14 @@ class Corpus(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Query:
+class Query(NamedTuple):
     """The query of one topic."""
 
     topic: str
     text: str
 
 
-@dataclass(frozen=True)
-class Ranking:
+class Ranking(NamedTuple):
     """What a system answers for one topic, best first: score descending, ties by document id descending.
 
     A query without a word the system knows has an empty ranking.
@@ -129,9 +127,7 @@ def search(
 
 def query_text(topic: Topic, fields: Sequence[TopicField]) -> str:
     """Some fields of a topic as one query, in this order; empty ones are left out."""
-    for field in fields:
-        if field not in get_args(TopicField):
-            raise UnknownName("topic field", field, get_args(TopicField))
+    check_known("topic field", fields, get_args(TopicField))
     return "\n".join(text for field in fields if (text := str(getattr(topic, field)).strip()))
 
 

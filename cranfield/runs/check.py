@@ -26,6 +26,7 @@ from cranfield.runs.run import (
     tie_groups,
     ties,
     ties_only_in_float32,
+    within_topics,
 )
 
 with deferred:
@@ -80,15 +81,11 @@ def rank_conflicts(rows: Rows) -> tuple[int, int]:
     if rows.ranks is None or not len(rows):
         return 0, 0
     groups, by_score = rows.by_topic, rows.by_score.places
-    inner = groups.offsets[1:-1] - 1
     ranks = arranged(rows.ranks, by_score)
-    rises = ranks[1:] > ranks[:-1]
-    rises[inner] = True
-    if rises.all() and (ranks != NO_RANK).all():
+    if not within_topics(ranks[1:] <= ranks[:-1], groups.offsets).any() and (ranks != NO_RANK).all():
         return 0, 0
     by_rank, scores = (found := ranking(rows, order="rank")).places, found.scores
-    wrong = scores[1:] > scores[:-1]
-    wrong[inner] = False
+    wrong = within_topics(scores[1:] > scores[:-1], groups.offsets)
     topic_of = np.repeat(np.arange(len(groups.topics)), np.diff(groups.offsets))
     usable = ~np.isin(topic_of, topic_of[arranged(rows.ranks, by_rank) == NO_RANK])
     wrong &= usable[1:]
@@ -108,9 +105,7 @@ def _unusable_ranks(rows: Rows) -> Iterator[Problem]:
         yield problem("no-ranks", text, lines=rows.lines.of(missing), count=len(missing))
         return
     by_rank = ranking(rows, order="rank").places
-    ranks = arranged(rows.ranks, by_rank)
-    again = ranks[1:] == ranks[:-1]
-    again[rows.by_topic.offsets[1:-1] - 1] = False
+    again = ties(arranged(rows.ranks, by_rank), rows.by_topic.offsets)
     if again.any():
         at = np.flatnonzero(again) + 1
         at = np.sort(at if by_rank is None else by_rank[at])
@@ -299,7 +294,7 @@ def _shown(names: list[str]) -> str:
 
 def by_hand_first(problems: Sequence[Problem]) -> list[str]:
     """What keeps a file from being mended, and what would be mended after that; nothing where nothing does."""
-    by_hand = [found.code for found in problems if found.severity == "error" and not found.repairable]
+    by_hand = [found.code for found in problems if found.is_error and not found.repairable]
     if not by_hand:
         return []
     sentences = [f"no corrected copy was written; fix by hand first: {', '.join(dict.fromkeys(by_hand))}"]

@@ -17,8 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -53,9 +52,8 @@ def packed(columns: Mapping[str, NDArray[Any]]) -> bytes:
     schema, cells = pa.schema([(name, pa.large_binary()) for name in columns]), []
     for values in columns.values():
         little = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
-        planes = pa.py_buffer(np.ascontiguousarray(little.view(np.uint8).reshape(-1, little.itemsize).T))
-        ends = pa.py_buffer(np.array([0, planes.size], dtype=np.int64))
-        cells.append(pa.Array.from_buffers(pa.large_binary(), 1, [None, ends, planes]))
+        planes = little.view(np.uint8).reshape(-1, little.itemsize).T
+        cells.append(pa.array([planes.tobytes()], pa.large_binary()))
     batch = pa.record_batch(cells, schema=schema)
     options = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", compression_level=_LEVEL))
     sink = pa.BufferOutputStream()
@@ -101,8 +99,7 @@ _PIECE = 1 << 15
 _COLUMNS = {"topics": "<i4", "counts": "<i4", "documents": "<i4", "scores": "<f8", "steps": "<i4", "digits": "i1"}
 
 
-@dataclass(frozen=True, eq=False)
-class CodedRun:
+class CodedRun(NamedTuple):
     """A ranking whose topics and documents are codes of a collection.
 
     The topic i has the code `topics[i]` and the rows `offsets[i]` up to `offsets[i + 1]`, from best to worst.
@@ -114,8 +111,7 @@ class CodedRun:
     scores: Scores
 
 
-@dataclass(frozen=True, eq=False)
-class CodedOrder:
+class CodedOrder(NamedTuple):
     """A ranking whose scores are not needed: `tied` says of each row whether it has the score of the row above.
 
     That is never so for the first row of a topic. The rest is as in `CodedRun`.
@@ -127,8 +123,9 @@ class CodedOrder:
     tied: Mask
 
 
-def encode(topics: Codes, offsets: Places, documents: Codes, scores: Scores) -> bytes:
-    """The stored form of a ranking in the current encoding."""
+def encode(run: Run, topic_codes: Codes, document_codes: Codes) -> bytes:
+    """The stored form of a run: one code of the collection for each of its topic ids and distinct document ids."""
+    scores = run.scores
     # A sample tells where to begin, so that scores with all their digits cost next to nothing.
     sample, steps = scores[:: max(len(scores) // _SAMPLE, 1)], None
     for digits in range(_MOST_DIGITS + 1):
@@ -136,9 +133,9 @@ def encode(topics: Codes, offsets: Places, documents: Codes, scores: Scores) -> 
             break
     return packed(
         {
-            "topics": topics.astype("<i4"),
-            "counts": np.diff(offsets).astype("<i4"),
-            "documents": documents.astype("<i4", copy=False),
+            "topics": topic_codes.astype("<i4"),
+            "counts": np.diff(run.offsets).astype("<i4"),
+            "documents": document_codes[run.documents].astype("<i4", copy=False),
             "scores": scores if steps is None else scores[:0],
             "steps": np.empty(0, dtype="<i4") if steps is None else steps,
             "digits": np.array([0 if steps is None else digits], dtype="i1"),
@@ -256,11 +253,6 @@ def decode_page(data: bytes) -> pa.Array:
     except (pa.ArrowException, ValueError) as error:
         raise CollectionError(f"a stored page of ids is damaged: {error}") from None
     return ids
-
-
-def coded(run: Run, topic_codes: Codes, document_codes: Codes) -> CodedRun:
-    """A run in the codes of a collection: one code for each of its topic ids and distinct document ids."""
-    return CodedRun(topic_codes, run.offsets, document_codes[run.documents], run.scores)
 
 
 def from_coded(coded: CodedRun, topic_ids: pa.Array, document_ids: pa.Array, tag: str, order: Order) -> Run:

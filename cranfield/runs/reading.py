@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -191,7 +190,6 @@ CHECKS: tuple[Fault, ...] = (
         "a TREC file without a tag on its lines",
         "the run is named after its file; name it otherwise with --name, or write a tag as the sixth column",
     ),
-    _noted("not-q0", "the second column is not Q0", "the column is ignored"),
     _noted(
         "guessed-columns",
         "the columns of a CSV file without a header were inferred from their content",
@@ -219,10 +217,10 @@ EXPECTED_COLUMNS = ", ".join(f"{part} ({', '.join(names[1:5])} …)" for part, n
 """Which columns are looked for, for a message."""
 
 
-def not_a_run(source: Source, kind: str, missing: str, lines: Sequence[int] = ()) -> ProblemsFound:
+def not_a_run(source: Source, kind: str, lines: Sequence[int] = ()) -> ProblemsFound:
     """The refusal of a file that names its columns, but not those of a run."""
-    found = problem("bad-row", f"{missing}; expected {EXPECTED_COLUMNS}", lines=lines).at(source.name)
-    return ProblemsFound(f"this is not a {kind}", [found])
+    message = f"the columns of a run were not found; expected {EXPECTED_COLUMNS}"
+    return ProblemsFound(f"this is not a {kind} of a run", [problem("bad-row", message, lines=lines).at(source.name)])
 
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
@@ -268,6 +266,7 @@ def assembled(
     tags: Sequence[tuple[str, int]],
     lines: LineNumbers,
     findings: Findings,
+    metadata: str = "",
 ) -> Rows:
     """Make rows of finished columns; tags come with their lines.
 
@@ -276,7 +275,7 @@ def assembled(
     if ranks is not None:
         findings.add("rank-not-an-integer", lines.of(np.flatnonzero(ranks == NO_RANK)))
     problems = findings.problems()
-    if not len(scores) and not any(found.severity == "error" for found in problems):
+    if not len(scores) and not any(found.is_error for found in problems):
         problems = (*problems, problem("empty"))
     return Rows(
         *topics,
@@ -289,6 +288,7 @@ def assembled(
         source_name=source.name,
         source_stem=source.stem,
         file_sha256=source.file_sha256,
+        metadata=metadata,
     )
 
 
@@ -401,8 +401,7 @@ GROUPS = Schema(
 )
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(NamedTuple):
     """A run, the group it belongs to, and whether it was in the pool."""
 
     run: str

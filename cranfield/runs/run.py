@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -199,8 +199,7 @@ class Run:
 # Rows put in order.
 
 
-@dataclass(frozen=True, eq=False)
-class Groups:
+class Groups(NamedTuple):
     """Rows brought together by topic: `rows` gives the row numbers, topic after topic in byte order of their ids.
 
     The topic i of the byte order is `topics[i]` as a code and has `rows[offsets[i]:offsets[i + 1]]`. Within a topic
@@ -212,8 +211,7 @@ class Groups:
     rows: Places | None
 
 
-@dataclass(frozen=True, eq=False)
-class Ranking:
+class Ranking(NamedTuple):
     """Rows in canonical order: their numbers (None where the file has that order), and their scores in that order."""
 
     places: Places | None
@@ -241,7 +239,7 @@ def ranking(rows: Rows, *, order: Order) -> Ranking:
     places = groups.rows
     if order == "score":
         scores = arranged(rows.scores, places)
-        if not _never(scores[1:] > scores[:-1], groups):
+        if within_topics(scores[1:] > scores[:-1], groups.offsets).any():
             places = _sorted(-scores, groups)
             scores = rows.scores[places]
         moved = _by_id_descending(ties(scores, groups.offsets), arranged(rows.documents, places), rows.document_ids)
@@ -250,7 +248,7 @@ def ranking(rows: Rows, *, order: Order) -> Ranking:
         return Ranking(places, scores)
     if order == "rank" and rows.ranks is not None:
         ranks = arranged(rows.ranks, groups.rows)
-        places = places if _never(ranks[1:] < ranks[:-1], groups) else _sorted(ranks, groups)
+        places = _sorted(ranks, groups) if within_topics(ranks[1:] < ranks[:-1], groups.offsets).any() else places
     return Ranking(places, arranged(rows.scores, places))
 
 
@@ -261,10 +259,10 @@ def _sorted(keys: NDArray[Any], groups: Groups) -> Places:
     return order if groups.rows is None else groups.rows[order]
 
 
-def _never(wrong: Mask, groups: Groups) -> bool:
-    """Whether no row and its next of the same topic are the wrong way round."""
-    wrong[groups.offsets[1:-1] - 1] = False
-    return not wrong.any()
+def within_topics(pairs: Mask, offsets: Places) -> Mask:
+    """What is so of rows and the next ones, without the pairs of two topics: each last row has its next elsewhere."""
+    pairs[offsets[1:-1] - 1] = False
+    return pairs
 
 
 def arranged(values: NDArray[Value], places: Places | None) -> NDArray[Value]:
@@ -298,11 +296,9 @@ def _by_id_descending(tied: Mask, documents: Codes, ids: pa.Array) -> Places | N
 # Documents of a topic with the same score.
 
 
-def ties(scores: NDArray[np.floating], offsets: Places) -> Mask:
+def ties(scores: NDArray[Any], offsets: Places) -> Mask:
     """Which rows, but the last, are followed by one of the same topic with the same score."""
-    same: Mask = scores[1:] == scores[:-1]
-    same[offsets[1:-1] - 1] = False
-    return same
+    return within_topics(scores[1:] == scores[:-1], offsets)
 
 
 def _members(tied: Mask) -> Mask:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -34,8 +33,7 @@ NumberReader = Callable[[pa.Array], tuple[NDArray[Any], dict[str, Mask]]]
 """Reads a column of words as numbers; also says, by fault, which words are none."""
 
 
-@dataclass(frozen=True, eq=False)
-class WordRows:
+class WordRows(NamedTuple):
     """The rows of a block of lines, and their lines in the file; `plain` where each line was a row as it stood."""
 
     table: pa.Table
@@ -45,7 +43,8 @@ class WordRows:
 
 def first_words(source: Source, *, comment: bytes) -> list[bytes]:
     """The words of the first line that is neither blank nor a comment."""
-    return next((line.split() for _, line in source.byte_lines() if line.strip() and line[:1] != comment), [])
+    lines = source.head().splitlines()
+    return next((line.split() for line in lines if line.strip() and line[:1] != comment), [])
 
 
 def read_words(
@@ -70,7 +69,10 @@ def read_words(
             block = re.sub(rb"(?m)^" + comment + rb".*", b"", block)
         survey = surveyed(block)
         table = parsed_words(block, survey[1], types, rows=survey[0], limits=limits) if survey else None
-        if survey and table is not None and not _has_empty_word(table):
+        chunks = [chunk for column in (table.columns if table is not None else ()) for chunk in column.chunks]
+        words = (one.dictionary if one.type == CODED else one for one in chunks if one.type in (WORD, CODED))
+        # Two delimiters side by side, where another is missing, make an empty word.
+        if survey and table is not None and all(lengths_of(one).min(initial=1) for one in words):
             yield WordRows(table, LineNumbers(before=before), plain=True)
             before += survey[0]
             continue
@@ -99,8 +101,7 @@ def _exact_rows(
     table = parsed_words(text, " ", types, rows=count, limits=limits) if text else pa.schema(types).empty_table()
     if table is None:
         table = parsed_words(text, " ", {**types, **dict.fromkeys(readers, WORD)})
-        if table is None:
-            raise AssertionError("regular text is always parsed")
+        assert table is not None, "regular text is always parsed"
         at, good = numbering.of(np.arange(table.num_rows)), np.ones(table.num_rows, dtype=bool)
         for name, read in readers.items():
             words = table[name].combine_chunks()
@@ -136,13 +137,6 @@ def surveyed(block: bytes) -> tuple[int, str] | None:
     if highest >= _DELETE and (b"\x7f" in block or _C1_CONTROL.search(block)):
         return None
     return feeds + (len(letters) > 0 and letters[-1] != _LINE_FEED), "\t" if tabs else " "
-
-
-def _has_empty_word(table: pa.Table) -> bool:
-    """Whether two delimiters stand side by side somewhere, where another is missing."""
-    chunks = [chunk for column in table.columns for chunk in column.chunks]
-    words = (chunk.dictionary if chunk.type == CODED else chunk for chunk in chunks if chunk.type in (WORD, CODED))
-    return any(lengths_of(one).min(initial=1) == 0 for one in words)
 
 
 def _regularised(block: bytes, *, columns: int, strict: bool) -> tuple[bytes, Lines, dict[str, Lines]]:

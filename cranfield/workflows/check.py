@@ -9,11 +9,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
-from cranfield.base.errors import RESTORE, CollectionError, CranfieldError, InputError, Problem, ProblemsFound, quoted
+from cranfield.base.errors import RESTORE, CollectionError, CranfieldError, InputError, quoted, refuse
 from cranfield.base.files import Progress, Source, silent
 from cranfield.base.tables import object_in
-from cranfield.base.text import Result, Table, counted, moment, now, table_of
+from cranfield.base.text import Result, Table, counted, moment, table_of
 from cranfield.judge import queue as rules
 from cranfield.qrels import release
 from cranfield.store import Store, documents, events, files, history, judging, open_store, pools, releases, runs
@@ -25,8 +26,7 @@ Checked = tuple[str, list[str]]
 """How much was checked, and what is wrong."""
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """One thing that was checked, how much of it, and what is wrong with it (nothing, usually)."""
 
     what: str
@@ -78,7 +78,7 @@ def check(
 
     pages = "SELECT * FROM pragma_integrity_check('{}') WHERE integrity_check <> 'ok'"
     # Tables that people added may refer to whatever they like, and compute without end what SQLite would check.
-    foreign = set(files.foreign_tables(store))
+    foreign = files.foreign_tables(store)
     ours = [
         name for name in store.column("SELECT name FROM sqlite_master WHERE type = 'table'") if name not in foreign
     ]
@@ -105,8 +105,8 @@ def check(
     }
     findings = [_found(what, look) for what, look in checks.items()]
     troubles = files.known_troubles(store.path)
-    if others := files.foreign_tables(store):
-        troubles.append(f"tables and views that are not Cranfield's, and not checked: {', '.join(others)}")
+    if foreign:
+        troubles.append(f"tables and views that are not Cranfield's, and not checked: {', '.join(foreign)}")
     with suppress(CranfieldError):  # what is damaged was found above
         troubles += outside.changes(store, progress=progress) if compare else []
     return Soundness(str(store.path), tuple(findings), tuple(troubles))
@@ -140,14 +140,13 @@ def restore(backup: Path, path: Path, *, unsound: bool = False, progress: Progre
             re.sub(f"[:;] {RESTORE}", "", text).replace(str(copy.path), str(backup))
             for text in check(copy, compare=False, progress=progress).wrong
         ]
-        if problems := [Problem("damaged", text, file=str(backup)) for text in wrong]:
-            way = "restore an earlier backup, or this one as it is with --unsound"
-            raise ProblemsFound(f"{backup} is not sound; nothing was changed: {way}", problems)
+        way = "restore an earlier backup, or this one as it is with --unsound"
+        refuse(f"{backup} is not sound; nothing was changed: {way}", "damaged", wrong, file=backup)
 
     if not backup.exists():
         raise InputError(f"no backup at {backup}")
     try:
-        return files.restore(path, backup, check=None if unsound else refuse_damaged, now=now())
+        return files.restore(path, backup, check=None if unsound else refuse_damaged)
     except CollectionError as error:
         if RESTORE not in str(error):
             raise

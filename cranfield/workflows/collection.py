@@ -5,20 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from cranfield._version import __version__
-from cranfield.base.errors import (
-    CollectionError,
-    CranfieldError,
-    InputError,
-    Problem,
-    ProblemsFound,
-    UnknownName,
-    UsageError,
-    quoted,
-)
+from cranfield.base.errors import CollectionError, CranfieldError, InputError, UnknownName, UsageError, quoted, refuse
 from cranfield.base.files import Source
 from cranfield.base.records import BINARY, Grade, GradeScale
 from cranfield.base.registry import deferred
@@ -70,9 +62,9 @@ def init_collection(
         for key, value in (about | {CITATION_SETTING: citation, DESCRIPTION_SETTING: description}).items():
             if value:
                 store.set(key, value)
-        store.add_scale(scale, now=now())
+        store.add_scale(scale)
         if text:
-            store.add_guidelines(text, now=now())
+            store.add_guidelines(text)
 
     create_store(path, furnish=furnish)
 
@@ -148,17 +140,10 @@ def wrong_in(value: Any, shape: Any, place: str = "") -> Iterator[str]:
 
 # How a user writes down a scale: by name, on one line, or as a TOML file.
 
+_GRADED = ("not relevant", "marginal", "relevant", "highly relevant")
 NAMED = {
     "binary": BINARY,
-    "graded": GradeScale(
-        (
-            Grade(0, "not relevant", 0.0),
-            Grade(1, "marginal", 1.0),
-            Grade(2, "relevant", 2.0),
-            Grade(3, "highly relevant", 3.0),
-        ),
-        relevant_from=2,
-    ),
+    "graded": GradeScale(tuple(map(Grade, range(4), _GRADED, map(float, range(4)))), relevant_from=2),
 }
 _GRADE = {"grade": int, "label": str, "gain": (int, float), "text": str}
 _STEP = re.compile(r"\s*(-?\d{1,9})\s*=\s*([^=,]+?)\s*")
@@ -168,21 +153,23 @@ def parse_scale(words: str, *, relevant_from: int | None = None) -> GradeScale:
     """The scale that `words` mean: a known name, a TOML file, or a line like `0=no, 1=partly, 2=fully`."""
     if words in NAMED:
         scale = NAMED[words]
-        return scale if relevant_from is None else GradeScale(scale.grades, relevant_from)
-    if words.endswith(".toml"):
-        return scale_from(read_toml(Path(words)), file=words, relevant_from=relevant_from)
-    if "=" not in words:
+    elif words.endswith(".toml"):
+        scale = scale_from(read_toml(Path(words)), file=words)
+    elif "=" not in words:
         raise UnknownName("scale", words, [*NAMED, "FILE.toml", "0=LABEL, 1=LABEL, …"])
-    steps = [(part, _STEP.fullmatch(part)) for part in words.split(",")]
-    for part, step in steps:
-        if step is None:
-            raise InputError(f"{quoted(part.strip())} is not a grade; write NUMBER=LABEL, separated by commas")
-    pairs = sorted((int(step[1]), step[2]) for _, step in steps if step)
-    grades = tuple(Grade(number, label, float(number - pairs[0][0])) for number, label in pairs)
-    return GradeScale(grades, _second(grades) if relevant_from is None else relevant_from)
+    else:
+        pairs = []
+        for part in words.split(","):
+            if (step := _STEP.fullmatch(part)) is None:
+                raise InputError(f"{quoted(part.strip())} is not a grade; write NUMBER=LABEL, separated by commas")
+            pairs.append((int(step[1]), step[2]))
+        lowest = min(pairs)[0]
+        grades = tuple(Grade(number, label, float(number - lowest)) for number, label in sorted(pairs))
+        scale = GradeScale(grades, _second(grades))
+    return scale if relevant_from is None else replace(scale, relevant_from=relevant_from)
 
 
-def scale_from(content: Mapping[str, Any], *, file: str, relevant_from: int | None = None) -> GradeScale:
+def scale_from(content: Mapping[str, Any], *, file: str) -> GradeScale:
     """The scale that a TOML file describes: `relevant_from` and a list of `[[grade]]` tables."""
     entries = content.get("grade")
     if not isinstance(entries, list) or not entries:
@@ -192,8 +179,7 @@ def scale_from(content: Mapping[str, Any], *, file: str, relevant_from: int | No
         missing = {"grade", "label"}.difference(entry if isinstance(entry, dict) else _GRADE)
         wrong += [f"grade {index} has no {quoted(name)}" for name in sorted(missing)]
         wrong += wrong_in(entry, _GRADE, f"grade {index}.")
-    if wrong:
-        raise ProblemsFound("invalid grade scale", [Problem("bad-scale", text, file=file) for text in wrong])
+    refuse("invalid grade scale", "bad-scale", wrong, file=file)
     lowest = min(entry["grade"] for entry in entries)
     grades = tuple(
         Grade(
@@ -201,9 +187,7 @@ def scale_from(content: Mapping[str, Any], *, file: str, relevant_from: int | No
         )
         for entry in sorted(entries, key=lambda entry: int(entry["grade"]))
     )
-    return GradeScale(
-        grades, content.get("relevant_from", _second(grades)) if relevant_from is None else relevant_from
-    )
+    return GradeScale(grades, content.get("relevant_from", _second(grades)))
 
 
 def _second(grades: tuple[Grade, ...]) -> int:
@@ -227,7 +211,7 @@ def change_guidelines(store: Store, path: Path) -> Changed:
     with store.write():
         if store.guidelines() == text:
             raise InputError(f"these guidelines are already in force ({path}); nothing was changed")
-        version = store.add_guidelines(text, now=now())
+        version = store.add_guidelines(text)
         older = older_than(store, (0, version))
     return Changed(
         {"version": version, "older": older}, (f"guidelines version {version} in force", *rejudging(older))
@@ -239,7 +223,7 @@ def change_scale(store: Store, scale: GradeScale) -> Changed:
     with store.write():
         if store.scale() == scale:
             raise InputError("this scale is already in force; nothing was changed")
-        version = store.add_scale(scale, now=now())
+        version = store.add_scale(scale)
         facts = {"older": older_than(store, (version, 0)), "off_scale": off_scale(store, version)}
     steps = ", ".join(f"{step.grade} {step.label}" for step in scale.grades)
     notes = [f"scale version {version} in force: {steps}; relevant from {scale.relevant_from}"]

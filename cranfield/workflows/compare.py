@@ -29,7 +29,7 @@ from cranfield.evaluate.measure import Measure, own_measures, parse_by_scale, pa
 from cranfield.evaluate.reading import Request
 from cranfield.reuse.pairs import BY_TIES, Claim
 from cranfield.reuse.verdict import Verdict
-from cranfield.workflows.evaluate.evaluate import Evaluation, evaluate, made_with, short_hash
+from cranfield.workflows.evaluate.evaluate import HASH_SHOWN, Evaluation, evaluate, made_with
 from cranfield.workflows.inputs import Inputs
 from cranfield.workflows.reuse.field import Trusted, claim_of, open_score, with_documents
 
@@ -196,7 +196,7 @@ class Comparison(Result):
             row |= {
                 **power,
                 **one.options.record(),
-                "qrels": short_hash(scores.qrels_hash),
+                "qrels": scores.qrels_hash[:HASH_SHOWN],
                 "reference": scores.order,
             }
             if self.claims is not None:

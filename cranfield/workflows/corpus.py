@@ -7,6 +7,7 @@ import logging
 import os
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -34,7 +35,6 @@ from cranfield.base.text import (
     Table,
     beside,
     counted,
-    now,
     shortened,
     storable,
     table_of,
@@ -55,6 +55,8 @@ MOST_ERRORS = 100_000
 
 log = logging.getLogger("cranfield.workflows")
 
+as_json = partial(json.dumps, ensure_ascii=False)
+
 
 @dataclass
 class Loaded:
@@ -73,7 +75,7 @@ class Loaded:
     def note(self, problem: Problem) -> None:
         """Count a problem, and keep it while they are few."""
         self.noted += 1
-        self.bad += problem.severity == "error"
+        self.bad += problem.is_error
         if len(self.problems) < PROBLEMS_KEPT:
             self.problems.append(problem if problem.file else problem.at(self.name))
 
@@ -100,17 +102,6 @@ class Added(Result):
         return table_of(["file", "added", "there_already", "replaced", "errors"], rows)
 
 
-@dataclass(frozen=True)
-class Hits(Listing):
-    """What a search found, best first; in the table snippets have no marks."""
-
-    hits: Sequence[stored.Hit] = ()
-
-
-def _as_json(metadata: Mapping[str, str]) -> str:
-    return json.dumps(dict(metadata), ensure_ascii=False)
-
-
 class Corpus:
     """The documents and topics of a collection; its methods are the subcommands of `cranfield corpus`."""
 
@@ -130,7 +121,7 @@ class Corpus:
         """Add the topics of files, one transaction each, with the options of `add`; without files, list them."""
         if not files:
             topics = stored.topics(self._store)
-            rows = [(one.id, one.title, one.description, one.narrative, _as_json(one.metadata)) for one in topics]
+            rows = [(one.id, one.title, one.description, one.narrative, as_json(one.metadata)) for one in topics]
             short = [(one.id, shortened(one.title, 60), shortened(one.description, 100)) for one in topics]
             full = table_of(["topic", "title", "description", "narrative", "metadata"], rows)
             return Listing(full, table_of(["topic", "title", "description"], short))
@@ -165,24 +156,30 @@ class Corpus:
         """List one document, or the first that were added."""
         first = (one for one, _ in islice(stored.each(self._store), count))
         found = [self.document(document)] if document else list(first)
-        rows = [(one.id, one.title, one.text, _as_json(one.metadata), one.content_hash) for one in found]
+        rows = [(one.id, one.title, one.text, as_json(one.metadata), one.content_hash) for one in found]
         short = [(one.id, shortened(one.title, 50), shortened(one.text, 80)) for one in found]
         full = table_of(["document", "title", "text", "metadata", "content_hash"], rows)
         elsewhere = [] if document else outside.notes(self._store)
         return Listing(full, table_of(["document", "title", "text"], short), remarks=elsewhere)
 
-    def search(self, query: str, *, count: int = 10, every_word: bool = False) -> Hits:
-        """Search the documents; a query without a word is an error."""
+    def search(self, query: str, *, count: int = 10, every_word: bool = False) -> Listing:
+        """Search the documents; a query without a word is an error. People see hits in brackets."""
         if not stored.match_expression(query):
             raise InputError("the query contains no words")
-        if not stored.count(self._store) and stored.outside_sources(self._store):
-            raise InputError(outside.NO_SEARCH)
+        require_documents(self._store)
         hits = stored.search(self._store, query, limit=count, every_word=every_word)
-        plain = [hit.snippet.replace(HIT_START, "").replace(HIT_END, "") for hit in hits]
-        rows = [(hit.document, hit.score, hit.title, text) for hit, text in zip(hits, plain, strict=True)]
-        table = table_of(["document", "score", "title", "snippet"], rows)
+        full, short = (
+            [hit._replace(snippet=hit.snippet.replace(HIT_START, start).replace(HIT_END, end)) for hit in hits]
+            for start, end in (("", ""), "[]")
+        )
+        short = [hit._replace(title=shortened(hit.title, 40)) for hit in short]
+        columns = ["document", "score", "title", "snippet"]
         remark = f"{counted(len(hits), 'document')} shown" if hits else "nothing found"
-        return Hits(table, remarks=[remark], hits=hits)
+        return Listing(
+            table_of(columns, full),
+            table_of([columns[0], Number("score", digits=2), *columns[2:]], short),
+            remarks=[remark],
+        )
 
     def duplicates(self, *, threshold: float = 0.8, search: bool = True) -> Listing:
         """Find clusters of exact and near duplicates and store them in place of the ones before.
@@ -203,12 +200,11 @@ class Corpus:
             found = near_duplicates.find_clusters(texts(), threshold=threshold)
             constants = near_duplicates.SHINGLE, near_duplicates.PERMUTATIONS, near_duplicates.SEED
             with store.write():
-                stored.put_clusters(store, stored.Scan(threshold, *constants, total), found, now=now())
-        clusters, scan = stored.clusters(store), stored_scan(store)
-        rows = [(cluster, *member) for cluster, members in clusters.items() for member in members]
+                stored.put_clusters(store, stored.Scan(threshold, *constants, total), found)
+        rows, scan = stored.clusters(store), stored_scan(store)
         similarity = Number("similarity", digits=2)
         table = table_of(["cluster", "document", "kind", similarity, "representative"], rows)
-        remark = f"{counted(len(clusters), 'cluster')} in {counted(scan.documents, 'document')}"
+        remark = f"{counted(len({row[0] for row in rows}), 'cluster')} in {counted(scan.documents, 'document')}"
         return Listing(table, remarks=[remark])
 
     def _load_all(
@@ -263,7 +259,7 @@ class Corpus:
             watched = replace(source, watch=lambda done: self._progress(what, done >> 20, total))
         with self._store.write():
             file = stored.LoadedFile(table, storable(source.data_set or source.path.name), chosen, digest)
-            number = stored.add_source(self._store, file, now=now())
+            number = stored.add_source(self._store, file)
             most = None if keep_going else MOST_ERRORS
             for batch in _batches(read(watched, format=chosen, **options), loaded, most):
                 added = stored.add(self._store, [record for _, record in batch], source=number, update=update)
@@ -300,7 +296,7 @@ def _batches(records: Iterator[Any], loaded: Loaded, most: int | None) -> Iterat
         is_whole, good = len(batch) == BATCH, []
         for record in batch:
             if isinstance(record, Problem):
-                loaded.records += record.severity == "error"
+                loaded.records += record.is_error
                 loaded.note(record)
             else:
                 loaded.records += 1

@@ -9,18 +9,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from time import monotonic
-from typing import Literal
+from typing import Any, Literal
 
-from cranfield.base.errors import InputError, UnknownName, UsageError, quoted
+from cranfield.base.errors import InputError, UsageError, check_known, quoted
 from cranfield.base.files import Progress, silent
 from cranfield.base.records import Document
 from cranfield.base.registry import deferred
 from cranfield.base.tables import object_in
-from cranfield.base.text import Listing, counted, few, now, table_of
+from cranfield.base.text import Listing, counted, few, table_of
 from cranfield.base.writing import settings_folder, whole_file
 from cranfield.store import Store, documents
 from cranfield.store.documents import OutsideSource
@@ -44,7 +43,7 @@ class Outside:
 
     def __init__(self, store: Store) -> None:
         self._sources, self._approve = addresses(store), f"{store.command} {APPROVE}"
-        known = _approvals().get(_identity(store), ()) if self._sources else ()
+        known = _approvals()[1].get(_identity(store), ()) if self._sources else ()
         self.refused = [str(one) for one in self._sources if str(one) not in known]
         self._fetcher = sources.Fetcher([one for one in self._sources if str(one) in known])
 
@@ -95,20 +94,16 @@ def addresses(store: Store) -> list[sources.Address]:
 # What was approved here.
 
 
-def _file() -> Path:
-    return settings_folder() / "approved-sources.json"
-
-
 def _identity(store: Store) -> str:
     return f"{store.setting('name', '')}, made {store.setting('made', '')}"
 
 
-def _approvals() -> dict[str, list[str]]:
-    """The approved sources of each collection; what cannot be read approves nothing."""
+def _approvals() -> tuple[Path, dict[str, list[str]]]:
+    """Where approvals are kept, and the sources of each collection; what cannot be read approves nothing."""
+    file, content = settings_folder() / "approved-sources.json", dict[str, Any]()
     with suppress(OSError, UnicodeDecodeError):
-        content = object_in(_file().read_text(encoding="utf-8")) or {}
-        return {name: list(map(str, known)) for name, known in content.items() if isinstance(known, list)}
-    return {}
+        content = object_in(file.read_text(encoding="utf-8")) or {}
+    return file, {name: list(map(str, known)) for name, known in content.items() if isinstance(known, list)}
 
 
 # Sources are added, approved, removed and listed.
@@ -132,8 +127,7 @@ def change(
         if do == "remove" and not words:
             raise UsageError("name the source to remove")
         names = [word if word in known else str(sources.parse_address(word)) for word in words] or list(known)
-        if unknown := [name for name in names if name not in known]:
-            raise UnknownName("source of documents", unknown[0], known)
+        check_known("source of documents", names, known)
         wanted = [known[name] for name in names]
     # A source is made ready before it is recorded: an index may take minutes, and what does not work is not added.
     counts = list[int | None]()
@@ -146,27 +140,21 @@ def change(
         with store.write():
             for one, count in zip(wanted, counts, strict=True):
                 if do == "add":
-                    documents.put_outside(store, OutsideSource(*one, count), now=now())
+                    documents.put_outside(store, OutsideSource(*one, count))
                 else:
                     documents.remove_outside(store, one.kind, one.place)
     if wanted and do != "remove":
-        approved, file, identity = _approvals(), _file(), _identity(store)
+        (file, approved), identity = _approvals(), _identity(store)
         with suppress(OSError):  # what is wrong is said when the file is written
             file.parent.mkdir(parents=True, exist_ok=True)
         approved[identity] = sorted({*approved.get(identity, ()), *map(str, wanted)})
         with whole_file(file, replace=True) as unfinished:
             unfinished.write_text(json.dumps(approved, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    listed = listing(store)
-    return replace(listed, remarks=[*listed.remarks, *nowhere(store, ask=bool(wanted))])
-
-
-def listing(store: Store) -> Listing:
-    """The sources, and whether they may be used here."""
-    refused = Outside(store).refused
-    known = [(f"{kind}:{place}", count) for kind, place, _, count in documents.outside_sources(store)]
-    rows = [(name, count, name not in refused) for name, count in known]
+    refused, there = Outside(store).refused, documents.outside_sources(store)
+    rows = [(name := f"{kind}:{place}", count, name not in refused) for kind, place, _, count in there]
     remarks = _refusals(store) if rows else ["no source: only documents that are in the file can be shown"]
-    return Listing(table_of(["source", "documents", "approved"], rows), remarks=remarks)
+    table = table_of(["source", "documents", "approved"], rows)
+    return Listing(table, remarks=[*remarks, *nowhere(store, ask=bool(wanted))])
 
 
 def notes(store: Store) -> list[str]:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from cranfield.base.errors import CranfieldError, InputError, Problem, ProblemsFound, UsageError
+from cranfield.base.errors import CranfieldError, InputError, Problem, UsageError, refuse
 from cranfield.base.files import DATA_SET, Progress, Source, located, silent
 from cranfield.base.records import BINARY, Grade, GradeScale
 from cranfield.base.text import counted, shortened
@@ -73,8 +73,7 @@ class Recipe:
         return qrels_core.qrels_of([(*pair, grade) for pair, grade in rows.items()], name=qrels.name)
 
 
-@dataclass(frozen=True)
-class Made:
+class Made(NamedTuple):
     """What became of a recipe: sentences, and the problems that did not stand in the way."""
 
     remarks: Sequence[str]
@@ -172,13 +171,11 @@ def _check_counts(store: Store, recipe: Recipe) -> None:
         "judgments": sum(one.judged + one.unjudged for one in released),
     }
     wrong = [
-        Problem("wrong-count", f"{count:,} {what.replace('_', ' ')}; expected {recipe.counts[what]:,}")
+        f"{count:,} {what.replace('_', ' ')}; expected {recipe.counts[what]:,}"
         for what, count in counts.items()
         if recipe.counts.get(what, count) != count
     ]
-    if wrong:
-        summary = f"this is not the {recipe.name} that the recipe describes; nothing was made"
-        raise ProblemsFound(summary, wrong)
+    refuse(f"this is not the {recipe.name} that the recipe describes; nothing was made", "wrong-count", wrong)
 
 
 # A recipe, and the files it names.
@@ -206,10 +203,7 @@ def read_recipe(file: Path, place: str = "") -> Recipe:
     """Read a `collection.toml`; its files lie below the place, which may be a data set, or beside it."""
     content = collections.read_toml(file)
     wrong = [*collections.wrong_in(content, _SHAPE), *["it has no name"] * (not content.get("name"))]
-    if wrong:
-        raise ProblemsFound(
-            f"{file} is not a recipe", [Problem("bad-recipe", text, file=str(file)) for text in wrong]
-        )
+    refuse(f"{file} is not a recipe", "bad-recipe", wrong, file=file)
     if not place and "irds" in content:
         place = f"{DATA_SET}{content['irds']}"
     if place.startswith(DATA_SET):
@@ -342,11 +336,10 @@ _WORDS: Mapping[Part, tuple[str, ...]] = {
 
 def folder_recipe(folder: Path) -> Recipe:
     """What the files of a folder are by their paths and their first lines, as NIST, CLEF and TIRA lay them out."""
-    files: dict[str, list[Path]] = {"qrels": [], "topics": [], "documents": [], "runs": [], "lists": [], "other": []}
+    files = defaultdict[str, list[Path]](list)
     for path in sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")):
-        files[_kind_of(path, folder)].append(path)
-    for path in (path for kind, found in files.items() if kind != "other" for path in found):
-        inside(path, folder)
+        kind = _kind_of(path, folder)
+        files[kind].append(path if kind == "other" else inside(path, folder))
     if not (files["topics"] or files["qrels"] or files["runs"]):
         raise InputError(f"{folder} has neither topics, qrels nor runs that are known by their names")
     notes, runs = list[str](), lists.requests_in(folder, files["runs"]) if files["runs"] else []

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from shlex import quote
 
 from cranfield.base.records import MAIN, GradeScale
-from cranfield.base.text import Result, Table, counted, facts_table, shortened
+from cranfield.base.text import Result, Table, Value, counted, facts_table, shortened
 from cranfield.judge.queue import Overlap
 from cranfield.pool import plan
 from cranfield.store import Store, documents, events, judging, live_pools, pools, questions
@@ -113,7 +113,7 @@ class Status(Result):
     def table(self) -> Table:
         """The facts."""
         scale = ", ".join(f"{step.grade} {step.label}" for step in self.scale.grades)
-        facts: dict[str, str | int | float | bool | tuple[int, ...] | None] = {
+        facts: dict[str, Value] = {
             "name": self.name,
             "scale": f"{scale} (relevant from {self.scale.relevant_from})",
             "guidelines": f"version {self.guidelines_version}" if self.guidelines_version else "none",

@@ -12,6 +12,7 @@ from mappings import qrels_from
 from cranfield.base.errors import CollectionError
 from cranfield.evaluate import align as pairs_module
 from cranfield.evaluate.align import KnownRun, StoredRuns, align, coded_pairs
+from cranfield.runs.columns import text_of
 from cranfield.runs.encoding import CodedOrder, decode, decode_order, encode
 from cranfield.runs.run import Run
 from cranfield.workflows.collection import open_collection
@@ -94,7 +95,8 @@ def test_codes_that_the_collection_does_not_have_are_an_error(topic: int, docume
 def test_ties_are_read_without_the_scores(scores: list[float]):
     counts = [len(scores)] if len(scores) < 5 else [2, len(scores) - 2]
     offsets = np.concatenate([[0], np.cumsum(counts)])
-    block = encode(np.arange(len(counts)), offsets, np.arange(len(scores)), np.array(scores))
+    ids, rows = text_of([]), np.arange(len(scores))
+    block = encode(Run("", ids, offsets, ids, rows, np.array(scores)), np.arange(len(counts)), rows)
     order, whole = decode_order(block), decode(block)
     expected = [row not in offsets and whole.scores[row] == whole.scores[row - 1] for row in range(len(scores))]
     assert order.tied.tolist() == expected

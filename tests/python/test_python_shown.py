@@ -34,9 +34,6 @@ def test_files_say_in_a_line_what_they_are_and_read_nothing_for_it(
     opened = cf.open_files(qrels="qrels", runs=["r1.run", "r9.run"], groups="groups.tsv", pool_depth=3)
     monkeypatch.setattr("cranfield.evaluate.reading.read_short", None)
     kept(repr(opened))
-    assert [line.split("  ", 1)[1].strip() for line in drawn(opened).splitlines()[3:]] == [
-        *("qrels", "2: r1.run, r9.run")
-    ]
     assert ">2: r1.run, r9.run</td>" in opened._repr_html_()
 
 
@@ -47,7 +44,6 @@ def test_a_collection_says_what_it_holds_and_when_it_is_closed(kitchen: Path, ke
         kept(html)
     assert repr(opened) == "Opened(closed)"
     assert "closed" in opened._repr_html_()
-    assert "closed" in drawn(opened)
 
 
 def test_verdicts_are_shown_with_rich_and_as_html(kitchen: Path, kept: Kept):
@@ -67,9 +63,9 @@ def test_names_from_outside_stay_text_everywhere():
         assert HOSTILE not in html
         assert "\x1b" not in html
         assert "&lt;script&gt;" in html
-    for shown in (drawn(opened), drawn(found)):
-        assert "[bold]x" in shown
-        assert "\x1b" not in shown
+    shown = drawn(found)
+    assert "[bold]x" in shown
+    assert "\x1b" not in shown
     assert "\x1b" not in repr(opened)
 
 

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def scores(alignment, measure):
-    return measure.values(alignment.lists).reshape(alignment.shape).mean(axis=1)
+    return measure.values(alignment.lists).reshape(alignment.scored.shape).mean(axis=1)
 
 
 @pytest.fixture(scope="module")

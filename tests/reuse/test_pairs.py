@@ -14,7 +14,7 @@ from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import Alignment, align
 from cranfield.evaluate.measure import parse_measure
 from cranfield.reuse.assess import rank_interval
-from cranfield.reuse.intervals import choose_runs, identities, with_judgments
+from cranfield.reuse.intervals import identities, with_judgments
 from cranfield.reuse.pairs import Claim, OpenScore, QueuedDocument, claim_of, open_score
 
 EXACT = [
@@ -151,8 +151,8 @@ def test_documents_are_the_same_whatever_table_they_come_from():
     aligned = align(qrels_from({"1": {"a": 1}, "2": {"b": 1}}), [first, second])
     found = identities(aligned, [first, second])
     assert found.names(found.codes) == ["c", "a", "b", "a", "a", "é"]
-    pair, own = choose_runs(aligned, found, (1,))
-    assert (pair.run_names, own.names(own.codes), pair.lists.grades.tolist()[0]) == (("B",), ["a", "é"], 1)
+    pair, own = aligned.chosen([1]), found.names(found.codes[aligned.rows_of([1])])
+    assert (pair.run_names, own, pair.lists.grades.tolist()[0]) == (("B",), ["a", "é"], 1)
 
 
 def test_documents_follow_the_order_of_trec_eval_9():

@@ -29,9 +29,9 @@ def test_a_copy_is_written_where_no_error_is_left(tmp_path):
     (tmp_path / "x.run").write_text(MENDABLE)
     checked = repaired(tmp_path, "x.run")[0]
     assert copies(tmp_path) == {"x.run": MENDED}
-    assert (checked.repairs, checked.not_repaired, checked.repaired_file) == (
+    assert (checked.repairs, checked.run is None, checked.repaired_file) == (
         ("dropped the extra columns of 1 line",),
-        (),
+        False,
         str(tmp_path / "mended" / "x.run"),
     )
 
@@ -41,8 +41,8 @@ def test_no_copy_is_written_where_an_error_is_left_and_the_others_are_mended_all
     (tmp_path / "good.run").write_text(MENDABLE)
     bad, good = repaired(tmp_path, "bad.run", "good.run")
     assert copies(tmp_path) == {"good.run": MENDED}
-    assert (bad.repairs, bad.repaired_file, len(bad.errors)) == ((), "", 3)
-    kept(bad.not_repaired)
+    assert (bad.run, bad.repaired_file, len(bad.errors)) == (None, "", 3)
+    kept(bad.repairs)
     assert good.repaired_file
 
 
@@ -60,7 +60,7 @@ def test_the_folder_is_complete_files_without_errors_are_copied_as_they_are(tmp_
 def test_a_file_that_cannot_be_read_gets_no_copy(tmp_path, kept: Kept):
     (absent,) = repaired(tmp_path, "absent.run")
     assert not (tmp_path / "mended").exists()
-    kept(absent.not_repaired)
+    kept(absent.repairs)
 
 
 def test_the_name_of_the_file_replaces_the_tags_only_if_that_was_asked_for(tmp_path, kept: Kept):

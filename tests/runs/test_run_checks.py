@@ -178,7 +178,6 @@ def test_everything_is_told_at_once_errors_first_and_with_the_file(tmp_path):
         "too-many-documents",
         "repeated-document",
         "rank-not-an-integer",
-        "not-q0",
         "missing-topic",
         "ties",
     ]

@@ -88,7 +88,7 @@ def document_in(file: Source, id: str) -> Iterator[Any]:
         return
     content, problems = reading.decoded(data, 1)
     yield from (problem.at(file.name) for problem in problems)
-    if any(map(reading.is_error, problems)):
+    if any(one.is_error for one in problems):
         return
     name = file.bare_name.lower()
     if name.endswith(reading.PAGES):

@@ -85,7 +85,7 @@ def _values(source: Source) -> Iterator[tuple[int, Any, bool]]:
         text, problems = reading.decoded(data, line)
         for problem in problems:
             yield line, problem, False
-        if not any(map(reading.is_error, problems)):
+        if not any(one.is_error for one in problems):
             value = loaded(text, line)
             for item in value if is_array and isinstance(value, list) else [value]:
                 yield line, item, "\\u" in text
@@ -93,16 +93,14 @@ def _values(source: Source) -> Iterator[tuple[int, Any, bool]]:
 
 def loaded(text: str, line: int = 1) -> Any:
     """What a line says, or the problem with it."""
+    content = text.rstrip()
     try:
-        return json.loads(text)
+        return json.loads(content)
     except json.JSONDecodeError as error:
-        content = text.rstrip()
-        if error.pos >= len(content):
-            at, place = line + content.count("\n"), "where it ends"
-        else:
-            at, place = line + error.lineno - 1, f"at column {error.colno}"
+        at = line + error.lineno - 1
         if "\r" in content.replace("\r\n", "\n"):
             return reading.lone_carriage_return(at)
+        place = f"at column {error.colno}" if error.pos < len(content) else "where it ends"
         return Problem("bad-json", f"not JSON: {error.msg} {place}", lines=(at,))
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)

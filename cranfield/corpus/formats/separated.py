@@ -65,10 +65,7 @@ class Separated:
                     message = f"the header has no {column} for the {missing}; its columns are {seen}"
                     needed = [missing, *([] if roles or missing != "id" else [_main(self.schema)])]
                     naming = ",".join(f"{part}=NAME" for part in needed)
-                    unnamed = [f"{part}=NAME" for part in self.schema.columns if part not in (*roles, *needed)]
-                    optional = " and ".join(unnamed[: max(len(cells) - len(roles) - len(needed), 0)])
                     remedy = f"say which columns are meant: --columns {naming}"
-                    remedy += f" ({optional} can be added)" if optional else ""
                     if not roles and (form := self.forms.get(len(cells))):
                         remedy += f"; or, if it is no header, add one above it: {', '.join(form)}"
                     yield Problem("no-column", message, lines=(line,), remedy=remedy)
@@ -155,7 +152,7 @@ def _rows(source: Source, separator: str) -> Iterator[tuple[int, list[str] | Pro
         rows = csv_rows(texts(), strict=True)
     for line, cells in rows:
         yield from ((line, problem) for problem in problems)
-        is_good = not any(map(reading.is_error, problems))
+        is_good = not any(one.is_error for one in problems)
         problems.clear()
         if isinstance(cells, str):
             yield line, Problem("bad-csv", f"not a row of comma-separated values: {cells}", lines=(line,))

@@ -67,7 +67,7 @@ class _Record:
         self.size += len(line)
         if self.target is not None and self.size <= LONGEST_LINE:
             self.target.append(line)
-        elif self.target is None and not line.isspace() and not any(map(reading.is_error, self.problems)):
+        elif self.target is None and not line.isspace() and not any(one.is_error for one in self.problems):
             message = f"text outside any field: {quoted(line.strip(), limit=40)}"
             self.problems.append(Problem("outside", message, lines=(number,)))
 
@@ -135,5 +135,5 @@ def _finished(record: _Record) -> Iterator[_Record | Problem]:
         yield Problem("too-long", f"a record of more than {LONGEST_LINE >> 20} MB", lines=(record.line,))
         return
     yield from record.problems
-    if not record.is_preface and not any(map(reading.is_error, record.problems)):
+    if not record.is_preface and not any(one.is_error for one in record.problems):
         yield record

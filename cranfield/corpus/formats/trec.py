@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TextIO
 from cranfield.base.errors import Problem
 from cranfield.base.files import Source
 from cranfield.base.records import Topic
+from cranfield.base.tables import Schema
 from cranfield.corpus import reading
 from cranfield.corpus.markup import (
     DROPPED,
@@ -30,14 +31,21 @@ from cranfield.corpus.markup import (
     without_specials,
 )
 
-DOCUMENT_ID = ("docno", "docid", "id")
-DOCUMENT_TITLE = ("title", "headline", "ttl", "head", "hl")
+DOCUMENT = Schema(
+    {"id": ("docno", "docid", "id"), "title": ("title", "headline", "ttl", "head", "hl")}, faults=(), needed=("id",)
+)
 DOCUMENT_TEXT = frozenset({"", "text", "lp", "leadpara", "body", "abstract", "contents"})
 
-TOPIC_ID = ("num", "number", "identifier", "docno", "id", "topic_id", "qid")
-TOPIC_TITLE = ("title", "query")
-TOPIC_DESCRIPTION = ("desc", "description", "question")
-TOPIC_NARRATIVE = ("narr", "narrative")
+TOPIC = Schema(
+    {
+        "id": ("num", "number", "identifier", "docno", "id", "topic_id", "qid"),
+        "title": ("title", "query"),
+        "description": ("desc", "description", "question"),
+        "narrative": ("narr", "narrative"),
+    },
+    faults=(),
+    needed=("id",),
+)
 TOPIC_LABELS = {
     "num": "number",
     "title": "topic",
@@ -83,8 +91,8 @@ class TrecDocuments:
                 yield record
                 continue
             found, metadata = _sorted_out(closed_fields(record.text), record.attributes, DOCUMENT_TEXT)
-            id, title = _first(found, DOCUMENT_ID).strip(), reading.one_line(_first(found, DOCUMENT_TITLE))
-            parts = {"id": id, "title": title, "text": found.pop("", "")}
+            parts = _parts(found, DOCUMENT) | {"text": found.pop("", "")}
+            parts["title"] = reading.one_line(parts.get("title", ""))
             yield from reading.checked(reading.DOCUMENT, parts, found | metadata, record.line)
 
 
@@ -112,12 +120,7 @@ class TrecTopics:
                 continue
             found, metadata = _sorted_out(open_fields(record.text), record.attributes, frozenset({""}), _LABEL)
             found.pop("head", None)
-            parts = {
-                "id": _first(found, TOPIC_ID).strip(),
-                "title": _first(found, TOPIC_TITLE) or found.get("", ""),
-                "description": _first(found, TOPIC_DESCRIPTION).strip(),
-                "narrative": _first(found, TOPIC_NARRATIVE).strip(),
-            }
+            parts = {"title": found.get("", ""), **_parts(found, TOPIC)}
             about = {TOPIC_LABELS.get(name, name): value.strip() for name, value in found.items() if name}
             yield from reading.checked(reading.TOPIC, parts, about | metadata, record.line)
 
@@ -152,7 +155,7 @@ def _records(source: Source, pattern: re.Pattern[bytes]) -> Iterator[_Record | P
             continue
         whole, problems = reading.decoded(found.tag + found.body, found.line)
         yield from problems
-        if not any(map(reading.is_error, problems)):
+        if not any(one.is_error for one in problems):
             tag, _, text = whole.partition(">")
             yield _Record(found.line, attributes(tag), without_specials(text))
 
@@ -184,6 +187,6 @@ def _sorted_out(
     return found, metadata
 
 
-def _first(found: dict[str, str], names: tuple[str, ...]) -> str:
-    """Take the first of `names` that is there out of `found`; what is left there is metadata."""
-    return next((found.pop(name) for name in names if name in found), "")
+def _parts(found: dict[str, str], schema: Schema) -> dict[str, str]:
+    """Take the parts of a record out of its fields; what is left there is metadata."""
+    return {part: found.pop(name).strip() for part, name in schema.roles(found).items()}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import unquote
 
-from cranfield.base.errors import InputError, Problem
+from cranfield.base.errors import InputError
 from cranfield.base.files import Progress, Source, silent
 from cranfield.base.records import Document
 from cranfield.base.tables import Schema
 from cranfield.corpus import reading
 from cranfield.corpus.formats import folder
-from cranfield.corpus.outside import document_sources, here
+from cranfield.corpus.outside import document_sources, here, only
 
 
 @document_sources.register("folder")
@@ -40,12 +40,7 @@ class Folder:
         file = Source(path)
         if not inside or not file.bare_name.lower().endswith(reading.TEXTS):
             return None
-        for record in folder.document_in(file, id):
-            if isinstance(record, Document):
-                return record
-            if isinstance(record, Problem) and reading.is_error(record):
-                raise InputError(record.message)
-        return None
+        return only(folder.document_in(file, id))
 
     def _refuse_missing(self) -> None:
         if not self._folder.is_dir():

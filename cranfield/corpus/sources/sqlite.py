@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from cranfield.base.errors import InputError, UnknownName, quoted
+from cranfield.base.errors import InputError, check_known, quoted
 from cranfield.base.files import Progress, silent
 from cranfield.base.records import Document
 from cranfield.base.tables import Schema
@@ -68,8 +68,7 @@ class SqliteTable:
     def _place(self, connection: sqlite3.Connection) -> tuple[str, str]:
         """The table with documents and its column for the id, quoted."""
         known = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        if self._table and self._table not in known:
-            raise UnknownName("table", self._table, known)
+        check_known("table", filter(None, [self._table]), known)
         found = []
         for table in [self._table] if self._table else known:
             columns = [row[1] for row in connection.execute("SELECT * FROM pragma_table_info(?)", [table])]

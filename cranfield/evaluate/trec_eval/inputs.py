@@ -29,7 +29,7 @@ Judged = dict[bytes, dict[bytes, int]]
 Ranked = dict[bytes, list[tuple[bytes, float]]]
 
 _UNUSUAL_BEGINNINGS = (b"\xef\xbb\xbf", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
-_HARMLESS = frozenset({"not-q0", "rank-not-an-integer"})
+_HARMLESS = frozenset({"rank-not-an-integer"})
 _QRELS_COLUMNS, _RUN_COLUMNS = 4, 6
 _HIGHEST = int(np.iinfo(np.int32).max)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,17 +18,15 @@ from cranfield.runs.run import Rows, Run
 from cranfield.runs.words import WORD, parsed_words
 
 _NUMBER = re.compile(r"[+-]?([0-9]++\.?[0-9]*+|\.[0-9]++)([eE][+-]?[0-9]++)?")
-_WHOLE = re.compile(r"[0-9]{1,18}")
 _ROWS_LOOKED_AT = 50
 
 
-@dataclass(frozen=True)
-class Layout:
-    """The delimiter, the name of each column, the column of each part, and whether the first row is a header."""
+class Layout(NamedTuple):
+    """The delimiter, the name of each column, the place of each part, and whether the first row is a header."""
 
     delimiter: str
     columns: tuple[str, ...]
-    roles: dict[str, str]
+    places: dict[str, int]
     has_header: bool
 
 
@@ -37,12 +34,12 @@ class Layout:
 class Csv:
     """Comma, semicolon or tab separated values."""
 
-    summary = "CSV or TSV with a header (topic, document, score, …), or without: topic document rank [score [tag]]"
+    summary = "CSV or TSV with a header (topic, document, score, …), or without: topic document rank|score"
     suffixes = (".csv", ".tsv")
 
     @staticmethod
     def sniff(head: bytes, name: str) -> bool:
-        """Recognise a header with the columns of a run, or three to five columns that make sense as one."""
+        """Recognise a header with the columns of a run, or three columns of which the last has numbers."""
         return layout_of(head) is not None
 
     @staticmethod
@@ -54,7 +51,7 @@ class Csv:
             return _at_once(source, layout) or _row_by_row(source, layout)
         if not head.strip():
             return reading.rows_in(Columns.of(source, reading.SPELLINGS, Findings(reading.RUN)))
-        raise reading.not_a_run(source, "CSV file of a run", "the columns of a run were not found", [1])
+        raise reading.not_a_run(source, "CSV file", [1])
 
     @staticmethod
     def write(run: Run, stream: BinaryIO) -> None:
@@ -77,38 +74,17 @@ def layout_of(head: bytes) -> Layout | None:
         return None
     roles = reading.roles_of(rows[0]) if rows else None
     if roles is not None:
-        return Layout(delimiter, tuple(rows[0]), roles, has_header=True)
-    parts = _guessed(rows)
-    if parts is None or ("Q0" in parts and delimiter == "\t"):  # with tabs that is a broken TREC file, read as such
+        places = {part: rows[0].index(column) for part, column in roles.items()}
+        return Layout(delimiter, tuple(rows[0]), places, has_header=True)
+    # Without a header there are three columns: topic, document, and a rank (MS MARCO) or a score.
+    fitting = [row for row in rows if len(row) == 3]
+    if 2 * sum(_NUMBER.fullmatch(row[2]) is not None for row in fitting) <= len(rows):
         return None
-    return Layout(delimiter, parts, {part: part for part in reading.SPELLINGS if part in parts}, has_header=False)
-
-
-def _guessed(rows: list[list[str]]) -> tuple[str, ...] | None:
-    """Guess the parts of three to five columns without a header.
-
-    qid pid rank (MS MARCO), qid docid score, qid docid rank score, qid docid score tag, qid docid rank score tag,
-    and qid,Q0,docid,rank,score. Three columns end in a rank if the last counts up by one, from 0 or 1 on, in the
-    first rows of the file.
-    """
-    width = len(rows[0]) if rows else 0
-    fitting = [row for row in rows if len(row) == width]
-    if not 3 <= width <= 5 or len(fitting) * 2 <= len(rows):
-        return None
-    columns = list(zip(*fitting, strict=True))
-    numeric = [sum(_NUMBER.fullmatch(cell) is not None for cell in cells) * 2 > len(cells) for cells in columns]
-    if width == 3 and numeric[2]:
-        ranks = [row[2] for row in fitting if row[0] == fitting[0][0]]
-        numbers = [int(rank) for rank in ranks if _WHOLE.fullmatch(rank)]
-        is_rank = len(numbers) == len(ranks) and numbers in (list(range(len(ranks))), list(range(1, len(ranks) + 1)))
-        return ("topic", "document", "rank" if is_rank else "score")
-    if width == 4 and numeric[2]:
-        return ("topic", "document", *(("rank", "score") if numeric[3] else ("score", "tag")))
-    if width == 5 and fitting[0][1] == "Q0" and numeric[4]:
-        return ("topic", "Q0", "document", "rank", "score")
-    if width == 5 and numeric[2] and numeric[3]:
-        return ("topic", "document", "rank", "score", "tag")
-    return None
+    # Ranks count up by one, from 0 or 1 on, in the first topic of the file.
+    first = [row[2] for row in fitting if row[0] == fitting[0][0]]
+    is_rank = any(first == [str(rank) for rank in range(start, start + len(first))] for start in (0, 1))
+    parts = ("topic", "document", "rank" if is_rank else "score")
+    return Layout(delimiter, parts, {part: place for place, part in enumerate(parts)}, has_header=False)
 
 
 def _findings(layout: Layout) -> Findings:
@@ -135,15 +111,14 @@ def _at_once(source: Source, layout: Layout) -> Rows | None:
     table = parsed_words(text, layout.delimiter, types, rows=text.count(b"\n") + (not text.endswith(b"\n")))
     if table is None:
         return None
-    parts = {part: table[str(layout.columns.index(column))] for part, column in layout.roles.items()}
+    parts = {part: table[str(place)] for part, place in layout.places.items()}
     return reading.rows_of(source, parts, LineNumbers(np.arange(1, 1 + layout.has_header)), _findings(layout))
 
 
 def _row_by_row(source: Source, layout: Layout) -> Rows:
     """Read any file at all: a row is a line, since no id has a line feed in it, and line numbers are sure so."""
     findings = _findings(layout)
-    table = Columns.of(source, layout.roles, findings)
-    places = [layout.columns.index(column) for column in layout.roles.values()]
+    table = Columns.of(source, layout.places, findings)
     width, header = len(layout.columns), layout.has_header
     for number, data in source.byte_lines():
         line = data.removesuffix(b"\n").removesuffix(b"\r")
@@ -164,5 +139,5 @@ def _row_by_row(source: Source, layout: Layout) -> Rows:
         else:
             if len(cells) > width:
                 findings.add("too-many-columns", [number], example=layout.delimiter.join(cells))
-            table.add(number, [cells[place].strip() for place in places])
+            table.add(number, [cells[place].strip() for place in layout.places.values()])
     return reading.rows_in(table)

@@ -39,7 +39,7 @@ class Parquet:
             file = pyarrow.parquet.ParquetFile(io.BytesIO(data))
             roles = reading.roles_of(file.schema_arrow.names)
             if roles is None:
-                raise reading.not_a_run(source, "Parquet file of a run", "the columns of a run were not found")
+                raise reading.not_a_run(source, "Parquet file")
             sets.refuse_grown(source.name, file.metadata, len(data), len(roles))
             table = file.read(columns=list(roles.values()))
             table.validate(full=True)

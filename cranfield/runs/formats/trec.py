@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -12,16 +11,12 @@ import pyarrow as pa
 import pyarrow.csv
 
 from cranfield.base.files import Source
-from cranfield.base.registry import deferred
 from cranfield.base.tables import Findings
 from cranfield.runs import metadata
 from cranfield.runs.columns import LineNumbers, encoded, joined_lines
 from cranfield.runs.reading import RUN, TREC_COLUMNS, assembled, columns_of, ranks_of, run_formats, scores_of
 from cranfield.runs.run import Rows, Run
 from cranfield.runs.words import CODED, WORD, read_words
-
-with deferred:
-    from pyarrow import compute as pc
 
 _ITERATION = re.compile(rb"[Qq][0-9]+|0")
 _NUMBERS = {"rank": pa.int64(), "score": pa.float64()}
@@ -73,10 +68,6 @@ class Trec:
                     for code, row in zip(codes.tolist(), rows.tolist(), strict=True):
                         tags.setdefault(names[code], part.lines.at(first + row))
                 first += len(chunk)
-            iterations = part.table["iteration"]
-            if any(chunk.dictionary.to_pylist() != ["Q0"] for chunk in iterations.chunks if len(chunk)):
-                other = np.flatnonzero(pc.not_equal(iterations.cast(WORD), "Q0").to_numpy())
-                findings.add("not-q0", part.lines.of(other))
             tables.append(part.table.select(kept))
             skipped.append(part.lines.skipped)
         table = pa.concat_tables(tables)
@@ -84,7 +75,7 @@ class Trec:
             if len(table) >= _LONG:
                 aside.submit(lambda: source.file_sha256)  # beside the coding; the source keeps it
             topics, documents = encoded(table["topic"]), encoded(table["document"])
-        read = assembled(
+        return assembled(
             source,
             topics=topics,
             documents=documents,
@@ -93,8 +84,8 @@ class Trec:
             tags=list(tags.items()),
             lines=LineNumbers(np.concatenate(skipped)),
             findings=findings,
+            metadata=header,
         )
-        return replace(read, metadata=header)
 
     @staticmethod
     def write(run: Run, stream: BinaryIO) -> None:

@@ -25,6 +25,7 @@ from cranfield.qrels.qrels import Qrels
 from cranfield.reuse import assess, card, intervals, pairs, provenance, tables, verdict
 from cranfield.reuse.intervals import Intervals
 from cranfield.runs import reading as runs_reading
+from cranfield.store import judging, pools, releases
 from cranfield.store import runs as stored_runs
 from cranfield.store.store import Store
 from cranfield.workflows.inputs import PoolOptions
@@ -32,7 +33,7 @@ from cranfield.workflows.inputs import PoolOptions
 with deferred:  # what verdicts on files do without
     from cranfield.pool import plan as plans
     from cranfield.pool import replay
-    from cranfield.store import judging, live_pools, pools, releases
+    from cranfield.store import live_pools
     from cranfield.workflows.pool import inputs as pool_inputs
 
 SETTING = "thresholds"
@@ -73,7 +74,10 @@ class Field:
 
     def requested(self) -> Read:
         """What was read of the requested runs alone."""
-        return self.read if self.asked == len(self.read.runs) else self.read.first(self.asked)
+        read = self.read
+        if self.asked == len(read.runs):
+            return read
+        return replace(read, runs=read.runs[: self.asked], aligned=read.aligned.chosen([*range(self.asked)]))
 
     def contributed(self, run: int) -> bool | None:
         """Whether a run contributed to the pool, at whatever depth; None where that is not known."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
-from cranfield.base.errors import InputError, Problem, ProblemsFound, quoted
+from cranfield.base.errors import InputError, quoted, refuse
 from cranfield.base.files import Source, located
 from cranfield.base.tables import LINE_FAULTS, Columns, Fault, Findings, Schema, read_table
 from cranfield.base.writing import inside
@@ -50,9 +50,8 @@ def requests_for(
             found += read_requests(file) if file.suffix == ".toml" else [Request(path=file)]
     if run_list is not None:
         found, missing = described(found, run_list)
-        if missing:
-            problems = [Problem("listed-run-missing", text, file=str(run_list)) for text in missing]
-            raise ProblemsFound(f"{run_list} names runs that are not among these files", problems)
+        summary = f"{run_list} names runs that are not among these files"
+        refuse(summary, "listed-run-missing", missing, file=run_list)
     known = {name: value for name, value in given.items() if value is not None}
     return [replace(request, **known) for request in found]
 
@@ -67,13 +66,12 @@ def read_requests(path: Path) -> list[Request]:
     if not isinstance(entries, list) or not entries:
         raise InputError(f'{path}: no [[run]] tables; each needs at least: file = "…"')
     merged = [{**content, **entry} if isinstance(entry, dict) else {} for entry in entries]
-    problems = [
-        Problem("bad-runs-file", f"run {index}: {text}", file=str(path))
+    wrong = [
+        f"run {index}: {text}"
         for index, entry in enumerate(merged, start=1)
         for text in (*(() if "file" in entry else ["'file' is missing"]), *wrong_in(entry, _ENTRIES))
     ]
-    if problems:
-        raise ProblemsFound(f"{path} cannot be used", problems)
+    refuse(f"{path} cannot be used", "bad-runs-file", wrong, file=path)
     return [Request(path=path.parent / entry.pop("file"), **entry) for entry in merged]
 
 
@@ -170,19 +168,13 @@ def requests_in(folder: Path, among: Sequence[Path] | None = None) -> list[Reque
     top = Path(os.path.commonpath([path.parent for path in files]))
     named = [place for place in (top, *top.parents) if place.name in RUN_FOLDERS and place.is_relative_to(folder)]
     top = named[-1] if named else top
-    teams = [path.relative_to(top).parts[0] if path.parent != top else "" for path in files]
-    alone = Counter(inside(path, folder).parent for path in files)
-    beside = [
-        next(
-            (inside(path.with_name(name), folder) for name in metadata.FILES if (path.parent / name).is_file()), None
-        )
-        if alone[path.parent] == 1
-        else None
-        for path in files
-    ]
-    return [
-        Request(path=path, group=team, metadata=file) for path, team, file in zip(files, teams, beside, strict=True)
-    ]
+    requests, in_folder = list[Request](), Counter(inside(path, folder).parent for path in files)
+    for path in files:
+        team = path.relative_to(top).parts[0] if path.parent != top else ""
+        names = metadata.FILES if in_folder[path.parent] == 1 else ()
+        beside = [inside(path.with_name(name), folder) for name in names if (path.parent / name).is_file()]
+        requests.append(Request(path=path, group=team, metadata=next(iter(beside), None)))
+    return requests
 
 
 def is_run_file(path: Path, folder: Path) -> bool:
@@ -191,7 +183,9 @@ def is_run_file(path: Path, folder: Path) -> bool:
         return False
     places = folder.name, *path.relative_to(folder).parts[:-1]
     is_output = path.parent.name == "output" and path.name.partition(".")[0] == "run"  # as TIRA has it
-    return is_output or not {*RUN_FOLDERS}.isdisjoint(places) or bool(_tags(Source(path).head()))
+    is_beside = (path.parent / "output").is_dir()  # what a system of TIRA printed
+    is_placed = not is_beside and not {*RUN_FOLDERS}.isdisjoint(places)
+    return is_output or is_placed or bool(_tags(Source(path).head()))
 
 
 def may_be_run(path: Path) -> bool:

@@ -128,8 +128,8 @@ class Runs:
 
         `reading_as` says how the files are read: format, order and names.
         """
-        options: Any = {"max_depth": max_depth, "repair_into": repair}
-        checked = check_runs(self._given, requests_for(files, **reading_as), progress=self._progress, **options)
+        requests = requests_for(files, **reading_as)
+        checked = check_runs(self._given, requests, repair_into=repair, progress=self._progress, max_depth=max_depth)
         problems = [problem for one in checked for problem in one.problems]
         columns = ("file", "severity", "code", "message", "count", "lines", "topic", "remedy", "repairable")
         rows = [tuple(getattr(problem, name) for name in columns) for problem in problems]
@@ -137,16 +137,16 @@ class Runs:
         for one in checked:
             errors, warnings = counted(len(one.errors), "error"), counted(len(one.warnings), "warning")
             summaries.append(f"{one.file}: {errors}, {warnings}")
-            remarks += [f"repaired {one.file}: {sentence}" for sentence in one.repairs]
-            remarks += [f"not repaired {one.file}: {sentence}" for sentence in one.not_repaired]
-            remarks += [f"wrote {one.repaired_file}"] if one.repairs else []
+            done = "not repaired" if one.run is None else "repaired"
+            remarks += [f"{done} {one.file}: {sentence}" for sentence in one.repairs]
+            remarks += [f"wrote {one.repaired_file}"] if one.repairs and one.run is not None else []
         if copied := [one.repaired_file for one in checked if one.repaired_file and not one.repairs]:
             whole = "as it is" if len(copied) == 1 else "as they are"
             folder = Path(copied[0]).parent
             remarks.append(f"copied {counted(len(copied), 'file')} without errors to {folder}, {whole}")
         has_errors = any(one.errors and not one.repaired_file for one in checked)
-        found: Any = {"problems": problems, "summaries": summaries, "has_errors": has_errors}
-        return RunReport(table_of(columns, rows), remarks=remarks, **found)
+        table = table_of(columns, rows)
+        return RunReport(table, remarks=remarks, problems=problems, summaries=summaries, has_errors=has_errors)
 
     def watch(
         self, folder: Path, *, once: bool = False, seconds: float = 5, **options: Any
@@ -197,16 +197,12 @@ class Runs:
         if name is not None and len(requests) > 1:
             raise UsageError(f"--name names one run, and there are {len(requests)}")
         outcomes = submit_runs(self._store, requests, repair=repair, progress=self._progress, max_depth=max_depth)
-        new = {one.facts.name for one in outcomes if one.what == "submitted"}
-        notes, pairs = list[str](), zip(requests, outcomes, strict=True)
-        if alone := [
-            one.facts.name
-            for request, one in pairs
-            if one.what == "submitted" and not request.group and one.facts.group_name == one.facts.name
-        ]:
+        new = {one.facts.name: one.facts for one in outcomes if one.what == "submitted"}
+        notes, pairs = list[str](), zip(outcomes, requests, strict=True)
+        grouped = {one.facts.name for one, request in pairs if request.group}
+        if alone := [name for name, facts in new.items() if name not in grouped and facts.group_name == name]:
             notes.append(f"note: no --group, so each run is its own group: {', '.join(alone)}")
-        submitted = [facts for facts in stored.facts(self._store) if facts.name in new]
-        if outside := unpooled_runs(self._store, submitted):
+        if outside := unpooled_runs(self._store, [*new.values()]):
             notes.append(
                 f"note: the pool was built without {shortened(', '.join(outside), 80)}: extend it"
                 f" (cranfield pool extend); or, to score a run as non-contributing, withdraw it"
@@ -315,24 +311,21 @@ class Runs:
                 f"{quoted(tag)} is not a valid run tag: use letters, digits and . _ + -, at most 100 characters"
             )
         store = self._store
-        topics = documents.topics(store)
-        queries = [baseline.Query(topic.id, baseline.query_text(topic, fields)) for topic in topics]
+        queries = [baseline.Query(one.id, baseline.query_text(one, fields)) for one in documents.topics(store)]
         rankings = baseline.search(system, StoredCorpus(store, self._progress), queries, depth, options or {})
         if not queries:
             raise InputError("there are no topics yet; add some with: cranfield corpus topics FILE")
         corpus.require_documents(store)
-        has_more = tuple(fields) == ("title",) and any(topic.description for topic in topics)
-        return MadeRun(tag, rankings, fields, has_more)
+        return MadeRun(tag, rankings, fields)
 
 
 @dataclass(frozen=True)
 class MadeRun:
-    """A run that is searched for while it is written; with `has_more`, by titles of topics that have descriptions."""
+    """A run that is searched for while it is written."""
 
     tag: str
     rankings: Iterator[baseline.Ranking]
-    fields: Sequence[baseline.TopicField] = ()
-    has_more: bool = False
+    fields: Sequence[baseline.TopicField]
 
     def write(self, stream: BinaryIO) -> int:
         """Write the rankings as a TREC run and give the number of lines."""
@@ -351,9 +344,8 @@ class MadeRun:
         if str(target) == "-":
             return []
         again = f"cranfield runs submit {shlex.quote(str(target))}"
-        more = "; with the description too: --field title --field description" if self.has_more else ""
         return [
-            f"searched with the {' and '.join(self.fields)} of each topic{more}",
+            f"searched with the {' and '.join(self.fields)} of each topic",
             f"wrote {target} ({counted(lines, 'line')}); submit it with: {again}",
         ]
 
@@ -372,13 +364,13 @@ _BEGINNING = 10_000
 class Arrivals:
     """The run files of a folder that are complete and have no report yet, or one with errors.
 
-    A file is complete when it has not changed for some seconds: between two looks, or since longer ago.
+    A file is complete when it has not changed for some seconds. One from the future, written by a machine whose clock
+    is ahead, is taken as it is: it is looked at again if it changes.
     """
 
     folder: Path
     seconds: float
     is_waiting: bool = False
-    _seen: dict[Path, tuple[int, int]] = field(default_factory=dict)
     _done: dict[Path, tuple[int, int]] = field(default_factory=dict)
 
     def look(self) -> Iterator[tuple[Path, str]]:
@@ -386,7 +378,7 @@ class Arrivals:
 
         Reports of run files that are gone go too.
         """
-        self.is_waiting, seen = False, dict[Path, tuple[int, int]]()
+        self.is_waiting = False
         for path in sorted(self.folder.rglob("*")):
             hidden = any(name.startswith(".") for name in path.relative_to(self.folder).parts)
             if hidden or _UNFINISHED.search(path.name):
@@ -398,18 +390,17 @@ class Arrivals:
                 if not may_be_run(path):
                     continue
                 facts = path.stat()
-                state = seen[path] = facts.st_size, facts.st_mtime_ns
+                state = facts.st_size, facts.st_mtime_ns
                 if self._done.get(path) == state:
                     continue
-                if self._seen.get(path) == state or 0 <= self.seconds <= time.time() - facts.st_mtime:
+                if abs(time.time() - facts.st_mtime) >= self.seconds:
                     self._done[path] = state
                     digest = Source(inside(path, self.folder)).file_sha256
                     if _reported(path) != ("0", digest):
                         yield path, digest
                 else:
                     self.is_waiting = True
-        self._seen = seen
-        self._done = {path: state for path, state in self._done.items() if path in seen}
+        self._done = {path: state for path, state in self._done.items() if path.exists()}
 
 
 def write_report(path: Path, digest: str, summary: str, problems: Sequence[Problem]) -> None:

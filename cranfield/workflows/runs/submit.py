@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -60,8 +60,8 @@ class Request:
 class CheckedRun:
     """A run file after reading and checking; `run` is None where errors keep it out.
 
-    After a repair `run` is the repaired one, and `repairs` says what was changed; where there was none though it was
-    requested, `not_repaired` says why. `repaired_file` is its corrected copy, or that of a file without errors.
+    After a repair `run` is the repaired one, and `repairs` says what was changed; without a run it says why nothing
+    was. `repaired_file` is its corrected copy, or that of a file without errors.
     """
 
     request: Request
@@ -72,7 +72,6 @@ class CheckedRun:
     metadata: str = ""
     repairs: tuple[str, ...] = ()
     repaired_file: str = ""
-    not_repaired: tuple[str, ...] = ()
 
     @property
     def file(self) -> str:
@@ -87,7 +86,7 @@ class CheckedRun:
     @property
     def mended(self) -> CheckedRun:
         """The run as it can be stored: what was repaired are warnings in the place of its errors."""
-        if not self.repairs:
+        if self.run is None:
             return self
         changes = [reading.problem("repaired", text).at(self.file) for text in self.repairs]
         return replace(self, problems=(*changes, *self.warnings))
@@ -95,16 +94,15 @@ class CheckedRun:
     @property
     def errors(self) -> list[Problem]:
         """What keeps the run out."""
-        return [problem for problem in self.problems if problem.severity == "error"]
+        return [problem for problem in self.problems if problem.is_error]
 
     @property
     def warnings(self) -> list[Problem]:
         """What is stored with the run."""
-        return [problem for problem in self.problems if problem.severity == "warning"]
+        return [problem for problem in self.problems if not problem.is_error]
 
 
-@dataclass(frozen=True)
-class Submitted:
+class Submitted(NamedTuple):
     """What became of one run, and the warnings kept with it."""
 
     facts: stored.RunFacts
@@ -139,16 +137,14 @@ def examine(
         found = tuple(check.check(rows, replace(expectations, order=request.order, name=given)))
         name = rows.name if given is None else given
         run, said = None, list[str]()
-        if not any(problem.severity == "error" for problem in found):
+        if not any(problem.is_error for problem in found):
             run = runs_run.ranked(rows, order=request.order)
         elif repair:
-            options: Any = {"name": name, "order": request.order, "max_depth": expectations.max_depth}
-            run, said = check.repair(rows, found, **options)
+            depth = expectations.max_depth
+            run, said = check.repair(rows, found, name=name, order=request.order, max_depth=depth)
         if run is not None:
             _ = run.content_hash  # takes long, so that it is made in this thread
-        done, undone = ((), tuple(said)) if run is None else (tuple(said), ())
-        about = rows.file_sha256, rows.metadata
-        return CheckedRun(request, name, found, run, *about, repairs=done, not_repaired=undone)
+        return CheckedRun(request, name, found, run, rows.file_sha256, rows.metadata, tuple(said))
 
     done: list[CheckedRun] = []
     with reading_threads(WORKERS) as threads:
@@ -189,16 +185,29 @@ def _known_documents(store: Store) -> Callable[[pa.Array], np.ndarray]:
 # What runs are beside the others of the collection: copies of one another, or stored.
 
 
-def copy_warnings(standing: Mapping[str, str], runs: Sequence[CheckedRun]) -> dict[str, list[Problem]]:
-    """For each new run a warning if others, stored or new before it, have the same content."""
-    hashes, warned = dict(standing), dict[str, list[Problem]]()
-    for one in runs:
-        if same := [name for name, known in hashes.items() if known == one.content_hash]:
-            message = f"same content as {', '.join(quoted(name) for name in same)}"
-            found = reading.problem("identical-run", message, count=len(same))
-            warned[one.name] = [found.at(str(one.request.path))]
-        hashes[one.name] = one.content_hash
-    return warned
+def compared(checked: Sequence[CheckedRun], standing: Mapping[str, str]) -> list[CheckedRun]:
+    """The runs with what is to be said of them beside others: those of the collection, and of the same command.
+
+    It is an error if a name is taken by another content, and a warning if runs before it have the same content.
+    """
+    contents: dict[str, set[str]] = {}
+    for one in checked:
+        contents.setdefault(one.name, set()).add(one.content_hash)
+    known, found = dict(standing), list[CheckedRun]()
+    for one in checked:
+        said, content = list[Problem](), one.content_hash
+        if (taken := standing.get(one.name, content) != content) or len(contents[one.name]) > 1:
+            by = "a run with different content" if taken else "another file of this command"
+            remedy = "name it with --name or by its file with --names file, or withdraw the other run first"
+            said = [Problem("taken-tag", f"the name {quoted(one.name)} is already used by {by}", remedy=remedy)]
+        elif not one.errors and known.get(one.name) != content:
+            if same := [name for name, other in known.items() if other == content]:
+                message = f"same content as {', '.join(map(quoted, same))}"
+                said = [reading.problem("identical-run", message, count=len(same))]
+            known[one.name] = content
+        placed = [problem.at(str(one.request.path)) for problem in said]
+        found.append(replace(one, problems=(*one.problems, *placed)))
+    return found
 
 
 def submit_runs(
@@ -213,7 +222,7 @@ def submit_runs(
     checked = [
         one.mended for one in examine(requests, expectations_of(store, **limits), repair=repair, progress=progress)
     ]
-    _refuse(checked, [])
+    _refuse(checked)
     return store_runs(store, checked, progress=progress)
 
 
@@ -222,24 +231,21 @@ def store_runs(store: Store, checked: Sequence[CheckedRun], *, progress: Progres
     outcomes: dict[str, Submitted] = {}
     with store.write():
         standing = {facts.name: facts.content_hash for facts in stored.facts(store)}
-        _refuse(checked, _name_problems(checked, standing))
+        checked = compared(checked, standing)
+        _refuse(checked)
         new = list({one.name: one for one in checked if standing.get(one.name) != one.content_hash}.values())
         # Rankings are stored in the codes of the collection's id tables, to which new ids are added.
         read = [one.run for one in new if one.run is not None]
         known_topics, known_documents = stored.ids(store)
         topic_codes, new_topics = encoding.codes_of(known_topics, [run.topic_ids for run in read])
         document_codes, new_documents = encoding.codes_of(known_documents, [run.document_ids for run in read])
-        coded = map(encoding.coded, read, topic_codes, document_codes)
-        warned = copy_warnings(standing, new)
         with ThreadPoolExecutor(WORKERS) as threads:
-            blocks = threads.map(
-                lambda one: encoding.encode(one.topics, one.offsets, one.documents, one.scores), coded
-            )
+            blocks = threads.map(encoding.encode, read, topic_codes, document_codes)
             for one, block in zip(new, blocks, strict=True):
-                facts, warnings = _facts(one), [*one.warnings, *warned.get(one.name, ())]
-                about: Any = {"warnings": warnings, "metadata": storable(one.metadata)}
-                stored.add(store, facts, ranking=block, encoding=encoding.ENCODING, **about)
-                outcomes[one.name] = Submitted(facts, "submitted", warnings=tuple(warnings))
+                facts, said = _facts(one), storable(one.metadata)
+                kept: Any = {"ranking": block, "encoding": encoding.ENCODING, "metadata": said}
+                stored.add(store, facts, warnings=one.warnings, **kept)
+                outcomes[one.name] = Submitted(facts, "submitted", tuple(one.warnings))
                 progress("storing runs", len(outcomes), len(new))
         stored.add_ids(store, "topic", new_topics)
         stored.add_ids(store, "document", new_documents)
@@ -250,31 +256,14 @@ def store_runs(store: Store, checked: Sequence[CheckedRun], *, progress: Progres
     ]
 
 
-def _refuse(checked: Sequence[CheckedRun], further: Sequence[Problem]) -> None:
-    errors = [*(problem for one in checked for problem in one.errors), *further]
-    if errors:
+def _refuse(checked: Sequence[CheckedRun]) -> None:
+    if errors := [problem for one in checked for problem in one.errors]:
         refused = counted(len({problem.file for problem in errors}), "file")
         repairable = any(problem.repairable for problem in errors)
         fixes = "cranfield runs check --repair FOLDER fixes what it can, runs submit --repair too"
         hint = f"; {fixes}" if repairable else ""
-        everything = [*(problem for one in checked for problem in one.problems), *further]
+        everything = [problem for one in checked for problem in one.problems]
         raise ProblemsFound(f"{refused} rejected, nothing was submitted{hint}", everything)
-
-
-def _name_problems(checked: Sequence[CheckedRun], standing: dict[str, str]) -> list[Problem]:
-    """The runs whose name is taken: by another content in the collection, or by another file of the command."""
-    contents: dict[str, set[str]] = {}
-    for one in checked:
-        contents.setdefault(one.name, set()).add(one.content_hash)
-    remedy = "name it with --name or by its file with --names file, or withdraw the other run first"
-    found = []
-    for one in checked:
-        taken = standing.get(one.name, one.content_hash) != one.content_hash
-        if taken or len(contents[one.name]) > 1:
-            by = "a run with different content" if taken else "another file of this command"
-            message = f"the name {quoted(one.name)} is already used by {by}"
-            found.append(Problem("taken-tag", message, file=str(one.request.path), remedy=remedy))
-    return found
 
 
 def _facts(one: CheckedRun) -> stored.RunFacts:
@@ -318,24 +307,9 @@ def check_runs(
     """
     copies = [None] * len(requests) if repair_into is None else _copies(requests, repair_into)
     checked = examine(requests, expectations_of(store, **limits), repair=repair_into is not None, progress=progress)
-    # What depends on the other runs: names that are taken, and runs that are there already.
     standing = stored.facts(store) if store is not None else []
-    known = {facts.name: facts.content_hash for facts in standing}
-    further: dict[str, list[Problem]] = {}
-    for problem in _name_problems(checked, known):
-        further.setdefault(problem.file, []).append(problem)
-    new = [
-        one
-        for one in checked
-        if not one.errors and str(one.request.path) not in further and known.get(one.name) != one.content_hash
-    ]
-    alike = copy_warnings(known, new)
-    outcomes = []
-    for one, copy in zip(checked, copies, strict=True):
-        problems = (*one.problems, *further.get(str(one.request.path), []), *alike.get(one.name, []))
-        complete = replace(one, problems=problems)
-        outcomes.append(complete if copy is None else _copied(complete, copy))
-    return outcomes
+    complete = compared(checked, {facts.name: facts.content_hash for facts in standing})
+    return [one if copy is None else _copied(one, copy) for one, copy in zip(complete, copies, strict=True)]
 
 
 def _copies(requests: Sequence[Request], folder: Path) -> list[Path]:
@@ -365,7 +339,7 @@ def _copied(one: CheckedRun, copy: Path) -> CheckedRun:
     """
     by_hand = check.by_hand_first(one.problems)
     if by_hand or one.run is None:
-        return replace(one, repairs=(), not_repaired=tuple(by_hand) or one.not_repaired)
+        return replace(one, run=None, repairs=tuple(by_hand) or one.repairs)
     as_it_is = not one.errors and one.request.path.is_file()
     copy = copy.with_name(one.request.path.name) if as_it_is else copy
     copy.parent.mkdir(parents=True, exist_ok=True)
