@@ -299,7 +299,7 @@ def _verdicts(evidence: Evidence, table: Thresholds) -> Iterator[Verdict]:
     if evidence.unjudged == 0:
         yield Verdict("SAFE", "no-holes", f"{top} are all judged{below}")
     if is_narrow:
-        reason = f"judging {top} could change the score by at most {_points(max(width, 0.0005))}{below}"
+        reason = f"judging {top} could change the score by at most {_points(max(width, 0.0005))}"
         yield Verdict("SAFE", "narrow-interval", reason)
     # Of a measure of the whole list coverage alone says little: most such alarms were false.
     condemns = evidence.depth_known
