@@ -75,7 +75,7 @@ class PoolOptions:
     `groups` says which runs contributed, as a file or as it is; `depth` is the pool depth; `card` is what a published
     collection says of itself; `pool` names one of several pools of a collection; `settled` is how many judgments of a
     published collection were made in queues of `settle`; its contributing runs are judged down to `plain_depth`,
-    and the share of its pool that is judged is `judged`.
+    and `judged` are the share of its pool that is judged, and the smallest of a topic's pool.
     """
 
     groups: Path | Sequence[runs_reading.Member] | None = None
@@ -84,7 +84,7 @@ class PoolOptions:
     pool: str = ""
     settled: int = 0
     plain_depth: int = 0
-    judged: float = 1.0
+    judged: tuple[float, float] = (1.0, 1.0)
 
 
 class Inputs:

@@ -226,7 +226,7 @@ def _keep_queue(
 ) -> int:
     """Keep documents as a queue that `cranfield judge --queue NAME` hands out; gives how many there are."""
     if not documents:
-        raise InputError("nothing to judge: the queue would be empty")
+        raise InputError("nothing to judge: which run is ahead is decided, or as likely as is wanted")
     absent = stored_documents.unknown(store, {one.document for one in documents})
     unknown = [one.document for one in documents if one.document in absent]
     if unknown:

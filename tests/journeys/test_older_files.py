@@ -199,7 +199,7 @@ LATER += ("m0006_live_queues", "fusion", "m0007_history", "history", "packets", 
 LATER += ("m0008_outside", "outside_sources", "kept_documents", "held_documents", "held_documents.metadata")
 LATER += ("m0009_run_metadata", "run_metadata", "citation", "about")
 LATER += ("unlike", "unlike_groups", "completed_error", "likely", "clear", "decisive")
-LATER += ("fewest_unique",)
+LATER += ("fewest_unique", "topic_judged")
 """Thresholds and columns that came after the kept files, and the threshold that went."""
 
 

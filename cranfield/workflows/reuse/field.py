@@ -130,8 +130,8 @@ def field_of(request: Request, options: PoolOptions, *, store: Store | None = No
         pool = replace(stored, contributors=(*stored.contributors, *others))
         # A release leaves out what was pooled and not judged, unless it was made with --unjudged.
         if store is not None and stored.facts is not None:
-            for pooled, graded in releases.pool_judged(store, stored.facts.name, read.qrels.content_hash):
-                judged = graded / max(pooled, 1)
+            for pooled, graded, least in releases.pool_judged(store, stored.facts.name, read.qrels.content_hash):
+                judged = graded / max(pooled, 1), least
     else:
         pool = _pool_without_store(read, options, [one for one in here if one.contributing])
     levels = _levels(read, pool, store)
