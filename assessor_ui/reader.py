@@ -16,7 +16,7 @@ from cranfield.base.errors import CollectionMoved, CranfieldError
 from cranfield.base.records import Document, GradeScale, Pair
 from cranfield.base.text import counted, shortened
 from cranfield.judge.events import Evidence
-from cranfield.judge.session import AdjudicationSession, Item, Saved, SessionProgress
+from cranfield.judge.session import AdjudicationSession, Item, Saved
 
 FAILURES = (CranfieldError, OSError)
 """What a collection may raise: the assessor sees the message, and the judging goes on."""
@@ -200,7 +200,7 @@ class Reader:
         return self.ended if self.ended.text else messages.GOODBYE
 
     @property
-    def status(self) -> tuple[str, tuple[int, int] | None, SessionProgress | None]:
+    def status(self) -> messages.Status:
         """What is left, the share of it that is done, and the pace of an assessor."""
         if (item := self.open) is None:
             return "", None, None

@@ -157,7 +157,7 @@ class Session(Reader):
     # What a front shows beside topic and document
 
     @property
-    def status(self) -> tuple[str, tuple[int, int] | None, SessionProgress | None]:
+    def status(self) -> messages.Status:
         """What is left, the share of the topic that is done, and the pace."""
         return messages.left(self.open, self.progress), super().status[1], self.progress
 

@@ -21,6 +21,7 @@ with deferred:
     from assessor_ui import session as interface_session
     from cranfield.base import text as texts
     from cranfield.workflows import collection as collections
+    from cranfield.workflows import outside
     from cranfield.workflows.judge import judge as workflow
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def judge(
             topics=tuple(topic or ()),
             rejudge=rejudge,
         )
-        for note in judging.opening_notes():
+        for note in outside.nowhere(store):
             console.say(note)
         session = interface_session.Session(stored, language=language)
         # What the end of a topic needs takes a while to load: that is done while the first document is read.

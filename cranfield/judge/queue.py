@@ -51,8 +51,6 @@ class Overlap:
             raise UsageError(f"overlap must be between 0% and 100%, not {self.share:.0%}")
         if self.by < 2:
             raise UsageError(f"an overlap needs at least two assessors per document, not {self.by}")
-        if self.by > 1_000:
-            raise UsageError("an overlap of more than 1,000 assessors per document cannot be planned")
 
     def needed(self, topic: str, document: str) -> int:
         """How many assessors are to judge a document.

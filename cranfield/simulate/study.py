@@ -25,7 +25,7 @@ from cranfield.pool.candidates import PooledRuns
 from cranfield.pool.plan import Amount, Plan, Selection, parse
 from cranfield.pool.pool import levels
 from cranfield.pool.replay import Labels, labels_of, replay
-from cranfield.pool.strategy import RankAmount, Texts, strategies
+from cranfield.pool.strategy import RankAmount, Words, strategies
 from cranfield.qrels.qrels import Qrels
 from cranfield.reuse import correlation, provenance
 from cranfield.reuse.hold_out import OwnHoldOut
@@ -43,7 +43,7 @@ class Known:
 
     All `runs` are ranked; `pooled` are the contributing ones, by the same names, with their groups. `alignment` is of
     judgments and runs over all topics of the qrels, with its rows kept. A grade from `relevant_from` up is relevant.
-    `texts` and `queries` are for the strategies that read.
+    `words` are for the strategies that read.
     """
 
     qrels: Qrels
@@ -51,8 +51,7 @@ class Known:
     pooled: PooledRuns
     alignment: Alignment
     relevant_from: int = 1
-    texts: Texts | None = None
-    queries: Mapping[str, str] | None = None
+    words: Words | None = None
 
     @property
     def qrels_row(self) -> provenance.Numbers:
@@ -194,8 +193,7 @@ def play(
         known.labels,
         topics=topics,
         seed=seed,
-        texts=known.texts,
-        queries=known.queries,
+        words=known.words,
         unknown=False,
         only=only,
     ).judged
@@ -374,9 +372,8 @@ class Cost:
 class Effect:
     """The ranking of all runs by a plan's judgments against the one by all known judgments.
 
-    `fall` is by how many ranks the run `falling` falls, the one that falls most. `change` is the largest change of a
-    score, with its sign: what the plan gives minus what all judgments give; `changing` names its run. Everything is
-    NaN, and `fall` None, where fewer than two runs have a score.
+    `fall` is by how many ranks the run `falling` falls, the one that falls most. Everything is NaN, and `fall` None,
+    where fewer than two runs have a score.
     """
 
     measure: Measure
@@ -384,8 +381,6 @@ class Effect:
     tau_ap: float
     fall: int | None
     falling: str
-    change: float
-    changing: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -440,7 +435,7 @@ def study(
     # Texts come from a file that is open here, and nowhere else.
     reads = any(step.strategy.reads_text for plan in plans for _, step in plan.selections)
     by_others = workers if is_large and not reads else HERE
-    shared = known if reads else replace(known, texts=None), seed
+    shared = known if reads else replace(known, words=None), seed
     chosen: list[tuple[Plan, list[int]]] = []
     for plan in map(open_ended, plans) if wanted else plans:
         least = int(least_budget(known, plan).sum()) if wanted else 0
@@ -552,17 +547,13 @@ def effect_of(full: Scores, reduced: Scores, measure: Measure) -> Effect:
     ranked = np.flatnonzero(np.isfinite(before) & np.isfinite(after))
     old, new = before[ranked], after[ranked]
     names = [full.run_names[run] for run in ranked.tolist()]
-    nothing = float("nan")
     if len(names) < 2:
-        return Effect(measure, nothing, nothing, None, "", nothing, "")
+        return Effect(measure, np.nan, np.nan, None, "")
     worst, fall = correlation.max_rank_drop(old, new)
-    most = int(np.argmax(np.abs(new - old)))
     return Effect(
         measure=measure,
         tau_b=correlation.tau_b(old, new),
         tau_ap=correlation.tau_ap(old, new, names=names),
         fall=fall,
         falling=names[worst] if fall > 0 else "",
-        change=float(new[most] - old[most]),
-        changing=names[most] if new[most] != old[most] else "",
     )

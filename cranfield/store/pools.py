@@ -202,12 +202,6 @@ documents_to_judge = Query[list[tuple[str, int]]](
 """(document, position) of one topic of a pool."""
 
 
-is_pooled = Query[bool](
-    "SELECT 1 FROM pools JOIN pool_entries ON pool = number WHERE topic = ? AND document = ? LIMIT 1", bool
-)
-"""Whether a document of a topic is in a pool."""
-
-
 # What a pool was made with, in one hash: a change of it is seen even where the pool would come out the same.
 
 _INPUTS = "plan, plan_in_full, grammar, seed, judging_order, one_per_cluster"

@@ -112,8 +112,7 @@ def simulate_plans(
         _contributing(runs, members, store),
         align_runs(replace(request, collection=None), qrels, runs, keep_rows=True),
         relevant_from or (1 if store is None else store.scale().relevant_from),
-        texts=None if store is None else partial(inputs.read_texts, store),
-        queries=None if store is None else inputs.queries(store),
+        None if store is None else inputs.words(store),
     )
     if not known.judged.any():
         raise InputError("a replay needs judgments, but these qrels have none")

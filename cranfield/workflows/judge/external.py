@@ -304,8 +304,8 @@ class _Labelling(Judging):
         if isinstance(label, str):
             self._trouble("bad-answer", label)
             return
-        missing.discard((label.topic, label.document))
-        answered.add((label.topic, label.document))
+        missing.discard(pair := (label.topic, label.document))
+        answered.add(pair)
         self._unsaved.append(label)
         self._done += 1
         self._progress("judging", self._done, self._total)

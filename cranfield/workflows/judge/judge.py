@@ -14,7 +14,7 @@ from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
 from cranfield.base.text import Changed, Listing, counted, table_of
 from cranfield.store import Store, judging
-from cranfield.workflows import collection, outside
+from cranfield.workflows import collection
 
 with deferred:
     from cranfield.workflows.judge import agreement, external, imports, organise, packets
@@ -38,10 +38,6 @@ class Judge:
     def session(self, assessor: str, **options: Any) -> sessions.StoredSession:
         """Begin to judge; the options are those of `open_session`."""
         return sessions.open_session(self._store, assessor=assessor, **options)
-
-    def opening_notes(self) -> list[str]:
-        """What to know before judging."""
-        return outside.nowhere(self._store)
 
     def closing_notes(self, ended: sessions.StoredSession) -> list[str]:
         """What is left for an assessor at the end of a judging session."""

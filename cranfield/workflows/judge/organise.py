@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from cranfield.base.errors import InputError, UsageError, check_known, quoted
-from cranfield.base.records import MAIN, Pair, Topic
+from cranfield.base.records import MAIN, Pair
 from cranfield.base.text import Column, Number, Result, Table, counted, facts_table, few, moment, table_of
 from cranfield.judge import queue as rules
 from cranfield.judge.events import Event, Evidence
@@ -74,11 +74,13 @@ class Trial(Result):
 
 def begin_trial(store: Store, topic: str, *, author: str) -> StoredSession:
     """Let the author judge a sample of the hits of a draft topic; it is drawn once and kept."""
-    name, title = checked_name(store, author), _topic(store, topic).title
+    name, titles = checked_name(store, author), {one.id: one.title for one in documents.topics(store)}
+    check_known("topic", [topic], titles)
     known = judging.draft_of(store, topic)
     if known is not None and known.author != name:
         raise InputError(f"topic {quoted(topic)} can be tried only by its author, {quoted(known.author)}")
     if known is None:
+        title = titles[topic]
         hits = [document for document, _ in documents.rank(store, title, limit=rules.DEEPEST)]
         if not hits:
             raise InputError(f"no document matches the title of topic {quoted(topic)} ({quoted(title)})")
@@ -88,15 +90,9 @@ def begin_trial(store: Store, topic: str, *, author: str) -> StoredSession:
     return StoredSession(Source(store, "try", TRY_LAYER, assessor=name, only=(topic,)), name)
 
 
-def _topic(store: Store, topic: str) -> Topic:
-    known = {one.id: one for one in documents.topics(store)}
-    check_known("topic", [topic], known)
-    return known[topic]
-
-
 def trial_of(store: Store, topic: str) -> Trial:
     """How a draft stands."""
-    _topic(store, topic)
+    check_known("topic", [topic], documents.topic_ids(store))
     draft = judging.draft_of(store, topic)
     if draft is None:
         raise InputError(f"topic {quoted(topic)} has not been tried; start with: cranfield judge try {topic}")
@@ -520,13 +516,12 @@ class StoredAdjudication(Judging):
         if not self._decisions:
             return None
         decision = self._decisions[-1]
-        pair = decision.topic, decision.document
-        event = self._event("undone", *pair, purpose="overlap", undoes=decision.uuid)
+        event = self._event("undone", *decision.pair, purpose="overlap", undoes=decision.uuid)
         with self._recording(event):
             events.append_events(self._store, [event])
         self._decisions.pop()
-        self._open.insert(0, pair)
-        return self._case(pair, before=answer_of(decision, self._other_scales))
+        self._open.insert(0, decision.pair)
+        return self._case(decision.pair, before=answer_of(decision, self._other_scales))
 
     def _case(self, pair: Pair, *, before: Answer | None = None) -> Item:
         told = tuple(

@@ -136,7 +136,7 @@ def write_recovery(store: Store, answers: Sequence[Event]) -> str:
     The open connection still reads the file that was removed.
     """
     first = answers[0]
-    pairs = list(dict.fromkeys((event.topic, event.document) for event in answers))
+    pairs = list(dict.fromkeys(event.pair for event in answers))
 
     def furnish(packet: Store) -> None:
         _furnish(store, packet, first.assessor, first.layer, first.session, pairs)
@@ -192,7 +192,7 @@ def refusals(
     )
     for code, places in faults.items():
         yield _several(code, _FAULTS[code], places)
-    there, lost = {event.uuid: (event.topic, event.document) for event in (*fresh, *known)}, []
+    there, lost = {event.uuid: event.pair for event in (*fresh, *known)}, []
     for event in fresh:
         if event.kind != "undone":
             continue
@@ -200,8 +200,8 @@ def refusals(
         pair = there.get(event.undoes)
         if pair is None and packet is None:
             here = events.event_with_uuid(store, event.undoes)
-            pair = None if here is None else (here.topic, here.document)
-        if pair is None or (packet is not None and pair != (event.topic, event.document)):
+            pair = None if here is None else here.pair
+        if pair is None or (packet is not None and pair != event.pair):
             lost.append(f"{event.undoes}, topic {event.topic}, document {event.document}")
     if lost:
         yield _several("undoes-nothing", "an undo refers to an unknown event", lost)
@@ -240,7 +240,7 @@ def _not_issued(
     given = {document for _, document in issued.pairs}
     pairs = issued.pairs | {(find.topic, find.document) for find in finds if find.document in given}
     # A packet is a queue; a probe comes after an answer, which it leaves in force: it must not take its place.
-    answered = {(one.topic, one.document) for one in (*fresh, *known) if one.purpose in ("queue", "search")}
+    answered = {one.pair for one in (*fresh, *known) if one.purpose in ("queue", "search")}
     purposes = {"queue": pairs, "search": pairs - issued.pairs, "probe": answered & pairs}
     places = {
         ("other-assessor", f"the packet is for {quoted(assessor)}, but others judged in it"): [
@@ -261,13 +261,13 @@ def _not_issued(
             quoted(sessions[event.session]) for event in fresh if sessions.get(event.session, assessor) != assessor
         ],
         ("not-in-the-packet", "a document that the assessor was not given"): [
-            *(f"{event.topic} {event.document}" for event in fresh if (event.topic, event.document) not in pairs),
+            *(f"{event.topic} {event.document}" for event in fresh if event.pair not in pairs),
             *(f"{find.topic} {find.document}, found by search" for find in finds if find.document not in given),
         ],
         ("other-purpose", "a purpose that the document was not given for"): [
             f"{event.purpose}, {event.topic} {event.document}"
             for event in fresh
-            if (event.topic, event.document) in pairs - purposes.get(event.purpose, set())
+            if event.pair in pairs - purposes.get(event.purpose, set())
         ],
         ("other-assessor", f"the packet is for {quoted(assessor)}, but others searched in it"): sorted(
             {find.assessor for find in finds} - {assessor}
@@ -422,7 +422,7 @@ def _conflicts(
     for there, here in known:
         if _content(there) != _content(here):
             message = f"topic {there.topic}: event {there.uuid} for {there.document} differs in the packet"
-            yield Conflict("event-differs", there.topic, there.document, f"{message}; the stored event is kept")
+            yield Conflict("event-differs", *there.pair, f"{message}; the stored event is kept")
     hashes = documents.content_hashes(store, {event.document for event in fresh})
     own_topics = {topic.id: known for topic, known in documents.topics_with_hash(store)}
     for topic, text in other_topics.items():
@@ -430,7 +430,7 @@ def _conflicts(
             yield Conflict("topic-changed", topic, "", f"the text of topic {topic} has changed")
     present = now()
     for event in fold(fresh).values():
-        pair = topic, document = event.topic, event.document
+        pair = topic, document = event.pair
         for other in events.standing(store, layers=[event.layer], pair=pair) if event.grade is not None else ():
             if other.grade is not None and other.grade != event.grade and other.kind != "propagated":
                 what = "judged-here-too" if other.assessor == event.assessor else "disagreement"

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.files import Source
@@ -163,16 +161,12 @@ class Pool:
                 reason = f"unjudged in the first {depth} of {tag}"
                 queued = [judging.Queued(topic, document, reason) for topic, document in pairs]
                 judging.add_queue(store, queue, queued, purpose="top-up")
-            pooled = sum(pools.is_pooled(store, *pair) for pair in pairs)
         notes = [f"nothing to judge: the top {depth} of {run} are all judged; no queue was created"]
         if pairs:
             where = f"{counted(len(pairs), 'document')} in {counted(len(missing), 'topic')}"
             cost = judging_speed(store).cost(len(pairs))
             notes = [f"{queue}: {where} to judge, {cost}", *queues.split_notes(store, queue)]
-        if pooled:
-            notes.append(f"{pooled:,} of them also wait in a pool; judging them once is enough")
-        facts: dict[str, Value] = {"queue": queue, "documents": len(pairs), "topics": len(missing), "pooled": pooled}
-        return Changed(facts, tuple(notes))
+        return Changed({"queue": queue, "documents": len(pairs), "topics": len(missing)}, tuple(notes))
 
     def show(self, name: str = "", *, by: str = "run") -> PoolView:
         """A pool in numbers, as one of its tables."""
@@ -205,8 +199,8 @@ class Pool:
     def _check_live(self, built: pooling.Pool, runs: candidates.PooledRuns, clusters: dict[str, int] | None) -> None:
         """Refuse a live pool that cannot begin: its budget, its floors, its texts, its library."""
         store = self._store
-        options: Any = {"texts": partial(inputs.read_texts, store), "queries": inputs.queries(store)}
-        started = live.LivePool(built.plan, runs, pool=built, clusters=clusters, **options)
+        words = inputs.words(store)
+        started = live.LivePool(built.plan, runs, pool=built, clusters=clusters, words=words)
         started.at(started.topics[0])
         if not any(step.strategy.reads_text for _, step in built.plan.selections):
             return
@@ -218,7 +212,7 @@ class Pool:
                 raise InputError(
                     f"the plan reads document texts, and {quoted(min(unknown))} is not in the collection"
                 )
-            if not baseline.words_of(options["queries"].get(topic, "")):
+            if not baseline.words_of(words.queries.get(topic, "")):
                 started.at(topic)
                 started.drop(topic)
 

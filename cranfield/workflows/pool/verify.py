@@ -231,8 +231,8 @@ class ReplayedChoices:
             while waiting and waiting[0].sequence <= moment.known:
                 event = waiting.popleft()
                 about = by_uuid.get(event.undoes, event)
-                of_pair.setdefault((about.topic, about.document), []).append(event)
-                touched.add((about.topic, about.document))
+                of_pair.setdefault(about.pair, []).append(event)
+                touched.add(about.pair)
             for topic, document in touched:
                 standing[topic][document] = [
                     StandingAnswer(document, key.adjudicated, event.grade, event.scale, event.sequence)
