@@ -236,10 +236,6 @@ def least_budget(known: Known, plan: Plan) -> Counts:
     return np.array([sizes[topic] for topic in known.topics], dtype=np.int64)
 
 
-Player = Callable[[Plan], Play]
-"""Plays a plan, or knows what was played."""
-
-
 Plays = Mapping[tuple[str, str], Play]
 """What was played: by the plan and the group that was left out, or no group."""
 
@@ -268,13 +264,11 @@ def play_at(
     known: Known,
     plan: Plan,
     budgets: Sequence[int],
+    player: Callable[[Plan], Play],
     *,
-    seed: int = 0,
     runs: PooledRuns | None = None,
-    player: Player | None = None,
 ) -> list[Play]:
-    """Play a plan at several budgets, none of which is below its `least_budget`; without any, as it stands."""
-    player = player or partial(play, known, seed=seed, runs=runs)
+    """Play a plan by the `player` at several budgets, none below its `least_budget`; without any, as it stands."""
     plans, alone = [with_budget(plan, budget) for budget in budgets], played_alone(plan, budgets)
     if len(alone) >= len(plans):
         return [player(one) for one in alone]
@@ -326,7 +320,7 @@ def played_without(
     held: HeldOut = [[] for _ in kept]
     for group in provenance.groups_of(known.alignment.run_names, known.contributors, "group")[0]:
         left, player = without_group(known, group), partial(_played_before, plays, group)
-        for place, one in enumerate(play_at(known, plan, budgets, runs=left, player=player)):
+        for place, one in enumerate(play_at(known, plan, budgets, player, runs=left)):
             held[place].append(one.kept(known))
     return held
 
@@ -505,7 +499,7 @@ def _judged(piece: tuple[str, Sequence[int], Plays], shared: tuple[Known, Scores
     (word, budgets, played), (known, full, without) = piece, shared
     plan, measures, outcomes = parse(word), own_measures(full.measures), []
     plan = open_ended(plan) if budgets else plan
-    plays = play_at(known, plan, budgets, player=partial(_played_before, played, ""))
+    plays = play_at(known, plan, budgets, partial(_played_before, played, ""))
     kept = [one.kept(known) for one in plays]
     held = played_without(known, plan, kept, budgets, played, without=without)
     for place, one in enumerate(plays):

@@ -101,17 +101,18 @@ def trial_of(store: Store, topic: str) -> Trial:
     return Trial(draft, made, len(tried))
 
 
-def decide_topic(store: Store, topic: str, state: DraftState, *, reason: str = "") -> Trial:
+def decide_topic(store: Store, topic: str, *, refuse: str | None) -> Trial:
     """Accept a draft, so that its author becomes the primary assessor, or refuse it: then nobody judges it."""
-    if state == "refused" and not reason.strip():
+    if refuse is not None and not refuse.strip():
         raise InputError("a reason is required to refuse a topic")
     trial = trial_of(store, topic)
-    draft = replace(trial.draft, state=state, reason=reason.strip(), expected=trial.estimate.expected)
+    state: DraftState = "accepted" if refuse is None else "refused"
+    draft = replace(trial.draft, state=state, reason=(refuse or "").strip(), expected=trial.estimate.expected)
     others = [one for one in judging.assigned(store) if one.topic == topic and one.assessor != draft.author]
     kept = [replace(one, role="share") if one.role == "primary" else one for one in others]
     with store.write():
         judging.put_draft(store, draft)
-        if state == "accepted":
+        if refuse is None:
             made = [Assigned(topic, draft.author, "primary"), *kept]
             judging.put_assignments(store, made, topics=[topic])
     return replace(trial, draft=draft)

@@ -29,7 +29,7 @@ from cranfield.base.text import Changed, Result, Table, beside, counted, moment,
 from cranfield.judge.events import Event, Kind, faults_of, fold
 from cranfield.store import Store, create_store, documents, events, files, judging, open_store
 from cranfield.store.events import Found
-from cranfield.store.judging import PACKET, IssuedPacket, Lease, PacketFacts, Queued
+from cranfield.store.judging import PACKET, Lease, PacketFacts, Queued
 from cranfield.store.store import grouped
 from cranfield.workflows import outside
 from cranfield.workflows.judge.organise import ADJUDICATORS
@@ -210,10 +210,7 @@ def refusals(
     for one in sorted(decided - entitled) if entitled else ():
         yield Problem("not-entitled", f"{quoted(one)} may not adjudicate in this collection")
     if packet is not None:
-        sessions = "SELECT DISTINCT session, assessor FROM judgment_events WHERE session IN ({})"
-        known_sessions = dict(store.among(sessions, list({event.session for event in fresh})))
-        issued = judging.issued_packet(store, packet.session)
-        yield from _not_issued(fresh, known, finds, packet, issued, known_sessions)
+        yield from _not_issued(store, fresh, known, finds, packet)
 
 
 _RANDOM = re.compile("[0-9a-f]{8}(-?)[0-9a-f]{4}\\1[4][0-9a-f]{3}\\1[89ab][0-9a-f]{3}\\1[0-9a-f]{12}")
@@ -221,14 +218,10 @@ _RANDOM = re.compile("[0-9a-f]{8}(-?)[0-9a-f]{4}\\1[4][0-9a-f]{3}\\1[89ab][0-9a-
 
 
 def _not_issued(
-    fresh: Sequence[Event],
-    known: Sequence[Event],
-    finds: Sequence[Found],
-    facts: PacketFacts,
-    issued: IssuedPacket | None,
-    sessions: Mapping[str, str],
+    store: Store, fresh: Sequence[Event], known: Sequence[Event], finds: Sequence[Found], facts: PacketFacts
 ) -> Iterator[Problem]:
-    """What differs from what the assessor was given here; `sessions` are those known here, with their assessors."""
+    """What differs from what the assessor was given here."""
+    issued = judging.issued_packet(store, facts.session)
     if issued is None:
         if fresh:
             yield Problem("not-issued", "this collection has no record of issuing the packet; --trust merges it")
@@ -237,6 +230,8 @@ def _not_issued(
     if facts.assessor != assessor:
         told = f"the packet was issued to {quoted(assessor)}, but comes back from {quoted(facts.assessor)}"
         yield Problem("other-assessor", told)
+    query = "SELECT DISTINCT session, assessor FROM judgment_events WHERE session IN ({})"
+    sessions = dict(store.among(query, list({event.session for event in fresh})))
     given = {document for _, document in issued.pairs}
     pairs = issued.pairs | {(find.topic, find.document) for find in finds if find.document in given}
     # A packet is a queue; a probe comes after an answer, which it leaves in force: it must not take its place.

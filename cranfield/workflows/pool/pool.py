@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -110,18 +111,12 @@ class Pool:
                 self._check_live(grown, together, clusters)
             priorities = {one.name: one.priority for one in new}
             pools.put_version(store, facts.name, grown, priorities=priorities, clusters=clusters)
-        here = {one.content_hash for one in stored_runs.facts(store)}
         names = [one.name for one in new]
         left_out = [topic for topic in together.chosen(names).topics if topic not in grown.topics]
         added = counted(len(grown) - len(before), "document")
         from_runs = f"from {counted(len(names), 'more run')} ({few(names, _NAMES_SHOWN)}); {len(grown):,} in all"
         notes = [f"{facts.name}, version {grown.version}: {added} more to judge, {from_runs}"]
         notes += self._state_notes(facts.name)
-        notes += [
-            f"{source.name} was withdrawn; the documents it contributed stay in this pool"
-            for source in before.sources
-            if source.content_hash not in here
-        ]
         if left_out:
             missing = counted(len(left_out), "topic")
             notes.append(
@@ -166,6 +161,7 @@ class Pool:
             where = f"{counted(len(pairs), 'document')} in {counted(len(missing), 'topic')}"
             cost = judging_speed(store).cost(len(pairs))
             notes = [f"{queue}: {where} to judge, {cost}", *queues.split_notes(store, queue)]
+            notes.append(f"next: cranfield judge --queue {shlex.quote(queue)}")
         return Changed({"queue": queue, "documents": len(pairs), "topics": len(missing)}, tuple(notes))
 
     def show(self, name: str = "", *, by: str = "run") -> PoolView:
