@@ -147,10 +147,9 @@ State = Literal["not theirs", "done", "postponed", "open"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A document in the queue of a topic. `place` is where its list has it; `needed` how many are to judge it."""
+    """A document in the queue of a topic; `needed` says how many are to judge it."""
 
     document: str
-    place: int
     purpose: Purpose = "pool"
     needed: int = 1
 

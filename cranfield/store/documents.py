@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,8 +31,7 @@ class Added:
     new: int
     same: int = 0
     updated: int = 0
-    clashing: tuple[str, ...] = ()
-    places: tuple[int, ...] = field(default=(), compare=False)
+    places: tuple[int, ...] = ()
 
 
 _WRITTEN = {
@@ -74,7 +73,7 @@ def add(store: Store, records: Sequence[Document | Topic], *, source: int, updat
         connection.execute("DELETE FROM duplicates")
         connection.execute("DELETE FROM duplicate_scans")
     same = len(records) - len(new) - len(updated) - len(places)
-    return Added(len(new), same, len(updated), tuple(records[place].id for place in places), tuple(places))
+    return Added(len(new), same, len(updated), tuple(places))
 
 
 _COLUMNS = "id, text, title, metadata"

@@ -196,7 +196,7 @@ def assign(
         if known:
             name = pool or known[-1]
             pooled = pools.pool_topics(store, name)
-            unread = {topic: {one for one, _ in pools.documents_to_judge(store, name, topic)} for topic in pooled}
+            unread = {topic: {*pools.documents_to_judge(store, name, topic)} for topic in pooled}
             sizes = {topic: len(some) for topic, some in unread.items()}
         refused = judging.refused_topics(store)
         sizes = {topic: size for topic, size in sizes.items() if topic not in refused}
@@ -400,7 +400,7 @@ def judging_progress(
         topics, assessors = list[TopicProgress](), list[AssessorProgress]()
         for topic in source.topics():
             answers = judging.answers(store, layer, topic, assessor="")
-            known = [answers[entry.document] for entry in source.find_entries(topic)]
+            known = [answers[entry.document] for entry in source.entries(topic)]
             topics.append(
                 TopicProgress(
                     topic,

@@ -452,7 +452,7 @@ class StoredSession(Judging):
         if self._outside is not None and not documents.count(self._store):
             raise InputError(outside.NO_SEARCH)
         older, hits = self._store.other_scales(), list[SearchHit]()
-        pooled = {entry.document for entry in self._queue.source.find_entries(topic)}
+        pooled = {entry.document for entry in self._queue.source.entries(topic)}
         pooled |= {one.document for one in events.finds(self._store, topic)}
         for hit in documents.search(self._store, words, limit=_SEARCH_LIMIT):
             said = self._latest_answer((topic, hit.document))
@@ -467,13 +467,13 @@ class StoredSession(Judging):
         queue, source = self._queue, self._queue.source
         if documents.unknown(self._store, [document]):
             raise UnknownName("document", document, documents.ids_near(self._store, document))
-        entry, answers = Entry(document, 0), queue.answers(topic, document)
+        entry, answers = Entry(document), queue.answers(topic, document)
         with self._store.write():
             if queue.blocking(topic, entry, replace(answers, graded=frozenset())) is not None:
                 raise InputError(f"another assessor is judging {quoted(document)} at the moment")
             # What the pool has stays the pool's, and a draft topic keeps no list of what was found.
             pooled = source.pool is not None and any(
-                one.document == document and one.purpose != "search" for one in source.find_entries(topic)
+                one.document == document and one.purpose != "search" for one in source.entries(topic)
             )
             if source.purpose != "try" and not pooled:
                 events.add_found(self._store, Found(topic, document, self.assessor, words, now()))
