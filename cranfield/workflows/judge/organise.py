@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import ceil
 from shlex import quote
 from statistics import median
 from typing import Any, NamedTuple
@@ -326,7 +325,7 @@ class JudgingProgress(Result):
     topics: tuple[TopicProgress, ...]
     assessors: tuple[AssessorProgress, ...]
     refusals: tuple[Refusal, ...]
-    seconds: float | None
+    speed: rules.Speed | None
     older: int = 0
     by: str = "topic"
     decided: str = ""
@@ -363,13 +362,7 @@ class JudgingProgress(Result):
         layer = "" if self.layer == "main" else f", layer {self.layer}"
         remarks = [f"{self.name}{layer}: {self.judged:,} of {counted(self.documents, 'document')} judged{share}"]
         if self.missing:
-            left = ""
-            if self.seconds is not None:
-                hours = self.missing * self.seconds / _HOUR
-                time = f"{hours:.1f} hours" if hours >= 1 else counted(ceil(60 * hours), "minute")
-                time = time if 60 * hours >= 1 else "less than a minute"
-                pace = counted(round(self.seconds), "second") if self.seconds >= 0.5 else "less than a second"
-                left = f"; {time} at {pace} each"
+            left = "" if self.speed is None else f"; {self.speed.cost(self.missing)}"
             remarks.append(f"{counted(self.missing, 'judgment')} missing, including second judgments{left}")
         else:
             done = "no judgment missing, including second judgments" if self.documents else "nothing to judge"
@@ -428,7 +421,7 @@ def judging_progress(
             tuple(topics),
             tuple(assessors),
             tuple(judging.refusals(store, layer)),
-            median(every) if every else None,
+            rules.Speed(round(median(every), 1), len(every)) if every else None,
             judging.older_than(store, layer=layer),
             by,
             source.live_queue.decided if source.live_queue else "",
