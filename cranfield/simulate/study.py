@@ -389,7 +389,7 @@ class Outcome:
     play: Play
     cost: Cost
     scores: Scores
-    effects: tuple[Effect, ...]
+    effects: Sequence[Effect]
     held_out: OwnHoldOut | None = None
 
     @property
@@ -510,7 +510,7 @@ def _judged(piece: tuple[str, Sequence[int], Plays], shared: tuple[Known, Scores
             play=one,
             cost=cost_of(known, one),
             scores=scores,
-            effects=tuple(effect_of(full, scores, measure) for measure in measures),
+            effects=[effect_of(full, scores, measure) for measure in measures],
             held_out=None if held is None else own_hold_out(known, scores, held[place]),
         )
         outcomes.append(outcome)

@@ -42,9 +42,9 @@ class Simulation(Result):
     """The outcome of each plan as they were given, smaller budgets first; a row for each measure of each."""
 
     known: Known
-    outcomes: tuple[Outcome, ...]
+    outcomes: Sequence[Outcome]
     rows: list[Row]
-    notes: tuple[str, ...]
+    notes: Sequence[str]
     wide = True
 
     def table(self) -> Table:

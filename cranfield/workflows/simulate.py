@@ -135,11 +135,11 @@ def simulate_plans(
     threshold, gains = known.relevant_from, request.scale.own_gains
     own = measuring.own_measures(measuring.parse_measures(request.measures, threshold=threshold, gains=gains))
     without: study.Without = "replay" if outsiders else "deletion" if has_groups else "nothing"
-    outcomes = tuple(
+    outcomes = list(
         study.study(
             known,
             played,
-            tuple(own),
+            own,
             budgets=budgets,
             seed=seed,
             without=without,
@@ -155,7 +155,7 @@ def simulate_plans(
     if absent := [one.run for one in members or () if one.pooled and one.run not in here]:
         notes.append(f"pooled runs of the groups missing from these runs: {shortened(', '.join(absent), 80)}")
     notes += about_plans(known, outcomes, played, budgets, has_groups=has_groups)
-    return tables.Simulation(known, outcomes, tables.outcome_rows(outcomes, seconds=speed.seconds), tuple(notes))
+    return tables.Simulation(known, outcomes, tables.outcome_rows(outcomes, seconds=speed.seconds), notes)
 
 
 def _contributing(

@@ -59,7 +59,7 @@ class Compared:
 
     first: str
     second: str
-    estimates: tuple[coefficients.Estimate, ...]
+    estimates: Sequence[coefficients.Estimate]
     table: coefficients.Codes | None = None
     shift: float = np.nan
     share_relevant: float = np.nan
@@ -203,7 +203,7 @@ def agreement_report(store: Store, *, by: str | None = None, layers: Sequence[st
     labels, older = _labels(rows, steps), store.other_scales()
 
     def group(name: str, part: coefficients.Labels) -> Compared:
-        estimates = tuple(coefficients.agreement(part, rng=np.random.default_rng(SEED)))
+        estimates = coefficients.agreement(part, rng=np.random.default_rng(SEED))
         share = float(np.mean(part.places >= steps.relevant_from)) if len(part) else np.nan
         return Compared(name, "", estimates, share_relevant=share)
 
@@ -249,7 +249,7 @@ def _compared(store: Store, first: str, second: str, grades: Sequence[tuple[Grad
 def _of_table(first: str, second: str, table: coefficients.Codes, steps: coefficients.Steps) -> Compared:
     estimates = coefficients.agreement_of_two(table, steps, rng=np.random.default_rng(SEED))
     higher = np.subtract.outer(-steps.values, -steps.values)
-    return Compared(first, second, tuple(estimates), table, float((higher * table).sum() / table.sum()))
+    return Compared(first, second, estimates, table, float((higher * table).sum() / table.sum()))
 
 
 def _steps(store: Store, seen: Sequence[Graded]) -> coefficients.Steps:

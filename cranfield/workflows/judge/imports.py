@@ -172,8 +172,8 @@ class Propagated(Result):
     new: int
     same: int
     withdrawn: int
-    differing: tuple[tuple[str, str, int], ...]
-    remarks: tuple[str, ...] = field(default=(), compare=False)
+    differing: Sequence[tuple[str, str, int]]
+    remarks: Sequence[str] = field(default=(), compare=False)
     only_rows = True
 
     def table(self) -> Table:
@@ -239,4 +239,4 @@ def propagate(store: Store, *, layer: str = MAIN) -> Propagated:
         events.append_events(store, [*undone, *made])
     new, same, withdrawn = len(made), len(wanted) - len(made), len(undone)
     remark = f"{counted(new, 'grade')} propagated" + beside({"already present": same, "withdrawn": withdrawn})
-    return Propagated(new, same, withdrawn, tuple(differing), (remark,))
+    return Propagated(new, same, withdrawn, differing, [remark])

@@ -127,10 +127,10 @@ class Assignments(Result):
     `troubles` is what is risky where several people judge in one file.
     """
 
-    made: tuple[Assigned, ...]
+    made: Sequence[Assigned]
     overlap: Overlap
     probes: Probes
-    adjudicators: tuple[str, ...] = ()
+    adjudicators: Sequence[str] = ()
     kept: Mapping[str, str] = field(default_factory=dict)
     troubles: Sequence[str] = ()
     only_rows = True
@@ -234,10 +234,10 @@ def assign(
             judging.put_setting(store, plan, probing)
     now_assigned = judging.assigned(store)
     return Assignments(
-        tuple(now_assigned),
+        now_assigned,
         judging.planned(store, rules.Overlap),
         judging.planned(store, rules.Probes),
-        tuple(map(str, store.setting(ADJUDICATORS, ()))),
+        list(map(str, store.setting(ADJUDICATORS, ()))),
         {topic: name for topic, name in kept.items() if name != names[0] or (len(names) > 1 and not together)},
         known_troubles(store.path) if names and len({one.assessor for one in now_assigned}) > 1 else (),
     )
@@ -322,9 +322,9 @@ class JudgingProgress(Result):
 
     name: str
     layer: str
-    topics: tuple[TopicProgress, ...]
-    assessors: tuple[AssessorProgress, ...]
-    refusals: tuple[Refusal, ...]
+    topics: Sequence[TopicProgress]
+    assessors: Sequence[AssessorProgress]
+    refusals: Sequence[Refusal]
     speed: rules.Speed | None
     older: int = 0
     by: str = "topic"
@@ -418,9 +418,9 @@ def judging_progress(
         return JudgingProgress(
             source.pool.name if source.pool else queue,
             layer,
-            tuple(topics),
-            tuple(assessors),
-            tuple(judging.refusals(store, layer)),
+            topics,
+            assessors,
+            judging.refusals(store, layer),
             rules.Speed(round(median(every), 1), len(every)) if every else None,
             judging.older_than(store, layer=layer),
             by,

@@ -300,9 +300,9 @@ class MergedPacket(Result):
 
     new: int
     same: int
-    assessors: tuple[str, ...]
-    conflicts: tuple[Conflict, ...]
-    remarks: tuple[str, ...] = field(default=(), compare=False)
+    assessors: Sequence[str]
+    conflicts: Sequence[Conflict]
+    remarks: Sequence[str] = field(default=(), compare=False)
 
     def table(self) -> Table:
         return table_of(["conflict", "topic", "document", "what"], self.conflicts)
@@ -357,18 +357,18 @@ def merge_packet(store: Store, path: Path, *, trust: bool = False) -> MergedPack
         problems = list(refusals(store, fresh, [event for event, _ in known], finds, None if trust else facts))
         if problems:
             raise ProblemsFound(f"{path}: nothing was merged", [problem.at(str(path)) for problem in problems])
-        conflicts = tuple(_conflicts(store, fresh, known, other_topics))
+        conflicts = list(_conflicts(store, fresh, known, other_topics))
         events.append_events(store, fresh)
         pooled = set(events.pooled_documents(store)) if finds else set()
         events.add_found(store, *(find for find in finds if find[:2] not in pooled))
         if facts is not None and (trust or judging.issued_packet(store, facts.session)):
             judging.release_leases(store, facts.session)
-    names = tuple(sorted({event.assessor for event in fresh}))
+    names = sorted({event.assessor for event in fresh})
     by = f" by {', '.join(names)}" if names else ""
     already = beside({"already present": len(known)})
     remarks = [f"{path}: {counted(len(fresh), 'event')} merged{by}{already}"]
     remarks += [f"{counted(len(conflicts), 'conflict')}; no judgments were lost"] if conflicts else []
-    return MergedPacket(len(fresh), len(known), names, conflicts, tuple(remarks))
+    return MergedPacket(len(fresh), len(known), names, conflicts, remarks)
 
 
 def _version_maps(
