@@ -182,7 +182,6 @@ def assign(
     format: Format = "table",
 ) -> None:
     """Assign topics to assessors in equal shares; plan overlap and consistency probes."""
-    shares = _share(overlap), _share(probes)
     result = workflow.Judge(store).assign(
         assessors or (),
         topics=topic or (),
@@ -190,9 +189,9 @@ def assign(
         together=together,
         again=again,
         take_over=take_over,
-        overlap=shares[0],
+        overlap=_share(overlap),
         by=by,
-        probes=shares[1],
+        probes=_share(probes),
         adjudicators=adjudicator or (),
     )
     console.show(result, format if result.made else "table")

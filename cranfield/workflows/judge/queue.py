@@ -212,9 +212,7 @@ class LiveQueue:
         return [*done, *(one for one in needed if one in known)]
 
 
-def choose_source(
-    store: Store, *, pool: str = "", queue: str = "", rejudged_by: str = "", layer: str = "", grows: bool = False
-) -> Source:
+def choose_source(store: Store, *, pool: str = "", queue: str = "", rejudged_by: str = "", layer: str = "") -> Source:
     """The source of a pool (the latest by default), a stored queue, or an assessor's judgments of older versions.
 
     The layer is `main`, or that of the queue.
@@ -231,8 +229,7 @@ def choose_source(
             )
             raise UsageError(f"no pool here; open queues are judged by name: {several}")
         pooled = pools.facts_of_pool(store, pool)
-        # A live pool chooses by the judgments of the main layer alone.
-        source = Source(store, "pool", layer or MAIN, pool=pooled, grows=grows and layer in ("", MAIN))
+        source = Source(store, "pool", layer or MAIN, pool=pooled)
         if pooled.judging_order != "plan":
             seed = f":{pooled.seed}" if pooled.judging_order == "random" else ""
             source = replace(source, order=f"plan of {pooled.judging_order}{seed}")

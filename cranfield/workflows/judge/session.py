@@ -13,7 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 from cranfield.base.errors import CollectionMoved, InputError, UnknownName, UsageError, check_known, quoted
-from cranfield.base.records import Document, GradeScale, Pair, Topic
+from cranfield.base.records import MAIN, Document, GradeScale, Pair, Topic
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted, moment, now, start_of_today
 from cranfield.judge import queue as rules
@@ -102,11 +102,11 @@ def open_session(
         if layer and layer != packet.layer:
             raise UsageError(f"this packet is for the layer {quoted(packet.layer)}: omit --layer")
         queue = queue if queue or pool or rejudge else judging.PACKET
-    again = name if rejudge else ""
-    source = choose_source(store, pool=pool, queue=queue, rejudged_by=again, layer=layer, grows=True)
+    source = choose_source(store, pool=pool, queue=queue, rejudged_by=name if rejudge else "", layer=layer)
     if topics:
         check_known("topic assigned to you", topics, source.roles(name))
-    source = replace(source, only=tuple(topics))
+    # A live pool chooses by the judgments of the main layer alone.
+    source = replace(source, only=tuple(topics), grows=source.layer == MAIN)
     return StoredSession(source, name, clock=clock)
 
 
@@ -523,9 +523,8 @@ class StoredSession(Judging):
         if leased is None or leased.until is None:
             return
         with self._store.write():
-            if self._queue.blocking(leased.topic, leased.entry, leased.known) is not None:
-                return
-            renewed = self._queue.lease(leased)
+            is_free = self._queue.blocking(leased.topic, leased.entry, leased.known) is None
+            renewed = self._queue.lease(leased) if is_free else leased
         self._open[leased.pair] = renewed
 
     def leave(self) -> None:
