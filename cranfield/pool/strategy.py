@@ -242,13 +242,10 @@ class HighestScore:
         free = ~(self._judged | excluded)
         if not free.any():
             return None
-        best = int(np.argmax(np.where(free, self._present(), -np.inf)))
-        return best, self._reason(float(self._present()[best]))
-
-    def _present(self) -> Scores:
         if self._now is None:
             self._now = self._scores()
-        return self._now
+        best = int(np.argmax(np.where(free, self._now, -np.inf)))
+        return best, self._reason(float(self._now[best]))
 
 
 Update = Annotated[

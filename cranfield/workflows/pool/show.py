@@ -80,11 +80,6 @@ class PoolView(Result):
         self.by, self.store = by, store
 
     @cached_property
-    def plan(self) -> plans.Plan:
-        """The plan it was built by."""
-        return plans.parse_stored(self.facts.plan_in_full)
-
-    @cached_property
     def pool(self) -> pooling.Pool:
         """The whole pool, with every run and rank."""
         return pools.stored_pool(self.store, self.facts.name)
@@ -136,7 +131,8 @@ class PoolView(Result):
         made = f"plan: {facts.plan}; seed {facts.seed}; built {facts.made[:10]} by {facts.made_by}"
         remarks = [f"{facts.name}: {size}; {made}", f"{self.judged:,} judged, {cost}"]
         ended = Counter(rule for *_, rule in self.topics if rule)
-        if self.plan.adaptive and (going_on := len(sizes) - ended.total()):
+        is_live = plans.parse_stored(facts.plan_in_full).adaptive
+        if is_live and (going_on := len(sizes) - ended.total()):
             remarks.append(
                 f"{counted(going_on, 'topic')} still open: more documents are selected as judgments come in"
             )
