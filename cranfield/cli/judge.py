@@ -21,6 +21,7 @@ with deferred:
     from assessor_ui import session as interface_session
     from cranfield.base import text as texts
     from cranfield.workflows import collection as collections
+    from cranfield.workflows import outside
     from cranfield.workflows.judge import judge as workflow
 
 if TYPE_CHECKING:
@@ -98,10 +99,10 @@ def judge(
             pool=pool,
             queue=queue,
             layer=layer,
-            topics=tuple(topic or ()),
+            topics=topic or (),
             rejudge=rejudge,
         )
-        for note in judging.opening_notes():
+        for note in outside.nowhere(store):
             console.say(note)
         session = interface_session.Session(stored, language=language)
         # What the end of a topic needs takes a while to load: that is done while the first document is read.
@@ -182,17 +183,16 @@ def assign(
     format: Format = "table",
 ) -> None:
     """Assign topics to assessors in equal shares; plan overlap and consistency probes."""
-    shares = _share(overlap), _share(probes)
     result = workflow.Judge(store).assign(
         assessors or (),
-        topics=tuple(topic or ()),
+        topics=topic or (),
         pool=pool,
         together=together,
         again=again,
         take_over=take_over,
-        overlap=shares[0],
+        overlap=_share(overlap),
         by=by,
-        probes=shares[1],
+        probes=_share(probes),
         adjudicators=adjudicator or (),
     )
     console.show(result, format if result.made else "table")
@@ -290,7 +290,7 @@ def packet(
     ] = 14,
 ) -> "texts.Result":
     """Write a judging packet: a small collection for one assessor, to be judged elsewhere."""
-    topics = tuple(topic or ())
+    topics = topic or ()
     return workflow.Judge(store).packet(assessor, output, pool=pool, queue=queue, topics=topics, days=days)
 
 
@@ -340,7 +340,7 @@ def with_(
             judge,
             progress=progress,
             pool=pool,
-            topics=tuple(topic or ()),
+            topics=topic or (),
             only=only,
             limit=limit,
             batch=batch,
@@ -374,7 +374,7 @@ def agreement(
     """Measure inter- and intra-assessor agreement, and its effect on the ranking of runs."""
     if format in console.DATA_FORMATS:
         by = by or "overall"
-    console.show(workflow.Judge(store).agreement(by=by, layers=tuple(layer or ["main"])), format)
+    console.show(workflow.Judge(store).agreement(by=by, layers=layer or ["main"]), format)
 
 
 @stage.command("adjudicate", "judge adjudicate", "judge adjudicate --list")
@@ -389,7 +389,7 @@ def adjudicate(
     format: Format = "table",
 ) -> None:
     """Adjudicate disagreements; assessors are not named."""
-    topics = tuple(topic or ())
+    topics = topic or ()
     if listed:
         with console.open_collection(collection) as store:
             console.show(workflow.Judge(store).cases(layer=layer, across=across, topics=topics), format)

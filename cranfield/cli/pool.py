@@ -1,6 +1,5 @@
 """`cranfield pool`: from runs to what is judged, and why."""
 
-import shlex
 from functools import partial
 from typing import Annotated, Literal, cast
 
@@ -101,13 +100,9 @@ def top_up(
     topic: Annotated[
         list[str] | None, console.topic_option("Only this topic; repeatable. [default: all topics]")
     ] = None,
-) -> None:
+) -> "texts.Result":
     """Queue the unjudged documents at the top of a new run, so that it can be scored like a contributing run."""
-    result = pool.Pool(store).top_up(run, depth=depth, name=name, topics=topic or ())
-    console.show(result)
-    if result.facts["documents"]:
-        queue = shlex.quote(str(result.facts["queue"]))
-        console.say(f"next: cranfield judge --queue {queue}")
+    return pool.Pool(store).top_up(run, depth=depth, name=name, topics=topic or ())
 
 
 @stage.command(

@@ -279,10 +279,7 @@ def double_judgments(store: Store, layers: Sequence[str]) -> list[tuple[str, str
             ORDER BY event""",
         *layers,
     )
-    return [
-        (topic, document, assessor, (bool(relevant), grade), scale)
-        for topic, document, assessor, relevant, grade, scale in {row[:3]: row for row in rows}.values()
-    ]
+    return [(*row[:3], row[3:5], row[5]) for row in {row[:3]: row for row in rows}.values()]
 
 
 def probe_answers(store: Store, layers: Sequence[str]) -> list[tuple[str, Graded, Graded]]:
@@ -304,7 +301,7 @@ def probe_answers(store: Store, layers: Sequence[str]) -> list[tuple[str, Graded
             ORDER BY probe.sequence""",
         *layers,
     )
-    return [(name, (bool(first), before), (bool(again), after)) for name, first, before, again, after in rows]
+    return [(row[0], row[1:3], row[3:]) for row in rows]
 
 
 answered_pairs = Query[set[Pair]]("SELECT DISTINCT topic, document FROM judgments WHERE layer = ?", set)

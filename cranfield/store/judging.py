@@ -355,10 +355,10 @@ queue_names = Query[list[str]]("SELECT name FROM queues WHERE purpose <> 'queue'
 queue_topics = Query[list[str]]("SELECT DISTINCT topic FROM queue_entries WHERE queue = ? ORDER BY topic", column)
 """The topics of a queue by its number."""
 
-queue_documents = Query[list[tuple[str, int]]](
-    "SELECT document, position FROM queue_entries WHERE queue = ? AND topic = ?", list
+queue_documents = Query[list[str]](
+    "SELECT document FROM queue_entries WHERE queue = ? AND topic = ? ORDER BY position", column
 )
-"""(document, position) of one topic of a queue."""
+"""The documents of one topic of a queue in their order."""
 
 queue_answers = Query[dict[Pair, int | None]](
     """SELECT topic, document, grade FROM queue_entries CROSS JOIN judgments USING (topic, document)

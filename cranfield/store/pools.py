@@ -196,16 +196,10 @@ clusters_of_version = Query[dict[str, int]](
 )
 """The near-duplicates that a version of a pool went by; nothing where it does not look at them."""
 
-documents_to_judge = Query[list[tuple[str, int]]](
-    f"SELECT document, position FROM pool_entries WHERE {_POOL} AND topic = ?", list
+documents_to_judge = Query[list[str]](
+    f"SELECT document FROM pool_entries WHERE {_POOL} AND topic = ? ORDER BY position", column
 )
-"""(document, position) of one topic of a pool."""
-
-
-is_pooled = Query[bool](
-    "SELECT 1 FROM pools JOIN pool_entries ON pool = number WHERE topic = ? AND document = ? LIMIT 1", bool
-)
-"""Whether a document of a topic is in a pool."""
+"""The documents of one topic of a pool in judging order."""
 
 
 # What a pool was made with, in one hash: a change of it is seen even where the pool would come out the same.

@@ -176,7 +176,9 @@ def _check_documents(store: Store, progress: Progress) -> Checked:
             wrong.append(f"document {document.id!r} does not match its content hash")
         if seen % 1000 == 0:
             progress("checking documents", seen, total)
-    kept = [(document.id, document.content_hash == known) for document, known in documents.kept(store)]
+    kept = [
+        (document.id, document.content_hash == known) for document, known in documents.each(store, "kept_documents")
+    ]
     wrong += [f"the kept document {id!r} does not match its content hash" for id, same in kept if not same]
     if seen != total:
         wrong.append(f"the document numbers run to {total}, but there are {seen} documents")

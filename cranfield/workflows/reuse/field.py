@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from shlex import quote
 
@@ -292,8 +291,7 @@ def replayed_without_groups(
                     labels,
                     topics=[topic for topic in topics if topic in runs.codes_by_topic],
                     seed=facts.seed,
-                    texts=partial(pool_inputs.read_texts, store),
-                    queries=pool_inputs.queries(store),
+                    words=pool_inputs.words(store),
                 )
                 chosen[group] = [(one.topic, one.document) for one in play.judged]
         replayed[level] = provenance.replayed(levels[level], qrels, chosen)
