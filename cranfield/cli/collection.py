@@ -168,10 +168,7 @@ def check(
     """Verify the integrity of the collection file."""
     with console.progress() as progress:
         soundness = check_workflow.check(store, against=against, progress=progress)
-    table = soundness.table()
-    # In the terminal, problems are listed below the table.
-    console.put_table(table.select([0, 1, 2]) if format == "table" else table, format)
-    console.say(*soundness.remarks)
+    console.show(soundness, format)
     if soundness.wrong:
         raise typer.Exit(1)
 

@@ -154,11 +154,6 @@ CHECKS: tuple[Fault, ...] = (
         "scores are used; pass --order rank to use the ranks",
     ),
     Fault("no-ranks", "--order rank, but a row has no usable rank", "use --order score or file"),
-    _noted(
-        "repeated-rank",
-        "--order rank, but two documents of a topic have the same rank",
-        "they keep the order of the file",
-    ),
     _noted("ties", "documents of a topic have the same score", "ties are broken by document id, descending"),
     _noted(
         "ties-in-32-bits",

@@ -41,6 +41,7 @@ class Soundness(Result):
     path: str
     findings: tuple[Finding, ...]
     troubles: tuple[str, ...]
+    whole = True
 
     @property
     def wrong(self) -> list[str]:
@@ -60,6 +61,10 @@ class Soundness(Result):
             (one.what, one.checked, "WRONG" if one.wrong else "sound", "; ".join(one.wrong)) for one in self.findings
         ]
         return table_of(["what", "checked", "result", "wrong"], rows, caption=self.path)
+
+    def tables(self) -> list[Table]:
+        """The same for people, to whom what is wrong is said below."""
+        return [self.table().select([0, 1, 2])]
 
 
 def check(
