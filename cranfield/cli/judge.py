@@ -29,19 +29,13 @@ if TYPE_CHECKING:
 stage = Stage("judge", "Judge pooled documents, alone or as a team.")
 
 
-Layer = Annotated[str, Option(help="Layer of the judgments.")]
-Layers = Annotated[
-    list[str] | None, Option("--layer", help="A layer; repeatable, earlier layers take precedence. [default: main]")
-]
+Layer = Annotated[str, "Layer of the judgments."]
+Layers = Annotated[list[str] | None, "A layer; repeatable, earlier layers take precedence. [default: main]"]
 Pool = Annotated[str, Option(help="The pool. [default: the latest]", autocompletion=completion.pools)]
 Queue = Annotated[str, Option(help="A queue instead of a pool.", autocompletion=completion.queues)]
 Topics = Annotated[list[str] | None, console.topic_option("Only this topic; repeatable.")]
 Plain = Annotated[
-    bool,
-    Option(
-        "--plain",
-        help="Judge line by line, without the full-screen interface: for pipes, scripts and screen readers.",
-    ),
+    bool, "Judge line by line, without the full-screen interface: for pipes, scripts and screen readers."
 ]
 # What is said of options that were dropped; it goes with the next version.
 _ORDER = {
@@ -79,13 +73,11 @@ def judge(
         str,
         Option(help="Judge a queue, such as a top-up or the documents of settle.", autocompletion=completion.queues),
     ] = "",
-    layer: Annotated[str, Option(help="Layer of the judgments. [default: main]")] = "",
-    rejudge: Annotated[
-        bool, Option("--rejudge", help="Judge again what you judged under an older scale or older guidelines.")
-    ] = False,
+    layer: Annotated[str, "Layer of the judgments. [default: main]"] = "",
+    rejudge: Annotated[bool, "Judge again what you judged under an older scale or older guidelines."] = False,
     plain: Plain = False,
-    theme: Annotated[Literal["auto", "dark", "light"], Option(help="Colour theme of the interface.")] = "auto",
-    language: Annotated[str, Option(help="Language of the documents, for stemming highlighted words.")] = "english",
+    theme: Annotated[Literal["auto", "dark", "light"], "Colour theme of the interface."] = "auto",
+    language: Annotated[str, "Language of the documents, for stemming highlighted words."] = "english",
 ) -> None:
     """Judge. Without a subcommand the assessor interface opens; an answer is shown as saved only once it is."""
     if context.invoked_subcommand is not None:
@@ -161,24 +153,16 @@ def assign(
     topic: Annotated[
         list[str] | None, console.topic_option("Assign this topic; repeatable. [default: all unassigned topics]")
     ] = None,
-    pool: Annotated[str, Option(help="The pool whose topics are assigned. [default: the latest]")] = "",
-    together: Annotated[
-        bool, Option("--together", help="All assessors share all these topics; the first one is primary.")
-    ] = False,
-    again: Annotated[bool, Option("--again", help="Reassign all topics.")] = False,
-    take_over: Annotated[
-        bool, Option("--take-over", help="Make the named assessors primary also where another assessor judged.")
-    ] = False,
-    overlap: Annotated[
-        str | None, Option(help="Share of documents judged by several assessors, such as 20%.")
-    ] = None,
+    pool: Annotated[str, "The pool whose topics are assigned. [default: the latest]"] = "",
+    together: Annotated[bool, "All assessors share all these topics; the first one is primary."] = False,
+    again: Annotated[bool, "Reassign all topics."] = False,
+    take_over: Annotated[bool, "Make the named assessors primary also where another assessor judged."] = False,
+    overlap: Annotated[str | None, "Share of documents judged by several assessors, such as 20%."] = None,
     by: Annotated[int, Option(min=2, help="Assessors per document in the overlap.")] = 2,
     probes: Annotated[
-        str | None, Option(help="Share of answers followed by a consistency probe: an earlier document shown again.")
+        str | None, "Share of answers followed by a consistency probe: an earlier document shown again."
     ] = None,
-    adjudicator: Annotated[
-        list[str] | None, Option("--adjudicator", help="Who may adjudicate; repeatable. [default: everybody]")
-    ] = None,
+    adjudicator: Annotated[list[str] | None, "Who may adjudicate; repeatable. [default: everybody]"] = None,
     format: Format = "table",
 ) -> None:
     """Assign topics to assessors in equal shares; plan overlap and consistency probes."""
@@ -203,11 +187,11 @@ def progress(
     store: InCollection,
     by: Annotated[
         Literal["topic", "assessor", "cannot"],
-        Option(help="By topic, by assessor, or the documents that cannot be judged, with reasons."),
+        "By topic, by assessor, or the documents that cannot be judged, with reasons.",
     ] = "topic",
     pool: Pool = "",
     queue: Queue = "",
-    layer: Annotated[str, Option(help="The layer. [default: main]")] = "",
+    layer: Annotated[str, "The layer. [default: main]"] = "",
 ) -> Shown:
     """Show the progress of judging, by topic or assessor."""
     return workflow.Judge(store).progress(by=by, pool=pool, queue=queue, layer=layer)
@@ -223,7 +207,7 @@ def guidelines(file: Annotated[Path, Argument(help="A Markdown file.")], store: 
 def scale(
     scale: Annotated[str, Argument(help="As for init: binary, graded, '0=no, 1=yes', or a TOML file.")],
     store: InCollection,
-    relevant_from: Annotated[int | None, Option(help="The lowest grade that counts as relevant.")] = None,
+    relevant_from: Annotated[int | None, "The lowest grade that counts as relevant."] = None,
 ) -> "texts.Result":
     """Replace the scale; judgments made on the old one are kept and can be made again."""
     return workflow.Judge(store).scale(scale, relevant_from=relevant_from)
@@ -239,9 +223,9 @@ def try_topic(
     topic: Annotated[str, Argument(help="A topic of the collection.", autocompletion=completion.topics)],
     store: InCollection,
     assessor: Assessor = "",
-    accept: Annotated[bool, Option("--accept", help="Accept the topic: you become its primary assessor.")] = False,
-    refuse: Annotated[str | None, Option(help="Refuse the topic, for this reason.")] = None,
-    show: Annotated[bool, Option("--show", help="Only show the estimate.")] = False,
+    accept: Annotated[bool, "Accept the topic: you become its primary assessor."] = False,
+    refuse: Annotated[str | None, "Refuse the topic, for this reason."] = None,
+    show: Annotated[bool, "Only show the estimate."] = False,
     plain: Plain = False,
 ) -> Shown:
     """Try a draft topic: judge about 25 hits, estimate the number of relevant documents, accept or refuse it."""
@@ -265,11 +249,9 @@ def import_(
         ),
     ],
     store: InCollection,
-    assessor: Annotated[str, Option(help="The assessor, if the file does not name one.")] = "",
+    assessor: Annotated[str, "The assessor, if the file does not name one."] = "",
     layer: Layer = "main",
-    from_: Annotated[
-        str | None, Option("--from", help="The format, if it is not recognised: see cranfield formats.")
-    ] = None,
+    from_: Annotated[str | None, "The format, if it is not recognised: see cranfield formats."] = None,
 ) -> "texts.Result":
     """Import judgments made elsewhere; importing the same file twice changes nothing."""
     return workflow.Judge(store).import_(file, assessor=assessor, layer=layer, format=from_)
@@ -298,9 +280,7 @@ def packet(
 def merge(
     file: Annotated[Path, Argument(help="A judged packet, or with --trust a recovery file or a copy.")],
     store: InCollection,
-    trust: Annotated[
-        bool, Option("--trust", help="Merge the file as it is, also if it was not issued here to its assessor.")
-    ] = False,
+    trust: Annotated[bool, "Merge the file as it is, also if it was not issued here to its assessor."] = False,
 ) -> Shown:
     """Merge the judgments of a packet; merging it twice changes nothing."""
     return workflow.Judge(store).merge(file, trust=trust)
@@ -320,10 +300,9 @@ def with_(
     judge: Annotated[str, Option("--as", help="Name of the judge: NAME@VERSION.")],
     store: InCollection,
     topic: Topics = None,
-    pool: Annotated[str, Option(help="Only this pool. [default: all pools and all judged documents]")] = "",
+    pool: Annotated[str, "Only this pool. [default: all pools and all judged documents]"] = "",
     only: Annotated[
-        Literal["all", "judged", "unjudged"],
-        Option(help="All documents, or only those judged, or not judged, by people."),
+        Literal["all", "judged", "unjudged"], "All documents, or only those judged, or not judged, by people."
     ] = "all",
     limit: Annotated[int | None, Option(min=1, help="Number of documents, sampled at random.")] = None,
     batch: Annotated[int, Option(min=1, help="Documents per process.")] = 20,
@@ -364,9 +343,7 @@ def with_(
 )
 def agreement(
     store: InCollection,
-    by: Annotated[
-        str | None, Option(help="One table: overall, pair, topic, probes, confusion. [default: the main ones]")
-    ] = None,
+    by: Annotated[str | None, "One table: overall, pair, topic, probes, confusion. [default: the main ones]"] = None,
     layer: Layers = None,
     draws: Annotated[
         int, Option(min=100, max=100_000, help="Bootstrap samples for the confidence intervals.")
@@ -385,7 +362,7 @@ def adjudicate(
     collection: Collection = COLLECTION,
     topic: Topics = None,
     layer: Layer = "main",
-    across: Annotated[bool, Option("--across", help="Only disagreements between relevant and not relevant.")] = False,
+    across: Annotated[bool, "Only disagreements between relevant and not relevant."] = False,
     listed: Annotated[bool, Option("--list", help="Only list the open cases, without names.")] = False,
     plain: Plain = False,
     format: Format = "table",

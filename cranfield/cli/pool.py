@@ -42,7 +42,7 @@ def build(
         ),
     ],
     store: InCollection,
-    name: Annotated[str, Option(help="Name of the new pool.")] = "pool",
+    name: Annotated[str, "Name of the new pool."] = "pool",
     run: Annotated[
         list[str] | None, console.run_option("Pool this run; repeatable. [default: all contributing runs]")
     ] = None,
@@ -52,13 +52,10 @@ def build(
     ] = None,
     seed: Annotated[int, Option(min=0, help="Seed for all random draws.")] = 0,
     order: Annotated[
-        Literal["plan", "id", "random"], Option(help="Judging order: as in the plan, by document id, or random.")
+        Literal["plan", "id", "random"], "Judging order: as in the plan, by document id, or random."
     ] = "plan",
     one_per_cluster: Annotated[
-        bool,
-        Option(
-            "--one-per-cluster", help="Pool one document of each near-duplicate cluster; it represents the others."
-        ),
+        bool, "Pool one document of each near-duplicate cluster; it represents the others."
     ] = False,
 ) -> "texts.Result":
     """Build a pool from the runs according to a plan."""
@@ -97,7 +94,7 @@ def top_up(
     run: Annotated[str, Argument(help="A stored run or a run file.", autocompletion=completion.runs)],
     depth: Annotated[int, Option(min=1, help="Cutoff down to which the run is to be judged.")],
     store: InCollection,
-    name: Annotated[str, Option(help="Name of the queue. [default: top-up-RUN]")] = "",
+    name: Annotated[str, "Name of the queue. [default: top-up-RUN]"] = "",
     topic: Annotated[
         list[str] | None, console.topic_option("Only this topic; repeatable. [default: all topics]")
     ] = None,
@@ -129,12 +126,10 @@ def show(
     name: Name = "",
     by: Annotated[
         Literal["run", "group", "topic", "depth", "version", "document"],
-        Option(
-            help="Contributions of runs or groups; size and end of each topic; what each greater depth would add, and"
-            " its cost; versions; all documents."
-        ),
+        "Contributions of runs or groups; size and end of each topic; what each greater depth would add, and"
+        " its cost; versions; all documents.",
     ] = "run",
-    chart: Annotated[bool, Option("--chart", help="Draw runs, groups, topics or depths as bars.")] = False,
+    chart: Annotated[bool, "Draw runs, groups, topics or depths as bars."] = False,
     format: Format = "table",
 ) -> None:
     """Show the size of a pool, the contribution of each run, and the cost of judging it."""

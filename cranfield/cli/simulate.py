@@ -22,15 +22,8 @@ Plans = Annotated[
     ),
 ]
 Measures = Annotated[list[str] | None, console.measure_option(("nDCG@10", "AP"))]
-Budgets = Annotated[
-    str, Option(help="Simulate the plans at these budgets, as in 500,1000,2000: documents over all topics.")
-]
-Outsiders = Annotated[
-    bool,
-    Option(
-        "--outsiders", help="Also replay every plan without each group: the expected loss of a non-contributing run."
-    ),
-]
+Budgets = Annotated[str, "Simulate the plans at these budgets, as in 500,1000,2000: documents over all topics."]
+Outsiders = Annotated[bool, "Also replay every plan without each group: the expected loss of a non-contributing run."]
 _TOPICS = "compare says which difference these topics detect; half of it needs four times as many"
 _DEPTHS = "pool show --by depth counts the documents of deeper pools, and reuse estimates the relevant ones"
 RelevantFrom = Annotated[
