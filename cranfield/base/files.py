@@ -224,8 +224,7 @@ class Source:
                     rest = b""
                 rest += block[end:]
                 if len(rest) > LONGEST_LINE:
-                    message = f"a line of more than {LONGEST_LINE >> 20} MB; is this a text file?"
-                    raise SourceError(self.name, message)
+                    raise SourceError(self.name, f"a line of more than {LONGEST_LINE >> 20} MB; is this a text file?")
                 block = coming.result()
             if rest:
                 yield rest
@@ -334,8 +333,7 @@ def _translated(name: str) -> Iterator[None]:
         if isinstance(error, OSError) and error.strerror:
             raise SourceError(name, f"cannot be read: {reason_of(error)}") from None
         if isinstance(error, _BROKEN) or type(error).__name__ == "ZstdError":
-            message = f"the compressed data is damaged or followed by other data ({error})"
-            raise SourceError(name, message) from None
+            raise SourceError(name, f"the compressed data is damaged or followed by other data ({error})") from None
         raise
 
 

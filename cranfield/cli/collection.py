@@ -175,7 +175,7 @@ def check(
 
 @stage.command("backup", "backup copy.db", "backup backups --keep 7")
 def backup(
-    file: Annotated[Path, Argument(help="File to create, never overwritten; with --keep, a folder.")],
+    file: Annotated[Path, "File to create, never overwritten; with --keep, a folder."],
     store: InCollection,
     keep: Annotated[
         int | None, Option(min=1, help="Write a dated copy into the folder, and keep only the latest N there.")
@@ -195,7 +195,7 @@ def backup(
 
 @stage.command("restore", "restore backup.db", "restore backup.db -C recipes.db")
 def restore(
-    backup: Annotated[Path, Argument(help="A file that cranfield backup has made.")],
+    backup: Annotated[Path, "A file that cranfield backup has made."],
     unsound: Annotated[bool, "Take a backup in which check finds errors, too."] = False,
     collection: Collection = COLLECTION,
 ) -> None:

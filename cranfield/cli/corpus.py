@@ -139,7 +139,7 @@ def show(
 
 @stage.command("search", "corpus search burnt pan", "corpus search '\"burnt pan\"' --count 3")
 def search(
-    words: Annotated[list[str], Argument(help="Query words; a phrase in double quotes inside single quotes.")],
+    words: Annotated[list[str], "Query words; a phrase in double quotes inside single quotes."],
     store: InCollection,
     count: Annotated[int, Option("-n", "--count", min=1, help="How many hits.")] = 10,
     every_word: Annotated[bool, Option("--all", help="Only documents that contain every word.")] = False,

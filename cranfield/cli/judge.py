@@ -198,14 +198,14 @@ def progress(
 
 
 @stage.command("guidelines", "judge guidelines guidelines.md", "judge guidelines guidelines.md -C recipes.db")
-def guidelines(file: Annotated[Path, Argument(help="A Markdown file.")], store: InCollection) -> "texts.Result":
+def guidelines(file: Annotated[Path, "A Markdown file."], store: InCollection) -> "texts.Result":
     """Replace the guidelines; judgments made under the old ones are kept and can be made again."""
     return workflow.Judge(store).guidelines(file)
 
 
 @stage.command("scale", "judge scale graded", "judge scale '0=no, 1=partly, 2=mostly, 3=fully' --relevant-from 2")
 def scale(
-    scale: Annotated[str, Argument(help="As for init: binary, graded, '0=no, 1=yes', or a TOML file.")],
+    scale: Annotated[str, "As for init: binary, graded, '0=no, 1=yes', or a TOML file."],
     store: InCollection,
     relevant_from: Annotated[int | None, "The lowest grade that counts as relevant."] = None,
 ) -> "texts.Result":
@@ -261,7 +261,7 @@ def import_(
     "packet", "judge packet Ben -o for-ben.db", "judge packet Ben -o for-ben.db --topic T01 --days 30", removed=_ORDER
 )
 def packet(
-    assessor: Annotated[str, Argument(help="The assessor of the packet.")],
+    assessor: Annotated[str, "The assessor of the packet."],
     output: Annotated[Path, Option("-o", "--output", help="The packet to write.")],
     store: InCollection,
     topic: Topics = None,
@@ -278,7 +278,7 @@ def packet(
 
 @stage.command("merge", "judge merge ben.db", "judge merge recovered.db --trust")
 def merge(
-    file: Annotated[Path, Argument(help="A judged packet, or with --trust a recovery file or a copy.")],
+    file: Annotated[Path, "A judged packet, or with --trust a recovery file or a copy."],
     store: InCollection,
     trust: Annotated[bool, "Merge the file as it is, also if it was not issued here to its assessor."] = False,
 ) -> Shown:
@@ -296,7 +296,7 @@ def merge(
     },
 )
 def with_(
-    command: Annotated[str, Argument(help="A program that reads JSON lines and writes JSON lines.")],
+    command: Annotated[str, "A program that reads JSON lines and writes JSON lines."],
     judge: Annotated[str, Option("--as", help="Name of the judge: NAME@VERSION.")],
     store: InCollection,
     topic: Topics = None,

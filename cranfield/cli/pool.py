@@ -162,7 +162,7 @@ def _draw(by: str, table: "texts.Table") -> None:
 @stage.command("explain", "pool explain T01 K146", "pool explain T01 K146 --format json")
 def explain(
     topic: Annotated[str, Argument(help="Topic id.", autocompletion=completion.topics)],
-    document: Annotated[str, Argument(help="Document id.")],
+    document: Annotated[str, "Document id."],
     store: InCollection,
     name: Name = "",
 ) -> Shown:

@@ -82,7 +82,7 @@ def export(
     removed={"--up-to-event": "use --as-of N"},
 )
 def release(
-    name: Annotated[str, Argument(help="Name of the release.")],
+    name: Annotated[str, "Name of the release."],
     selected: Selected,
     store: InCollection,
     note: Annotated[str, "A note, stored with the release."] = "",
@@ -104,7 +104,7 @@ def release(
 )
 def import_(
     file: Annotated[Path, Argument(parser=console.path_or_url, help="A qrels file, compressed or not, or its URL.")],
-    name: Annotated[str, "Name of the release."],
+    name: Annotated[str, Option(help="Name of the release.")],
     store: InCollection,
     from_: From = None,
     note: Annotated[str, "A note, stored with the release."] = "",

@@ -71,7 +71,7 @@ def check(
 
 @stage.command("watch", "runs watch runs --once", "runs watch runs --once --every 1")
 def watch(
-    folder: Annotated[Path, Argument(help="The folder in which run files arrive, and folders in it.")],
+    folder: Annotated[Path, "The folder in which run files arrive, and folders in it."],
     store: InAnyCollection,
     order: Order = None,
     names: Names = None,
@@ -183,7 +183,7 @@ def export(
     "pack", "runs pack runs -o runs.parquet", "runs pack bm25.run dense.run -o runs.parquet --columns pyterrier"
 )
 def pack(
-    files: Annotated[list[str], Argument(help="Run files, or folders of run files.")],
+    files: Annotated[list[str], "Run files, or folders of run files."],
     output: Annotated[Path, Option("-o", "--output", help="The Parquet file to write.")],
     names: Names = None,
     columns: Annotated[
@@ -205,7 +205,7 @@ def pack(
     options_metavar="--because TEXT [OPTIONS]",
 )
 def withdraw(
-    name: Name, because: Annotated[str, "The reason; it is stored with the run."], store: InCollection
+    name: Name, because: Annotated[str, Option(help="The reason; it is stored with the run.")], store: InCollection
 ) -> None:
     """Withdraw a run; its history is kept."""
     workflow.Runs(store).withdraw(name, because=because)

@@ -167,8 +167,7 @@ def check(rows: Rows, expectations: Expectations) -> list[Problem]:
         problems += repeat_problems(rows)
         problems += _unknown_documents(rows, expectations)
         problems += order_problems(rows, order=expectations.order)
-    placed = [found.at(rows.source_name) for found in problems]
-    return sorted(placed, key=lambda found: found.severity)
+    return sorted([found.at(rows.source_name) for found in problems], key=lambda found: found.severity)
 
 
 def _tag_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]:

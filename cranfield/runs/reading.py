@@ -426,8 +426,7 @@ def members_in(table: Columns) -> tuple[Member, ...]:
 
 def matching(texts: pa.Array, pattern: str) -> Mask:
     """Which strings match a regular expression."""
-    found = pc.match_substring_regex(texts, pattern)
-    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
+    return np.asarray(pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False), dtype=bool)
 
 
 def numbers_in(texts: pa.Array, readable: Mask, kind: pa.DataType) -> NDArray[Any]:

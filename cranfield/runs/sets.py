@@ -38,11 +38,6 @@ _WRITTEN: dict[Columns, dict[str, str]] = {
 }
 _PARTITION = re.compile(r"([^/=]+)=[^/]*/")
 _TEXTS = ("string", "large_string", "string_view", "null")
-_WANTED = {
-    "score": ("scores", "scores must be numbers"),
-    "rank": ("ranks", "ranks must be numbers"),
-    "tag": ("tags", "tags must be text or integers"),
-}
 
 
 def expanded(words: Sequence[str], known: Collection[str] = ()) -> list[str]:
@@ -213,8 +208,8 @@ def plain(source: Source, column: pa.ChunkedArray, part: str) -> pa.ChunkedArray
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     is_number = part in ("score", "rank") and (pa.types.is_floating(kind) or pa.types.is_decimal(kind))
     if not is_number and not pa.types.is_integer(kind) and str(kind) not in _TEXTS:
-        what, wanted = _WANTED.get(part, (f"{part} ids", "ids must be text or integers"))
-        found = reading.problem("bad-row", f"{what} are of type {kind}; {wanted}").at(source.name)
+        wanted = "numbers" if part in ("score", "rank") else "text or integers"
+        found = reading.problem("bad-row", f"{part}s are of type {kind}; they must be {wanted}").at(source.name)
         raise ProblemsFound("this is not a Parquet file of a run", [found])
     return column.cast(pa.float64() if is_number and part == "score" else pa.large_string())
 

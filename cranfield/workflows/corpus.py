@@ -204,8 +204,7 @@ class Corpus:
                 stored.put_clusters(store, stored.Scan(threshold, *constants, total), found, now=now())
         clusters, scan = stored.clusters(store), stored_scan(store)
         rows = [(cluster, *member) for cluster, members in clusters.items() for member in members]
-        similarity = Number("similarity", digits=2)
-        table = table_of(["cluster", "document", "kind", similarity, "representative"], rows)
+        table = table_of(["cluster", "document", "kind", Number("similarity", digits=2), "representative"], rows)
         remark = f"{counted(len(clusters), 'cluster')} in {counted(scan.documents, 'document')}"
         return Listing(table, remarks=[remark])
 

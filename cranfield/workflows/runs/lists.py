@@ -51,8 +51,7 @@ def requests_for(files: Files, *, run_list: Path | None = None, **given: Any) ->
             found += read_requests(file) if file.suffix == ".toml" else [Request(path=file)]
     if run_list is not None:
         found, missing = described(found, run_list)
-        summary = f"{run_list} names runs that are not among these files"
-        refuse(summary, "listed-run-missing", missing, file=run_list)
+        refuse(f"{run_list} names runs that are not among these files", "listed-run-missing", missing, file=run_list)
     known = {name: value for name, value in given.items() if value is not None}
     return [replace(request, **known) for request in found]
 
