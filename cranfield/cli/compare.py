@@ -53,7 +53,6 @@ _SAME_QRELS = "compare the runs themselves: cranfield compare RUN RUN… --qrels
 
 
 @stage.command(
-    "compare",
     "compare bm25 dense",
     "compare --baseline bm25 -m nDCG@10 --test randomisation",
     "compare --qrels qrels.txt bm25.run dense.run",

@@ -44,7 +44,6 @@ Depth = Annotated[int, Option(min=1, help="Number of ranks that --explain shows.
 
 @stage.command(
     "evaluate",
-    "evaluate",
     "evaluate -m nDCG@10 -m AP --chart",
     "evaluate --qrels qrels.txt bm25.run dense.run",
     removed={

@@ -52,7 +52,6 @@ def opened(collection: Path, *, plain: bool) -> "Store":
 
 
 @stage.command(
-    "",
     "judge",
     "judge --assessor Ann --topic T01",
     "judge --queue settle --plain",
@@ -136,7 +135,6 @@ def _share(text: str | None) -> float | None:
 
 
 @stage.command(
-    "assign",
     "judge assign Ann Ben",
     "judge assign Ann Ben --overlap 20% --probes 5%",
     "judge assign",
@@ -182,7 +180,7 @@ def assign(
     console.show(result, format if result.made else "table")
 
 
-@stage.command("progress", "judge progress", "judge progress --by assessor")
+@stage.command("judge progress", "judge progress --by assessor")
 def progress(
     store: InCollection,
     by: Annotated[
@@ -197,13 +195,13 @@ def progress(
     return workflow.Judge(store).progress(by=by, pool=pool, queue=queue, layer=layer)
 
 
-@stage.command("guidelines", "judge guidelines guidelines.md", "judge guidelines guidelines.md -C recipes.db")
+@stage.command("judge guidelines guidelines.md", "judge guidelines guidelines.md -C recipes.db")
 def guidelines(file: Annotated[Path, "A Markdown file."], store: InCollection) -> "texts.Result":
     """Replace the guidelines; judgments made under the old ones are kept and can be made again."""
     return workflow.Judge(store).guidelines(file)
 
 
-@stage.command("scale", "judge scale graded", "judge scale '0=no, 1=partly, 2=mostly, 3=fully' --relevant-from 2")
+@stage.command("judge scale graded", "judge scale '0=no, 1=partly, 2=mostly, 3=fully' --relevant-from 2")
 def scale(
     scale: Annotated[str, "As for init: binary, graded, '0=no, 1=yes', or a TOML file."],
     store: InCollection,
@@ -214,12 +212,11 @@ def scale(
 
 
 @stage.command(
-    "try",
     "judge try T15",
     "judge try T15 --accept",
     removed={"--few": _SIZES, "--many": _SIZES, "--seed": "the sample of a topic is selected once and kept"},
 )
-def try_topic(
+def try_(
     topic: Annotated[str, Argument(help="A topic of the collection.", autocompletion=completion.topics)],
     store: InCollection,
     assessor: Assessor = "",
@@ -240,7 +237,7 @@ def try_topic(
     return judging.try_(topic, accept=accept, refuse=refuse)
 
 
-@stage.command("import", "judge import judgments.csv", "judge import qrels.txt --assessor Ann --layer second")
+@stage.command("judge import judgments.csv", "judge import qrels.txt --assessor Ann --layer second")
 def import_(
     file: Annotated[
         Path,
@@ -258,7 +255,7 @@ def import_(
 
 
 @stage.command(
-    "packet", "judge packet Ben -o for-ben.db", "judge packet Ben -o for-ben.db --topic T01 --days 30", removed=_ORDER
+    "judge packet Ben -o for-ben.db", "judge packet Ben -o for-ben.db --topic T01 --days 30", removed=_ORDER
 )
 def packet(
     assessor: Annotated[str, "The assessor of the packet."],
@@ -276,7 +273,7 @@ def packet(
     return workflow.Judge(store).packet(assessor, output, pool=pool, queue=queue, topics=topics, days=days)
 
 
-@stage.command("merge", "judge merge ben.db", "judge merge recovered.db --trust")
+@stage.command("judge merge ben.db", "judge merge recovered.db --trust")
 def merge(
     file: Annotated[Path, "A judged packet, or with --trust a recovery file or a copy."],
     store: InCollection,
@@ -287,7 +284,6 @@ def merge(
 
 
 @stage.command(
-    "with",
     "judge with ./judge.py --as words@1",
     "judge with ./judge.py --as words@1 --only judged --limit 50",
     removed={
@@ -333,7 +329,6 @@ def with_(
 
 
 @stage.command(
-    "agreement",
     "judge agreement",
     "judge agreement --by pair",
     removed={
@@ -356,7 +351,7 @@ def agreement(
     console.show(workflow.Judge(store).agreement(by=by, layers=tuple(layer or ["main"]), draws=draws), format)
 
 
-@stage.command("adjudicate", "judge adjudicate", "judge adjudicate --list")
+@stage.command("judge adjudicate", "judge adjudicate --list")
 def adjudicate(
     assessor: Assessor = "",
     collection: Collection = COLLECTION,
@@ -385,7 +380,6 @@ def adjudicate(
 
 
 @stage.command(
-    "propagate",
     "judge propagate",
     "judge propagate --layer second",
     removed={"--exact": "grades pass to all near-duplicates; corpus duplicates --threshold 1 finds exact ones only"},

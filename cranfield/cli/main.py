@@ -67,16 +67,17 @@ class Stage:
         self.alone: Declared | None = None
 
     def command(
-        self, name: str, *examples: str, removed: Mapping[str, str] | None = None, **settings: Any
+        self, *examples: str, removed: Mapping[str, str] | None = None, **settings: Any
     ) -> Callable[[Function], Function]:
-        """Declare a command; without a name, what the stage does without a subcommand."""
+        """Declare a command of the function's name; one of the stage's own name needs no subcommand."""
 
         def declare(function: Function) -> Function:
+            name = function.__name__.strip("_").replace("_", "-")
             declared = Declared(_opening(function), examples, removed or {}, settings)
-            if name:
-                self.commands[name] = declared
-            else:
+            if name == self.name:
                 self.alone = declared
+            else:
+                self.commands[name] = declared
             return function
 
         return declare

@@ -28,7 +28,6 @@ _HOURS = "hours are at the measured speed, else at 30 seconds per document"
 
 
 @stage.command(
-    "build",
     "pool build depth 10",
     "pool build 'depth 5; rrf until 60; sample 10% ranks=6-50'",
     "pool build depth 5 --run bm25 --name small",
@@ -71,7 +70,7 @@ def build(
     )
 
 
-@stage.command("extend", "pool extend", "pool extend --run dense")
+@stage.command("pool extend", "pool extend --run dense")
 def extend(
     store: InCollection,
     name: Name = "",
@@ -85,7 +84,6 @@ def extend(
 
 
 @stage.command(
-    "top-up",
     "pool top-up dense --depth 10",
     "pool top-up dense.run --depth 5 --topic T01",
     removed={"--seconds-per-document": _HOURS},
@@ -108,7 +106,6 @@ def top_up(
 
 
 @stage.command(
-    "show",
     "pool show",
     "pool show --by depth --chart",
     "pool show --by topic --format csv",
@@ -159,7 +156,7 @@ def _draw(by: str, table: "texts.Table") -> None:
     charts.put(title, bars, legend=legend)
 
 
-@stage.command("explain", "pool explain T01 K146", "pool explain T01 K146 --format json")
+@stage.command("pool explain T01 K146", "pool explain T01 K146 --format json")
 def explain(
     topic: Annotated[str, Argument(help="Topic id.", autocompletion=completion.topics)],
     document: Annotated[str, "Document id."],
@@ -170,7 +167,7 @@ def explain(
     return pool.Pool(store).explain(topic, document, name=name)
 
 
-@stage.command("verify", "pool verify", "pool verify --name first")
+@stage.command("pool verify", "pool verify --name first")
 def verify(store: InCollection, name: Name = "") -> None:
     """Rebuild a pool from the stored runs, repeat every choice, and list any differences."""
     result = pool.Pool(store).verify(name)

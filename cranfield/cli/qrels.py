@@ -51,7 +51,6 @@ class Selected:
 
 
 @stage.command(
-    "export",
     "qrels export -o qrels.txt",
     "qrels export first --binary",
     removed={
@@ -76,7 +75,6 @@ def export(
 
 
 @stage.command(
-    "release",
     "qrels release second",
     "qrels release second --note 'all topics' --bundle bundle",
     removed={"--up-to-event": "use --as-of N"},
@@ -99,9 +97,7 @@ def release(
         )
 
 
-@stage.command(
-    "import", "qrels import qrels.txt --name theirs", "qrels import qrels.txt --name theirs --note 'from the track'"
-)
+@stage.command("qrels import qrels.txt --name theirs", "qrels import qrels.txt --name theirs --note 'from the track'")
 def import_(
     file: Annotated[Path, Argument(parser=console.path_or_url, help="A qrels file, compressed or not, or its URL.")],
     name: Annotated[str, Option(help="Name of the release.")],
@@ -114,14 +110,13 @@ def import_(
     console.say(*made.remarks)
 
 
-@stage.command("list", "qrels list", "qrels list --name first")
+@stage.command("qrels list", "qrels list --name first")
 def list_(store: InCollection, name: Annotated[str, "Show the manifest of one release."] = "") -> Shown:
     """List the releases, and count the judgments in each layer."""
     return qrels.Qrels(store).list(name)
 
 
 @stage.command(
-    "diff",
     "qrels diff first now",
     "qrels diff qrels.txt now --by grade",
     removed={"--by-topic": "use -f csv, which has the topic of each change", "--matrix": "use --by grade"},
@@ -138,7 +133,7 @@ def diff(
     return qrels.diff(store, before, after, layers=tuple(layer or ["main"]), unjudged=unjudged, by=by)
 
 
-@stage.command("licence", "qrels licence", "qrels licence CC-BY-4.0")
+@stage.command("qrels licence", "qrels licence CC-BY-4.0")
 def licence(
     store: InCollection,
     text: Annotated[
@@ -153,7 +148,7 @@ def licence(
         console.say("no licence is set; set one with cranfield qrels licence 'CC-BY-4.0'")
 
 
-@stage.command("rule", "qrels rule", "qrels rule adjudicated,majority,latest")
+@stage.command("qrels rule", "qrels rule adjudicated,majority,latest")
 def rule(
     store: InCollection,
     words: Annotated[str, Argument(help="The rule, like adjudicated,majority,latest. [default: show the rule]")] = "",

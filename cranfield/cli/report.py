@@ -28,7 +28,6 @@ CardFile = Annotated[Path | None, "Also write the collection card (JSON)."]
 
 @stage.command(
     "report",
-    "report",
     "report -o page.html --public",
     "report -o report.md -m nDCG@5 --card card.json",
     removed={

@@ -36,7 +36,6 @@ OneTable = Annotated[
 
 @stage.command(
     "reuse",
-    "reuse",
     "reuse dense",
     "reuse dense.run -m P@5 --table groups",
     removed={

@@ -29,7 +29,6 @@ Until = Annotated[
 
 
 @stage.command(
-    "settle",
     "settle bm25 dense",
     "settle bm25 dense -m P@5 --until likely --queue bm25-dense",
     removed={

@@ -35,7 +35,6 @@ Seed = Annotated[int, Option(min=0, help="Seed for all random draws.")]
 
 @stage.command(
     "simulate",
-    "simulate",
     "simulate --plan 'depth 3' --plan 'rrf until 20'",
     "simulate --budgets 500,1000,2000 -f csv",
     removed={
