@@ -526,10 +526,8 @@ def open_files(
     Results are the same.
     """
     options = pool_given(groups=groups, depth=pool_depth, card=card)
-    watch, workers = (
-        partial(display.shown_progress, wanted=progress),
-        Cluster(cluster) if cluster else Processes(jobs),
-    )
+    watch = partial(display.shown_progress, wanted=progress)
+    workers = Cluster(cluster) if cluster else Processes(jobs)
     return Opened(Files(qrels, runs, options, watch, skip_bad=skip_bad, workers=workers))
 
 

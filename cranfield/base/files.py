@@ -103,7 +103,7 @@ class Source:
 
         They are kept on disk with this very source, so another source for the same path would find nothing.
         """
-        return self.is_stdin or (self.path.exists() and not self.path.is_file() and not self.path.is_dir())
+        return self.is_stdin or self.path.is_fifo()
 
     @property
     def run(self) -> str:

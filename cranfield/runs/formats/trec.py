@@ -56,17 +56,12 @@ class Trec:
             findings.add("no-tag", [1])
             types = _TAGLESS
         tables, skipped = [pa.schema(types).empty_table()], [np.empty(0, np.int64)]
-        comment = b"#" if header else b""
-        for part in read_words(
-            source, types, _READERS, findings, limits={"score": np.inf}, strict=False, comment=comment
-        ):
+        limits, comment = {"score": np.inf}, b"#" if header else b""
+        for part in read_words(source, types, _READERS, findings, limits=limits, strict=False, comment=comment):
             tables.append(part.table)
             skipped.append(part.lines.skipped)
-        table, numbering, tags = (
-            pa.concat_tables(tables),
-            LineNumbers(np.concatenate(skipped)),
-            list[tuple[str, int]](),
-        )
+        table, numbering = pa.concat_tables(tables), LineNumbers(np.concatenate(skipped))
+        tags = list[tuple[str, int]]()
         if "tag" in types and len(table):
             names, codes = encoded(table["tag"])
             firsts = np.sort(np.unique(codes, return_index=True)[1]) if len(names) > 1 else [0]
