@@ -127,6 +127,7 @@ def show(
         console.show(documents.show(document, count=count), format)
         return
     one = documents.document(document)
+    # The title of a text file is its first line, which would stand there twice.
     title = "" if texts.begins_with(one.text, one.title) else one.title
     lines = [f"{one.id}  {title}".rstrip(), *(f"{name}: {value}" for name, value in one.metadata.items())]
     console.put(

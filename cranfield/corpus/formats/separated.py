@@ -82,6 +82,7 @@ class Separated:
                     remedy = "add a header row, or name the columns of the one there is: --columns id=NAME,…"
                     yield Problem("columns", message, lines=(line,), remedy=remedy)
                     return
+            # A row with other columns is never cut or filled: a tab in a text would move what stands behind it.
             if len(cells) == len(names):
                 parts = dict(zip(names, cells, strict=True))
                 metadata = {name[1:]: value for name, value in parts.items() if value and name.startswith(".")}
