@@ -49,7 +49,7 @@ def aligned(shape: Shape) -> Alignment:
 
 def fresh(alignment: Alignment) -> Alignment:
     """Give the same alignment without what its lists remember."""
-    return replace(alignment, lists=replace(alignment.lists, _relevant={}))
+    return replace(alignment, lists=replace(alignment.lists))
 
 
 def plain(alignment: Alignment, measures: list[Measure]) -> None:

@@ -142,17 +142,17 @@ def refills(plan: str, folder: Path) -> tuple[int, float]:
     with open_store(folder / "live.db") as store:
         submit_runs(store, [Request(path=path, role="contributing") for path in files.iterdir()], max_depth=1500)
         Pool(store).build(plan)
-        refiller, topic = Refiller(store), pool_topics(store, "pool")[0]
+        refiller, topic = Refiller(store, "pool"), pool_topics(store, "pool")[0]
         rng, times = np.random.default_rng(1), []
         waiting = [document for document, _ in documents_to_judge(store, "pool", topic)]
         while len(times) < 200:
             with store.write():
-                append_events(store, [_judged(topic, document, rng) for document in waiting], now="2026")
+                append_events(store, [_judged(topic, document, rng) for document in waiting])
                 started = time.perf_counter()
-                refiller.refill("pool", topic, batch=1)
+                refiller.refill(topic, batch=1)
                 times.append(time.perf_counter() - started)
             waiting = [choices(store, 1)[-1].document]
-        return len(refiller._pools["pool"].live.at(topic).candidates), 1000 * float(np.median(times))
+        return len(refiller.live.at(topic).candidates), 1000 * float(np.median(times))
 
 
 def _judged(topic: str, document: str, rng: np.random.Generator) -> Event:

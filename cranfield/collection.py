@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar,
 
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, check_known, quoted
 from cranfield.base.files import Progress, located, silent
-from cranfield.base.records import MEASURES
 from cranfield.base.registry import deferred
 from cranfield.base.spread import HERE, Cluster, Processes, Workers
 from cranfield.base.text import Result, Value, facts_table, few, html
@@ -320,7 +319,7 @@ class Opened:
     explain = _framed(Inputs.explain)
 
     def reuse(
-        self, *runs: str, measures: str | Sequence[str] = MEASURES, thresholds: Mapping[str, float] | None = None
+        self, *runs: str, measures: str | Sequence[str] | None = None, thresholds: Mapping[str, float] | None = None
     ) -> ReuseResult:
         """Assess how reliable scores are: for non-contributing runs in general, and for each run (all by default).
 
@@ -368,17 +367,16 @@ class Opened:
         by: Literal["overall", "pair", "topic", "probes", "confusion"] = "overall",
         *,
         layers: str | Sequence[str] = ("main",),
-        draws: int = 1000,
     ) -> pd.DataFrame:
         """Agreement of the assessors: one row for each coefficient, with its confidence interval."""
         judge = judge_workflow.Judge(self.results.collection("agreement"))
-        return judge.agreement(by=by, layers=words_of(layers), draws=draws).frame()
+        return judge.agreement(by=by, layers=words_of(layers)).frame()
 
     def report(
         self,
         path: PathLike = "report.html",
         *,
-        measures: str | Sequence[str] = ("nDCG@10", "AP", "P@10"),
+        measures: str | Sequence[str] = (),
         public: bool = False,
         card: PathLike | None = None,
     ) -> Path:

@@ -281,9 +281,10 @@ parentheses are three bounds. First: in how many cells the 95% interval of the f
 so that so few systems do not tell whether it is met. Second: how many cells would meet a criterion if the model were
 exactly right; labels are drawn {draws} times by its own chances, and the losses that these give stand for the true
 ones. Third: how many would meet it if the expected losses of each system were multiplied by a number that only its
-own true losses tell, one for all depths. On Cranfield and MED about as many cells fail as luck alone would let fail,
-but for the slope on MED, where two more do: with 30 to 225 topics a loss of .004 is a handful of documents. On CACM
-and NPL it is the spread between systems that cannot be foreseen, and on CACM between the runs of one system too.
+own true losses tell, one for all depths (upper ends and verdicts stay as they are). On Cranfield and MED about as
+many cells fail as luck alone would let fail, but for the slope on MED, where two more do: with 30 to 225 topics a
+loss of .004 is a handful of documents. On CACM and NPL it is the spread between systems that cannot be foreseen, and
+on CACM between the runs of one system too.
 
 """
 ABOUT_RATIOS = """\
@@ -383,8 +384,8 @@ EVIDENCE = {
         "an order that knows the winner from the start needs at most 1% fewer judgments: there is nothing to gain"
     ),
     "decisive": (
-        "[the table of settle](reuse.md#how-many-judgments-it-takes) has the order by variance, without this rule, "
-        "beside it: on the grades of TREC-2, and if the chances are right"
+        "the tables of settle on the page of reuse have the order by variance, without this rule, beside it: on the "
+        "grades of TREC-2, and if the chances are right"
     ),
 }
 """Of thresholds that no verdict by an expected loss depends on."""
@@ -542,7 +543,8 @@ def clustered_limit(cell: Calibration) -> tuple[float, float, int]:
     share, groups = near.mean(), int(group.max()) + 1
     off = np.bincount(group, near - share)
     variance = groups / (groups - 1) * (off**2).sum() / size**2
-    effective = min(share * (1 - share) / variance, size) if variance else size
+    few = (stats.t.ppf(0.95, size - 1) / stats.t.ppf(0.95, groups - 1)) ** 2  # the variance is that of few groups
+    effective = few * (min(share * (1 - share) / variance, size) if variance else size)
     wrong = safe.lost(2).mean() * effective
     return float(stats.beta.ppf(0.95, wrong + 1, effective - wrong)), float(effective), groups
 
@@ -659,7 +661,7 @@ def facts_of(collection: Collection, completed: Sequence[tuple[Collection, Compl
     """The numbers in the evidence, of one collection."""
     depth = collection.depths[-1]
     pool = Pool.of(collection, depth)
-    values = parse_measure("P@10").values(pool.alignment.lists).reshape(pool.alignment.shape)
+    values = parse_measure("P@10").values(pool.alignment.lists).reshape(pool.alignment.scored.shape)
     first, second = np.triu_indices(len(values), 1)
     widths = 1.96 * (values[first] - values[second]).std(axis=1, ddof=1) / np.sqrt(values.shape[1])
     errors = [abs(one.value - one.truth).mean() for of, one in completed if of is collection and one.measure == "AP"]

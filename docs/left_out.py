@@ -492,7 +492,6 @@ def true_losses(
         topics=np.arange(len(cells)),
         level_counts=before.level_counts[before.topics] + added,
         pooled_count=None,
-        _relevant={},
     )
     gained = (measure.values(after) - measure.values(before)).reshape(len(runs), topics)
     return np.array([gained[place][reduced.scored[run]].mean() for place, run in enumerate(runs.tolist())])
@@ -543,7 +542,9 @@ def complete(collection: Collection, depth: int, deepest: int) -> Iterator[Compl
     groups = {one.run: one.group for one in collection.contributors}
     measures = own_measures(parse_measures(WHOLE))
     for measure, found in zip(measures, completion.of(measures, rng=np.random.default_rng(SEED)), strict=True):
-        now, truth = (measure.values(one.lists).reshape(one.shape).mean(axis=1) for one in (pool.alignment, whole))
+        now, truth = (
+            measure.values(one.lists).reshape(one.scored.shape).mean(axis=1) for one in (pool.alignment, whole)
+        )
         group = tuple(groups[name] for name in pool.alignment.run_names)
         ends = found.low, found.high
         yield Completeness(str(measure), depth, group, now, found.value, *ends, truth, found.unknown)

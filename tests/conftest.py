@@ -87,9 +87,7 @@ def small(store: Store) -> Store:
     from cranfield.store import documents
 
     with store.write():
-        source = documents.add_source(
-            store, documents.LoadedFile("documents", "made.jsonl", "jsonl", ""), now="2026-01-01T00:00:00.000Z"
-        )
+        source = documents.add_source(store, documents.LoadedFile("documents", "made.jsonl", "jsonl", ""))
         documents.add(
             store,
             [

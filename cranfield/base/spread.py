@@ -173,14 +173,20 @@ def _begin() -> None:
 
 def keep_memory() -> None:
     """Let the C library keep the memory of large arrays that come and go, which the system would empty each time."""
+    _set_memory(kept=-1, mapped=0)
+
+
+def _set_memory(*, kept: int, mapped: int) -> None:
+    """Bytes of free memory that the C library keeps at most, -1 for all, and arrays that it may map anew."""
     with suppress(AttributeError, OSError):  # another C library
-        allocation = ctypes.CDLL(None).mallopt
-        for setting, value in ((_MAPPED_AT_MOST, 0), (_KEPT_AT_MOST, -1)):
-            allocation(setting, value)
+        library = ctypes.CDLL(None)
+        library.mallopt(_KEPT_AT_MOST, kept)
+        library.mallopt(_MAPPED_AT_MOST, mapped)
+        if kept >= 0:
+            library.malloc_trim(0)
 
 
 _KEPT_AT_MOST, _MAPPED_AT_MOST = -1, -4
-"""The numbers of two settings: bytes of free memory that are kept, -1 for all, and arrays that are mapped anew."""
 
 
 def _do(function: Work[Any, Any, Result], piece: object, path: str) -> Result:
@@ -273,7 +279,11 @@ class Cluster(Workers):
 def _checked(piece: Any, *, function: Work[Any, Any, Result], shared: Any, ours: dict[str, str]) -> Result:
     """A piece on a worker of a cluster, which may have come later than the others."""
     _compare(ours, versions(), "a worker")
-    return function(piece, shared)
+    keep_memory()
+    try:
+        return function(piece, shared)
+    finally:
+        _set_memory(kept=2**16, mapped=2**16)  # a worker is not ours: what was kept goes back, as Dask has it
 
 
 def _compare(ours: dict[str, str], theirs: dict[str, str] | BaseException, worker: str) -> None:

@@ -92,7 +92,7 @@ def compare(
     with console.opened(inputs, runs, warn=console.say) as files:
         result = files.compare(
             *(runs or ()),
-            measures=measure or ("AP", "nDCG@10"),
+            measures=measure or None,
             baselines=baseline or (),
             test=test,
             correction=correction,

@@ -191,7 +191,10 @@ class ScoredInPool(Pooled, Scored):
 
 def measure_option(default: Sequence[str]) -> Any:
     """Measures; the help names those that are used without it."""
-    told = f"A measure, as nDCG@10; repeatable, cranfield measures lists them. [default: {', '.join(default)}]"
+    told = (
+        "A measure, as nDCG@10; repeatable, cranfield measures lists them."
+        f" [default: {', '.join(default)}, or to the depth of a shallower pool]"
+    )
     return Option("-m", "--measure", help=told, autocompletion=completion.measures)
 
 

@@ -334,21 +334,19 @@ def with_(
     removed={
         "--seed": "the confidence intervals have a fixed seed",
         "--blocks": "agreement is no longer computed over time",
+        "--draws": "the confidence intervals rest on 1,000 bootstrap samples",
     },
 )
 def agreement(
     store: InCollection,
     by: Annotated[str | None, "One table: overall, pair, topic, probes, confusion. [default: the main ones]"] = None,
     layer: Layers = None,
-    draws: Annotated[
-        int, Option(min=100, max=100_000, help="Bootstrap samples for the confidence intervals.")
-    ] = 1000,
     format: Format = "table",
 ) -> None:
     """Measure inter- and intra-assessor agreement, and its effect on the ranking of runs."""
     if format in console.DATA_FORMATS:
         by = by or "overall"
-    console.show(workflow.Judge(store).agreement(by=by, layers=tuple(layer or ["main"]), draws=draws), format)
+    console.show(workflow.Judge(store).agreement(by=by, layers=tuple(layer or ["main"])), format)
 
 
 @stage.command("judge adjudicate", "judge adjudicate --list")

@@ -51,12 +51,13 @@ def report(
     for file in (target, card):  # refused before anything is computed
         if file is not None:
             writing.refuse_target(file)
-    measures, layers = tuple(measure or MEASURES), tuple(layer or ["main"])
+    measures, layers = tuple(measure or ()), tuple(layer or ["main"])
     request = workflow.ReportRequest(measures=measures, qrels=qrels, layers=layers, public=public)
     with console.open_collection(collection) as store, console.progress() as progress:
         made = workflow.report_on(store, request, with_card=card is not None, progress=progress)
     made.write_page(target)
     console.say(f"wrote {target} ({target.stat().st_size / 1e6:.1f} MB)")
+    console.say(*made.material.notes)
     for sentence in made.material.missing:
         console.say(f"not included: {sentence}")
     if card is not None:

@@ -81,7 +81,7 @@ def reuse(
         if thresholds:
             console.put_table(tables.thresholds_table(in_force), format)
             return
-        found = files.reuse(*(runs or ()), measures=measure or MEASURES, thresholds=values)
+        found = files.reuse(*(runs or ()), measures=measure or None, thresholds=values)
         is_data, is_named = format in console.DATA_FORMATS, 0 < len(runs or ()) <= RUNS_TOLD
         for sentence in found.verdicts() if is_named and not is_data and table is None else ():
             console.put(f"{sentence}\n", prose=True)

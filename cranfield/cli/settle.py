@@ -57,7 +57,7 @@ def settle(
         if queue and files.store is None:
             raise typer.BadParameter("--queue needs a collection")
         found = files.settle(
-            run, other, measures=measure or ("nDCG@10",), until=until, everything=everything, queue=queue, into=into
+            run, other, measures=measure or None, until=until, everything=everything, queue=queue, into=into
         )
     console.show(found, format)
     if found.kept is not None:

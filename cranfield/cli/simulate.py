@@ -60,7 +60,7 @@ def simulate(
     if plan and " " not in plan[-1] and any(word.isdecimal() and not Path(word).exists() for word in runs or ()):
         raise typer.BadParameter("a plan of several words needs quotes, as in --plan 'depth 5'")
     options: Any = {"outsiders": outsiders, "relevant_from": relevant_from, "seed": seed, "runs": runs}
-    options |= {"budgets": _numbers(budgets), "measures": measure or ["nDCG@10", "AP"]}
+    options |= {"budgets": _numbers(budgets), "measures": measure or None}
     with console.opened(inputs, runs, warn=console.say) as files:
         return files.simulate(*(plan or ()), **options)
 

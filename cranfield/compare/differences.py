@@ -165,8 +165,8 @@ def noise_of(scores: Values) -> Values:
 # Drawing in blocks: how often, how much at once, and the same draws for everybody.
 
 DRAWS = 10_000
-BLOCK = 2**22
-"""Numbers that are held at once: 32 MB of doubles."""
+BLOCK = 2**20
+"""Numbers that are drawn at once: 8 MB of doubles, which stay in the cache while they are used."""
 
 PLENTY = 20
 """How many times the draws that are just enough are drawn where nobody says how many."""
@@ -333,12 +333,17 @@ def difference_interval(
     normal = special.ndtri([(1 - level) / 2, (1 + level) / 2]).tolist()
     varied = np.flatnonzero(~differences.constant)
     same_draws = repeated(rng)
-    for part in blocks(len(varied), width=draws, block=SORTED_AT_ONCE):
-        chosen = varied[part]
+    parts = list(blocks(len(varied), width=draws, block=SORTED_AT_ONCE))
+    room = np.empty((parts[0].stop if parts else 0, draws))  # one for all parts: new memory is slow
+    for part in parts:
+        chosen, means = varied[part], room[: part.stop - part.start]
         # Centring keeps resampled means that are tied with the mean tied.
         centred, noise = differences.values[chosen] - mean[chosen, None], differences.noise[chosen, None]
-        sums = np.concatenate(list(resampled_sums(centred, draws=draws, rng=next(same_draws))))
-        means = np.sort(sums.T / differences.topics, axis=1)
+        done = 0
+        for sums in resampled_sums(centred, draws=draws, rng=next(same_draws)):
+            np.divide(sums.T, differences.topics, out=means[:, done : done + len(sums)])
+            done += len(sums)
+        means.sort(axis=1)
         below = (means < -noise).sum(axis=1) + (means <= noise).sum(axis=1)
         # A bias beyond all draws would be infinite: it is taken as half a draw short of that.
         bias = special.ndtri(np.clip(below / (2 * draws), 0.5 / draws, 1 - 0.5 / draws))

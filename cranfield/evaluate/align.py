@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
@@ -107,17 +107,32 @@ class Alignment:
     qrels_row: Codes | None = None
     pair_keys: Keys | None = None
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of runs and of topics."""
-        return len(self.run_names), len(self.topic_ids)
-
     def counts(self, *, rel: int = 1) -> tuple[TopicCounts, ...]:
         """The topic counts of each run."""
-        relevant = self.lists.relevant_count(rel).reshape(self.shape)
+        relevant = self.lists.relevant_count(rel).reshape(self.scored.shape)
         marked = (self.scored, self.scored & ~self.present, self.scored & (relevant == 0))
         scored, missing, nothing = (kind.sum(axis=1).tolist() for kind in marked)
         return tuple(map(TopicCounts, scored, missing, map(len, self.extra_topics), nothing))
+
+    def rows_of(self, runs: Sequence[int]) -> Places:
+        """The rows of the lists of some runs."""
+        ends = self.lists.offsets[:: max(len(self.topic_ids), 1)]
+        return np.concatenate([np.arange(ends[run], ends[run + 1]) for run in runs])
+
+    def chosen(self, runs: Sequence[int]) -> Alignment:
+        """The alignment of some runs alone."""
+        rows, topics = self.rows_of(runs), len(self.topic_ids)
+        return replace(
+            self,
+            run_names=tuple(self.run_names[run] for run in runs),
+            lists=self.lists.chosen(np.add.outer(np.array(runs) * topics, np.arange(topics)).ravel()),
+            present=self.present[runs],
+            scored=self.scored[runs],
+            extra_topics=tuple(self.extra_topics[run] for run in runs),
+            tied=self.tied[rows],
+            qrels_row=None if self.qrels_row is None else self.qrels_row[rows],
+            pair_keys=None if self.pair_keys is None else self.pair_keys[rows],
+        )
 
 
 def strangers(alignment: Alignment) -> list[str]:
@@ -144,23 +159,22 @@ def align(
     """Align runs with qrels over a set of topics; `keep_rows` keeps the rows of the qrels beside the grades."""
     if not runs:
         raise UsageError("no run to evaluate")
-    with ThreadPoolExecutor(THREADS) as threads:
-        repeated = [*filter(None, threads.map(first_repeat, [run for run in runs if isinstance(run, Run)]))]
-    if repeated:  # every score of such a run would be wrong
-        raise ProblemsFound("these runs cannot be evaluated", repeated)
     chosen = _chosen_topics(qrels, runs, topics)
-    placed = _all_placed(qrels, runs, chosen)
-    known = [*zip(known_runs(qrels, runs, reference=reference, keep_keys=keep_rows), placed, strict=True)]
-    grades = np.append(qrels.grades, NOT_POOLED)  # the last for -1
-    with ThreadPoolExecutor(THREADS) as threads:
-        at_rank = list(threads.map(lambda one: grades[one[0].judged[one[1].kept]], known))
-    needs_rows = keep_rows or qrels.strata is not None
-    rows = np.concatenate([run.judged[of_run.kept] for run, of_run in known]) if needs_rows else None
-    has_keys = keep_rows and all(run.keys is not None for run, _ in known)
+    placed, known = _all_placed(qrels, runs, chosen), runs
+    if whole := [run for run in runs if isinstance(run, Run)]:
+        with ThreadPoolExecutor(THREADS) as threads:
+            repeated = [*filter(None, threads.map(first_repeat, whole))]
+        if repeated:  # every score of such a run would be wrong
+            raise ProblemsFound("these runs cannot be evaluated", repeated)
+        known = known_runs(qrels, runs, reference=reference, keep_keys=keep_rows)
+    kept = [*zip(cast("Sequence[KnownRun]", known), [of_run.kept for of_run in placed], strict=True)]
+    rows = np.concatenate([run.judged[there] for run, there in kept])
+    keys = [run.keys[there] for run, there in kept if keep_rows and run.keys is not None]
+    lengths = np.array([of_run.lengths for of_run in placed])
     levels, counts = levels_of(qrels, qrels.topic_of_row, len(qrels.topic_ids))
     lists = Lists(
-        grades=np.concatenate(at_rank),
-        offsets=running_sum(np.concatenate([of_run.lengths for of_run in placed])),
+        grades=np.append(qrels.grades, NOT_POOLED)[rows],  # the last for -1
+        offsets=running_sum(lengths.ravel()),
         topics=np.tile(np.arange(len(chosen)), len(runs)),
         levels=levels,
         level_counts=counts[chosen],
@@ -168,29 +182,28 @@ def align(
         pooled_count=np.diff(qrels.offsets)[chosen],
     )
     if qrels.strata is not None:
-        strata = strata_of(qrels)
-        total = int(strata.count.sum())
+        of_row, first, count = strata_of(qrels)
+        total = int(count.sum())
         sample = Sample(
-            at_rank=np.append(strata.of_row, NOT_POOLED)[rows],
-            first=strata.first[chosen],
-            count=strata.count[chosen],
-            size=np.bincount(strata.of_row, minlength=total),
-            level_counts=levels_of(qrels, strata.of_row, total)[1],
+            at_rank=np.append(of_row, NOT_POOLED)[rows],
+            first=first[chosen],
+            count=count[chosen],
+            size=np.bincount(of_row, minlength=total),
+            level_counts=levels_of(qrels, of_row, total)[1],
         )
         lists = replace(lists, stratified=sample)
-    present = np.array([of_run.lengths > 0 for of_run in placed])
     return Alignment(
         run_names=tuple(run.tag for run in runs),
         topic_ids=tuple(taken(qrels.topic_ids, chosen).to_pylist()),
         lists=lists,
-        present=present,
-        scored=present.copy() if topics == "run" else np.ones_like(present),
+        present=lengths > 0,
+        scored=lengths > 0 if topics == "run" else np.ones(lengths.shape, dtype=bool),
         extra_topics=tuple(of_run.extra for of_run in placed),
-        tied=np.concatenate([run.tied[of_run.kept] for run, of_run in known]),
+        tied=np.concatenate([run.tied[there] for run, there in kept]),
         qrels_hash=qrels.content_hash,
         reference=reference,
         qrels_row=rows if keep_rows else None,
-        pair_keys=np.concatenate([run.keys[of_run.kept] for run, of_run in known]) if has_keys else None,  # type: ignore[index]
+        pair_keys=np.concatenate(keys) if len(keys) == len(kept) else None,
     )
 
 
@@ -203,8 +216,6 @@ def known_runs(
     is made anew for every call.
     """
     ids = {id(run.document_ids): as_text(run.document_ids) for run in runs if isinstance(run, Run)}
-    if not ids:
-        return list(runs)  # type: ignore[arg-type]
     found = places_in(qrels.document_ids, pa.concat_arrays(ids.values()))
     codes = dict(zip(ids, np.split(found, np.cumsum([*map(len, ids.values())])[:-1]), strict=True))
     table = KeyTable.of(_mixed(pair_keys(qrels.topic_of_row, qrels.documents)))
@@ -229,13 +240,6 @@ def known_runs(
 def _mixed(pairs: Places) -> Keys:
     """Numbers of pairs as keys whose first bits differ; one without its topic or document is below 0, and no key."""
     return pairs.view(np.uint64) * MIXER
-
-
-def at_each_rank(qrels: Qrels, runs: Sequence[AnyRun], *, chosen: Places, reference: Reference) -> Codes:
-    """The row of the qrels at each rank of the lists, -1 for none."""
-    known = known_runs(qrels, runs, reference=reference)
-    placed = _all_placed(qrels, known, chosen)
-    return np.concatenate([run.judged[rows.kept] for run, rows in zip(known, placed, strict=True)])
 
 
 class _Placed(NamedTuple):

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -224,7 +225,7 @@ def ids_of(column: pa.Array) -> tuple[Ids, Letters] | None:
 
 def judged_pairs(qrels: Qrels) -> JudgedPairs | None:
     """The pairs of qrels by their keys; None where there are none, or an id is very long."""
-    return table_of_pairs(qrels.topics, np.diff(qrels.offsets), qrels.document_ids, qrels.documents)
+    return table_of_pairs(qrels.topic_ids.to_pylist(), np.diff(qrels.offsets), qrels.document_ids, qrels.documents)
 
 
 def table_of_pairs(
@@ -279,17 +280,12 @@ def read_direct(
     # A large array made and dropped: from then on the C library keeps memory of this size, and the many arrays to
     # come are not mapped anew each time, which would take longer than filling them.
     np.empty(_MEMORY_KEPT, dtype=np.uint8)
+    size, turn = source.size, threading.Lock()
     if source.run:
-        found = []
-        for batch in sets.batches_of(source, "topic", "document", "score"):
-            rows = _rows_of_batch(batch, source.run)
-            part = None if rows is None else _part(rows, judged, reference, keep_keys=keep_keys)
-            if part is None:
-                return None
-            found.append(part)
-        return _joined(found, reference) if found else None
-    size = source.size
-    pieces, turn = enumerate(_pieces(source, size)), threading.Lock()
+        batches = sets.batches_of(source, "topic", "document", "score")
+        pieces = enumerate(partial(_rows_of_batch, batch, source.run) for batch in batches)
+    else:
+        pieces = enumerate(partial(_rows_of_lines, *piece) for piece in _pieces(source, size))
     parts: dict[int, _Part] = {}
     ordinary = True
 
@@ -298,18 +294,17 @@ def read_direct(
         nonlocal ordinary
         while ordinary:
             with turn:
-                piece = next(pieces, None)
-            if piece is None:
+                number, make = next(pieces, (0, None))
+            if make is None:
                 return
-            number, (letters, length) = piece
-            rows = _rows_of_lines(letters, length)
+            rows = make()
             part = None if rows is None else _part(rows, judged, reference, keep_keys=keep_keys)
             if part is None:
                 ordinary = False
             else:
                 parts[number] = part
 
-    if size is not None and size <= _SMALL:
+    if source.run or (size is not None and size <= _SMALL):
         work()
     else:
         with ThreadPoolExecutor(_THREADS) as threads:

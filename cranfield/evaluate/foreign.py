@@ -62,7 +62,7 @@ def foreign_values(
     parsed = [library.parse_measure(str(measure)) for measure in measures]
     rows = [library.Qrel(row.topic, row.document, row.grade, row.subtopic) for row in judged if row.grade >= 0]
     places = {topic: place for place, topic in enumerate(aligned.topic_ids)}
-    values = np.zeros((len(measures), *aligned.shape))
+    values = np.zeros((len(measures), *aligned.scored.shape))
     with redirect_stderr(StringIO()):
         evaluator = _evaluator(library, parsed, rows)
         for number, run in enumerate(runs):

@@ -77,23 +77,16 @@ class Sample:
         return np.asarray(np.add.reduceat(padded, ends, axis=0)[::2], dtype=np.float64)
 
 
-@dataclass(frozen=True, eq=False)
-class Strata:
-    """The strata of qrels: the number of each row's, and those of topic t as in `Sample`."""
+def strata_of(qrels: Qrels) -> tuple[Codes, Counts, Counts]:
+    """The stratum of each row of a sample; where those of each topic begin, and how many they are, as in `Sample`.
 
-    of_row: Codes
-    first: Counts
-    count: Counts
-
-
-def strata_of(qrels: Qrels) -> Strata:
-    """Number the strata of qrels through all topics; a name means another stratum in every topic."""
-    if qrels.strata is None:
-        raise ValueError("these qrels have no strata")
-    pairs = qrels.topic_of_row.astype(np.int64) * len(qrels.stratum_names) + qrels.strata
+    They are numbered through all topics: a name means another stratum in every topic.
+    """
+    names = len(qrels.stratum_names)
+    pairs = qrels.topic_of_row.astype(np.int64) * names + np.asarray(qrels.strata)
     distinct, numbers = np.unique(pairs, return_inverse=True)
-    bounds = np.searchsorted(distinct, np.arange(len(qrels.topic_ids) + 1) * len(qrels.stratum_names))
-    return Strata(numbers.astype(np.int32), bounds[:-1], np.diff(bounds))
+    bounds = np.searchsorted(distinct, np.arange(len(qrels.topic_ids) + 1) * names)
+    return numbers.astype(np.int32), bounds[:-1], np.diff(bounds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +200,7 @@ class Lists:
     highest_grade: int = 1
     pooled_count: Counts | None = None
     stratified: Sample | None = None
-    _relevant: dict[int, Found] = field(default_factory=dict, repr=False)
+    known_relevant: dict[int, Found] = field(init=False, default_factory=dict, repr=False)  # by `relevant`, so far
 
     def __len__(self) -> int:
         return len(self.topics)
@@ -254,9 +247,9 @@ class Lists:
 
     def relevant(self, rel: int) -> Found:
         """The retrieved documents with a grade of at least `rel`."""
-        if rel not in self._relevant:
-            self._relevant[rel] = self._found(np.flatnonzero(self.grades >= max(rel, 0)))
-        return self._relevant[rel]
+        if rel not in self.known_relevant:
+            self.known_relevant[rel] = self._found(np.flatnonzero(self.grades >= max(rel, 0)))
+        return self.known_relevant[rel]
 
     def relevant_count(self, rel: int) -> Counts:
         """For each cell how many documents of its topic have a grade of at least `rel`, retrieved or not."""
@@ -276,7 +269,7 @@ class Lists:
             return self
         length = np.minimum(self.length, depth)
         rank = np.arange(len(self.grades)) - np.repeat(self.offsets[:-1], self.length)
-        return self.with_rows(rank < depth, running_sum(length))
+        return self.with_rows(rank < depth, np.append(0, np.cumsum(length)))
 
     def chosen(self, cells: Counts) -> Lists:
         """Some of the lists, in the given order."""
@@ -302,7 +295,7 @@ class Lists:
         if sample is not None:
             sample = replace(sample, at_rank=sample.at_rank[rows])
         shape = self.offsets if offsets is None else offsets
-        return replace(self, grades=self.grades[rows], offsets=shape, stratified=sample, _relevant={})
+        return replace(self, grades=self.grades[rows], offsets=shape, stratified=sample)
 
     def moved(self, places: Counts, sources: Counts) -> Lists:
         """The same lists with what stands at `sources` at `places`, and all else where it is."""
@@ -312,7 +305,7 @@ class Lists:
             at_rank = sample.at_rank.copy()
             at_rank[places] = at_rank[sources]
             sample = replace(sample, at_rank=at_rank)
-        return replace(self, grades=grades, stratified=sample, _relevant={})
+        return replace(self, grades=grades, stratified=sample)
 
     @cached_property
     def sample(self) -> Sample:

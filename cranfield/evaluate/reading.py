@@ -22,11 +22,10 @@ from cranfield.base.files import Progress, Source, located, reading_threads, sil
 from cranfield.base.records import BINARY, GradeScale
 from cranfield.base.spread import HERE, WORTH, Workers
 from cranfield.base.text import counted, few
-from cranfield.evaluate import align, direct, ties
+from cranfield.evaluate import align, direct
 from cranfield.evaluate.align import Alignment, AnyRun, RunStore, StoredRuns
 from cranfield.evaluate.measure import AnyMeasure, Measure
-from cranfield.evaluate.scores import ALL, Scores
-from cranfield.evaluate.ties import TiedScores
+from cranfield.evaluate.scores import ALL, Moved, Scores, TiedScores, score_with_ties
 from cranfield.qrels import reading as qrels_reading
 from cranfield.qrels.qrels import Qrels
 from cranfield.runs import check
@@ -115,23 +114,6 @@ class Read:
     qrels: Qrels
     runs: list[AnyRun]
     aligned: Alignment
-
-    def first(self, count: int) -> Read:
-        """The same for the first runs only."""
-        aligned, whole = self.aligned, self.aligned.lists
-        cells = count * len(aligned.topic_ids)
-        rows = int(whole.offsets[cells])
-        fewer = replace(
-            aligned,
-            run_names=aligned.run_names[:count],
-            lists=replace(whole.with_rows(slice(rows), whole.offsets[: cells + 1]), topics=whole.topics[:cells]),
-            present=aligned.present[:count],
-            scored=aligned.scored[:count],
-            extra_topics=aligned.extra_topics[:count],
-            tied=aligned.tied[:rows],
-            qrels_row=None if aligned.qrels_row is None else aligned.qrels_row[:rows],
-        )
-        return Read(self.qrels, self.runs[:count], fewer)
 
 
 def read_aligned(request: Request, *, keep_rows: bool = False) -> Read:
@@ -265,9 +247,13 @@ def _read_runs(
     problems += unknown.values()
     qrels = None if qrels_come is None or all(word in stored for word in named) else qrels_come()
     pairs = None if qrels is None else direct.judged_pairs(qrels)
-    ready: dict[str, AnyRun] = {}
-    if request.workers.count > 1:
-        ready = _read_elsewhere(request, [word for word in named if word not in stored], (pairs, keep_keys))
+    ready = dict[str, AnyRun]()
+    shared = request.workers.count > 1
+    files = [word for word in named if shared and word not in stored and located(word).is_file()]
+    if pieces := in_pieces(files, request.workers):  # what the workers cannot read is read here, where it is said why
+        for piece, some in zip(pieces, request.workers.map(_read_files, pieces, (pairs, keep_keys)), strict=True):
+            ready |= {word: run for word, run in zip(piece, some, strict=True) if run is not None}
+            request.progress("reading runs", len(ready), len(request.runs))
     runs: list[AnyRun | None] = []
     with reading_threads(max(THREADS, sum(map(_is_piped, named)))) as threads:  # one process may fill all pipes
         wanted = [word for word in named if word not in unknown and word not in ready]
@@ -298,18 +284,6 @@ def _unknown(words: Iterable[str], stored: StoredRuns, collection: RunStore) -> 
     return found
 
 
-def _read_elsewhere(
-    request: Request, words: Sequence[str], shared: tuple[direct.JudgedPairs | None, bool]
-) -> dict[str, AnyRun]:
-    """The runs of many large files, read by the workers; what they cannot read is read here, where it is said why."""
-    files, ready = [word for word in words if located(word).is_file()], dict[str, AnyRun]()
-    pieces = in_pieces(files, request.workers)
-    for piece, read in zip(pieces, request.workers.map(_read_files, pieces, shared), strict=True):
-        ready |= {word: run for word, run in zip(piece, read, strict=True) if run is not None}
-        request.progress("reading runs", len(ready), len(request.runs))
-    return ready
-
-
 def in_pieces(files: Sequence[str], workers: Workers = HERE) -> list[list[str]]:
     """Files in pieces of some size, where they are many enough to be read by these workers.
 
@@ -325,7 +299,7 @@ def in_pieces(files: Sequence[str], workers: Workers = HERE) -> list[list[str]]:
         pieces[-1].append(word)
         share = PACKED / sharing[source.whole] if source.run else 1
         size += round((source.size or 0) * share) or SIZE_ELSEWHERE
-    return pieces if len(pieces) >= (WORTH if workers.is_quick else MANY) else []
+    return pieces if len(pieces) >= MANY or (len(pieces) >= WORTH and workers.is_quick) else []
 
 
 def _read_files(words: Sequence[str], shared: tuple[direct.JudgedPairs | None, bool]) -> list[AnyRun | None]:
@@ -413,7 +387,7 @@ def align_runs(request: Request, qrels: Qrels, runs: Sequence[AnyRun], *, keep_r
     highest = 0 if request.collection is None else request.scale.highest
     if highest <= aligned.lists.highest_grade:
         return aligned
-    return replace(aligned, lists=replace(aligned.lists, highest_grade=highest, _relevant={}))
+    return replace(aligned, lists=replace(aligned.lists, highest_grade=highest))
 
 
 # Many or large runs are read, aligned and scored some at a time, by all workers. Of each only its scores are kept,
@@ -469,7 +443,7 @@ def score_runs(
         notes.append(f"the qrels are a sample, {drawn:,} of {many:,} documents judged: {said}")
         if empty := known.aligned.lists.sample.strata_without_draws():
             notes.append(f"{counted(empty, 'stratum', 'strata')} without a sampled document")
-    found = ties.score_with_ties(known.aligned, measures, request.ties, seed=SEED)
+    found = score_with_ties(known.aligned, measures, request.ties, seed=SEED)
     return found, known.runs, [*notes, found.note] if found.note else notes
 
 
@@ -518,7 +492,7 @@ def _scored_piece(
         if waiting and (rows >= ROWS_AT_ONCE or place == len(words)):
             try:
                 aligned = align_runs(request, request.qrels, waiting)  # type: ignore[arg-type]
-                done.found.append(ties.score_with_ties(aligned, measures, request.ties, seed=0))
+                done.found.append(score_with_ties(aligned, measures, request.ties, seed=0))
             except ProblemsFound as error:
                 done.strange.extend(error.problems)
             waiting, rows = [], 0
@@ -527,7 +501,7 @@ def _scored_piece(
 
 def _put_together(parts: Sequence[TiedScores], names: Sequence[str]) -> TiedScores:
     """The scores of all pieces, with the names that the runs have among all of them."""
-    moved, first = list[ties.Moved](), 0
+    moved, first = list[Moved](), 0
     for one in parts:
         own = dict(zip(one.scores.run_names, names[first:], strict=False))
         moved += [replace(each, run=own[each.run]) for each in one.moved]

@@ -91,11 +91,6 @@ class Labels:
     def __len__(self) -> int:
         return len(self.items)
 
-    def of(self, rows: NDArray[np.bool_]) -> Labels:
-        """The labels of these rows."""
-        columns = ("items", "assessors", "places", "topics")
-        return replace(self, **{name: getattr(self, name)[rows] for name in columns})
-
     @cached_property
     def counts(self) -> Numbers:
         """Assessors per grade, one row for each item with two or more judgments."""
@@ -106,7 +101,7 @@ class Labels:
         return several
 
 
-def agreement(labels: Labels, *, rng: np.random.Generator, draws: int = DRAWS) -> list[Estimate]:
+def agreement(labels: Labels, *, rng: np.random.Generator) -> list[Estimate]:
     """The coefficients for any number of assessors; items with a single judgment are excluded.
 
     Fleiss' kappa requires the same number of judgments for every item: it uses the items with the most common number.
@@ -119,16 +114,13 @@ def agreement(labels: Labels, *, rng: np.random.Generator, draws: int = DRAWS) -
     even, even_times = _kinds(counts[counts.sum(1) == commonest])
     once = partial(coincidences, each_label_once=True)
     estimates = _estimates(
-        times,
-        lambda times: _of_coincidences(coincidences(patterns, times), once(patterns, times), labels.steps),
-        rng=rng,
-        draws=draws,
+        times, lambda times: _of_coincidences(coincidences(patterns, times), once(patterns, times), labels.steps), rng
     )
-    estimates += _estimates(even_times, lambda times: {"fleiss": fleiss_kappa(even, times)}, rng=rng, draws=draws)
+    estimates += _estimates(even_times, lambda times: {"fleiss": fleiss_kappa(even, times)}, rng)
     return sorted(estimates, key=lambda one: list(COEFFICIENTS).index(one.coefficient))
 
 
-def agreement_of_two(table: Codes, steps: Steps, *, rng: np.random.Generator, draws: int = DRAWS) -> list[Estimate]:
+def agreement_of_two(table: Codes, steps: Steps, *, rng: np.random.Generator) -> list[Estimate]:
     """The coefficients for two assessors, from the table of their grades (first by rows, second by columns)."""
     size = len(steps.grades)
 
@@ -142,8 +134,7 @@ def agreement_of_two(table: Codes, steps: Steps, *, rng: np.random.Generator, dr
             "kappa-quadratic": kappa(tables, weights="quadratic"),
         }
 
-    times = table.astype(np.float64).reshape(-1)
-    estimates = _estimates(times, compute, rng=rng, draws=draws)
+    estimates = _estimates(table.astype(np.float64).reshape(-1), compute, rng)
     return sorted(estimates, key=lambda one: list(COEFFICIENTS).index(one.coefficient))
 
 
@@ -172,7 +163,9 @@ def by_pair(labels: Labels) -> Iterator[tuple[str, str, Codes]]:
 def by_topic(labels: Labels) -> Iterator[tuple[str, Labels]]:
     """(topic, its labels) of the topics with items judged twice or more."""
     for place, name in enumerate(labels.topic_names):
-        part = labels.of(labels.topics == place)
+        rows = labels.topics == place
+        columns = ("items", "assessors", "places", "topics")
+        part = replace(labels, **{column: getattr(labels, column)[rows] for column in columns})
         if len(part.counts):
             yield name, part
 
@@ -184,7 +177,7 @@ def _kinds(counts: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _estimates(
-    times: Numbers, compute: Callable[[Numbers], dict[str, Numbers]], *, rng: np.random.Generator, draws: int
+    times: Numbers, compute: Callable[[Numbers], dict[str, Numbers]], rng: np.random.Generator
 ) -> list[Estimate]:
     """Compute the coefficients, and bootstrap their intervals.
 
@@ -193,7 +186,7 @@ def _estimates(
     items = int(times.sum())
     if not items:
         return [Estimate(name, None, None, None, 0) for name in compute(times)]
-    drawn = rng.multinomial(items, times / items, size=draws).astype(np.float64)
+    drawn = rng.multinomial(items, times / items, size=DRAWS).astype(np.float64)
     again, edges, made = compute(drawn), ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2), []
     for name, value in compute(times).items():
         defined = again[name][~np.isnan(again[name])]  # draws in which the coefficient is not defined are left out

@@ -11,7 +11,7 @@ from cranfield.base.errors import Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.text import counted, few
 from cranfield.pool.candidates import Candidates, PooledRuns, candidates_of, clusters_of, collapse, document_draws
 from cranfield.pool.plan import Cap, Plan, PlanStep, Selection
-from cranfield.pool.pool import Duplicate, JudgingOrder, Pool, Source, TopicPool, levels, view
+from cranfield.pool.pool import Duplicate, Entries, JudgingOrder, Pool, Source, TopicPool, levels, view
 from cranfield.pool.strategy import HighestScore, Start, State, Strategy
 from cranfield.runs.columns import Codes, Places, named, running_sum
 
@@ -208,15 +208,18 @@ def assembled(
     table = sorted(strata, key=lambda stratum: (stratum.step, stratum.name.encode()))
     codes = {stratum: code for code, stratum in enumerate(table)}
     populations, drawn = np.zeros((2, len(parts), len(table)), dtype=np.int64)
+    entries, undrawn = list[Entries](), list[Entries]()
     for number, part in enumerate(parts):
         for stratum, population, count in part.pool.sizes:
             populations[number, codes[stratum]], drawn[number, codes[stratum]] = population, count
-    # The codes of each topic's strata in the common table; a topic without strata has nothing to look up in it.
-    coding = [np.array([codes[stratum] for stratum in part.pool.strata] or [0], np.int32) for part in parts]
-    pairs = list(zip(parts, coding, strict=True))
+        # From here on strata are places in the common table; a topic without strata has nothing to look up in it.
+        coding = np.array([codes[stratum] for stratum in part.pool.strata] or [0], np.int32)
+        for every, some in ((entries, part.pool.entries), (undrawn, part.pool.undrawn)):
+            every.append(some.copy())
+            every[-1]["stratum"] = coding[some["stratum"]]
     sizes = [len(part.documents) for part in parts]
     counts, contributing, ranks = map(np.concatenate, zip(*(part.contributions for part in parts), strict=True))
-    entries = np.concatenate([part.pool.entries for part in parts])
+    chosen, passed_over = np.concatenate(entries), np.concatenate(undrawn)
     return Pool(
         plan=plan,
         seed=seed,
@@ -226,9 +229,9 @@ def assembled(
         offsets=running_sum(sizes),
         document_ids=runs.document_ids,
         documents=np.concatenate([part.documents for part in parts]),
-        strata=np.concatenate([code[part.pool.entries["stratum"]] for part, code in pairs]),
-        probabilities=entries["probability"].copy(),
-        versions=entries["version"].copy(),
+        strata=chosen["stratum"].copy(),
+        probabilities=chosen["probability"].copy(),
+        versions=chosen["version"].copy(),
         stratum_table=tuple(table),
         populations=populations,
         drawn=drawn,
@@ -238,7 +241,7 @@ def assembled(
         undrawn=(
             np.repeat(np.arange(len(parts)), [len(part.undrawn) for part in parts]).astype(np.int32),
             np.concatenate([part.undrawn for part in parts]),
-            np.concatenate([code[part.pool.undrawn["stratum"]] for part, code in pairs]),
+            passed_over["stratum"].copy(),
         ),
         duplicates=tuple(one for part in parts for one in part.duplicates),
         version=version,

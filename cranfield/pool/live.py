@@ -16,7 +16,7 @@ from cranfield.base.errors import UsageError
 from cranfield.pool.build import build
 from cranfield.pool.candidates import Candidates, PooledRuns, clusters_of
 from cranfield.pool.extend import collapsed_topic, earlier_of
-from cranfield.pool.plan import Plan, Selection
+from cranfield.pool.plan import Plan
 from cranfield.pool.pool import NO_PROBABILITY, Pool, Stratum, TopicPool, check_budget, levels, refuse, view
 from cranfield.pool.stopping import Review
 from cranfield.pool.strategy import Label, Start, State, Texts
@@ -45,34 +45,27 @@ class LiveTopic:
     itself. `targets` are those that were judged relevant, in the order of judging.
     """
 
-    def __init__(
-        self,
-        candidates: Candidates,
-        pool: TopicPool,
-        number: int,
-        step: Selection,
-        *,
-        after: Sequence[tuple[int, Selection]] = (),
-        limit: int | None = None,
-        texts: Texts | None = None,
-        query: str = "",
-        ended: str = "",
-    ) -> None:
-        self.candidates, self.pool, self.number, self.step = candidates, pool, number, step
-        self.ended, self.labels = ended, dict[int, Label]()
+    def __init__(self, whole: LivePool, topic: str) -> None:
+        candidates, pool, chosen = whole.parts(topic)
+        self.candidates, self.pool, self.number, self.step = candidates, pool, whole.number, whole.step
+        step = self.step
+        self.ended, self.labels = whole.closed.get(topic, ""), dict[int, Label]()
         self.recent: deque[bool] = deque(maxlen=RECENT)
         self.chosen: list[int] = []
-        self.queue, self.handed_out = dict.fromkeys(pool.chosen.tolist()), dict[int, None]()
+        self.queue = dict.fromkeys(pool.chosen.tolist())
+        known = candidates.numbers
+        out = [known[name] for name in whole.out.get(topic, ()) if name in known]
+        self.handed_out = dict.fromkeys([*(self.queue if whole.is_handed_out else ()), *chosen, *out])
         self._warm_up = frozenset(self.queue)
-        self._after, self._limit = after, limit
-        if limit is None and step.amount.kind == "count":
+        self.after, self._limit = whole.after, whole.limits.get(topic)
+        if self._limit is None and step.amount.kind == "count":
             self._limit = pool.count + int(step.amount.number)
-        elif limit is None:
+        elif self._limit is None:
             self._limit = int(step.amount.number) if step.amount.kind == "until" else step.scope.cap
         seen = view(candidates, step)
         self._barred = ~pool.eligible(seen, step)
         self._barred[pool.chosen] = False
-        self.state: State = step.strategy(Start(seen, pool.seed, texts, query))
+        self.state: State = step.strategy(Start(seen, pool.seed, whole.texts, whole.queries.get(topic, "")))
         self._sample: set[int] = set()
         if any(rule.needs_sample for rule in step.scope.stop):
             strata = pool.entries["stratum"]
@@ -97,7 +90,7 @@ class LiveTopic:
         if not self.pool.present[candidate]:
             self.chosen.append(candidate)
         if self.ended:
-            self.add_chosen(self.pool)  # it was offered before the end
+            self.add_chosen()  # it was offered before the end
             return
         if candidate not in self._sample:
             self.state.learn(candidate, label)
@@ -160,15 +153,15 @@ class LiveTopic:
         if self.ended:
             return
         self.ended = reason
-        self.add_chosen(self.pool)
-        for number, step in self._after:
+        self.add_chosen()
+        for number, step in self.after:
             self.pool.apply(self.candidates, step, number)
         self.queue = {one: None for one in self.pool.chosen.tolist() if one not in self.labels}
 
-    def add_chosen(self, pool: TopicPool) -> None:
-        """Add what the adaptive step has chosen to a pool: what is judged first, then what is still out."""
-        new = [one for one in dict.fromkeys([*self.chosen, *self.handed_out]) if not pool.present[one]]
-        pool.add(Stratum(self.number, str(self.step)), new, NO_PROBABILITY)
+    def add_chosen(self) -> None:
+        """Add what the adaptive step has chosen to the pool: what is judged first, then what is still out."""
+        new = [one for one in dict.fromkeys([*self.chosen, *self.handed_out]) if not self.pool.present[one]]
+        self.pool.add(Stratum(self.number, str(self.step)), new, NO_PROBABILITY)
 
     def is_free(self, document: str, under_judgment: Collection[str] = ()) -> bool:
         """Whether the adaptive step could choose a document now, whatever it would choose."""
@@ -231,25 +224,25 @@ class LivePool:
     ) -> None:
         if plan.adaptive is None:
             raise UsageError(f"'{plan}' has no adaptive step: build it as it is")
-        self._is_handed_out = pool is not None
+        self.is_handed_out = pool is not None
         if pool is None:
             pool = build(plan, runs, topics=topics, seed=seed, clusters=clusters)
         self.plan, self.runs, self._pool, self.topics = plan, runs, pool, list(pool.topics)
         self._clusters = clusters_of(runs, clusters)
-        self._texts, self._queries = texts, queries or {}
-        self.number, self._step = plan.adaptive
-        self._after = [(number, step) for number, step in plan.selections if number > self.number]
-        self.spreads = self._step.scope.across_topics  # whether a budget goes across topics
-        self._closed = dict(ended or {})
+        self.texts, self.queries = texts, queries or {}
+        self.number, self.step = plan.adaptive
+        self.after = [(number, step) for number, step in plan.selections if number > self.number]
+        self.spreads = self.step.scope.across_topics  # whether a budget goes across topics
+        self.closed = dict(ended or {})
         self._live: dict[str, LiveTopic] = {}
         self._learnt: dict[str, list[Judged]] = {}
-        self._out: dict[str, list[str]] = {}
+        self.out: dict[str, list[str]] = {}
         # How many documents each topic has before its adaptive step.
         steps = np.array([stratum.step for stratum in pool.stratum_table], dtype=np.int32)
         static = steps[pool.strata] < self.number if len(steps) else np.empty(0, dtype=bool)
         counts = np.bincount(pool.topic_of_entry[static], minlength=len(self.topics))
         self._sizes = dict(zip(self.topics, counts.tolist(), strict=True))
-        self._limits = self._shared_limits()
+        self.limits = self._shared_limits()
 
     def learn(self, judged: Judged) -> None:
         """Take in one judgment. What is not a candidate of one of the topics is passed over."""
@@ -260,7 +253,7 @@ class LivePool:
             live.learn(candidate, judged.relevant)
         if self._is_spent(None):
             for topic in self.topics:
-                self.at(topic).end(f"{self._step.amount} reached")
+                self.at(topic).end(f"{self.step.amount} reached")
 
     def set_judgments(self, topic: str, judged: Sequence[Judged]) -> None:
         """Bring a topic to where these judgments, all that count for it now and in their order, leave it.
@@ -281,20 +274,20 @@ class LivePool:
 
     def hand_out(self, topic: str, *documents: str) -> None:
         """Take in that documents were handed out: they are not offered again, and count as under judgment."""
-        self._out.setdefault(topic, []).extend(documents)
+        self.out.setdefault(topic, []).extend(documents)
         for document in documents if topic in self._live else ():
             if (candidate := self.at(topic).candidates.numbers.get(document)) is not None:
                 self._live[topic].handed_out[candidate] = None
 
     def close(self, topic: str, rule: str) -> None:
         """Take in that the adaptive step of a topic is over for good, whatever becomes of the judgments behind it."""
-        if self._closed.setdefault(topic, rule) and topic in self._live and not self._live[topic].ended:
+        if self.closed.setdefault(topic, rule) and topic in self._live and not self._live[topic].ended:
             self._forget(topic)
 
     def drop(self, topic: str) -> None:
         """Make room: begin a topic anew when it is needed next."""
         self._forget(topic)
-        self._out.pop(topic, None)
+        self.out.pop(topic, None)
 
     def offer(
         self,
@@ -324,30 +317,15 @@ class LivePool:
     def ended(self) -> dict[str, str]:
         """The topics whose adaptive step has ended, and which rule ended it."""
         made = {topic: live.ended for topic, live in self._live.items() if live.ended}
-        return dict(sorted((self._closed | made).items()))
+        return dict(sorted((self.closed | made).items()))
 
     def at(self, topic: str) -> LiveTopic:
         """A topic, made ready when it is first needed."""
         if topic not in self._live:
-            candidates, pool, chosen = self._parts(topic)
-            live = self._live[topic] = LiveTopic(
-                candidates,
-                pool,
-                self.number,
-                self._step,
-                after=self._after,
-                limit=self._limits.get(topic),
-                texts=self._texts,
-                query=self._queries.get(topic, ""),
-                ended=self._closed.get(topic, ""),
-            )
-            known = candidates.numbers
-            before = [*pool.chosen.tolist(), *chosen] if self._is_handed_out else chosen
-            out = [known[name] for name in self._out.get(topic, ()) if name in known]
-            live.handed_out = dict.fromkeys([*before, *out])
+            self._live[topic] = LiveTopic(self, topic)
         return self._live[topic]
 
-    def _parts(self, topic: str) -> tuple[Candidates, TopicPool, list[int]]:
+    def parts(self, topic: str) -> tuple[Candidates, TopicPool, list[int]]:
         """The candidates of a topic, what its fixed steps brought, and what its adaptive step has chosen."""
         candidates = collapsed_topic(self._pool, self.runs, topic, self._clusters)
         pool = earlier_of(self._pool, candidates)
@@ -363,7 +341,7 @@ class LivePool:
 
     def _shared_limits(self) -> dict[str, int]:
         """The size each topic may reach where a budget is shared evenly; nothing where the step says it."""
-        step = self._step
+        step = self.step
         if step.amount.kind != "budget":
             return {}
         budget, have = int(step.amount.number), np.array(list(self._sizes.values()))
@@ -376,7 +354,7 @@ class LivePool:
             return {}
         available = []
         for topic in self.topics:
-            candidates, pool, _ = self._parts(topic)
+            candidates, pool, _ = self.parts(topic)
             available.append(np.count_nonzero(pool.eligible(view(candidates, step), step)))
         return dict(zip(self.topics, levels(have, np.array(available), budget).tolist(), strict=True))
 
@@ -389,9 +367,9 @@ class LivePool:
         """
         if not self.spreads:
             return list(topics)
-        floor = self._step.scope.floor
+        floor = self.step.scope.floor
         if floor is None:
-            floor = int(self._step.amount.number) // (2 * len(self.topics))  # half of an even share
+            floor = int(self.step.amount.number) // (2 * len(self.topics))  # half of an even share
 
         def turn(topic: str) -> tuple[int, float, int]:
             live = self.at(topic)
@@ -400,8 +378,8 @@ class LivePool:
                 return 0, 0.0, 0
             if size < floor:
                 return 1, float(size), size
-            if self._step.strategy.claim is not None:
-                return 2, -self._step.strategy.claim(live.state), size
+            if self.step.strategy.claim is not None:
+                return 2, -self.step.strategy.claim(live.state), size
             # The share of relevant among the last judgments, drawn towards one half while there are few.
             return 2, -(1 + sum(live.recent)) / (2 + len(live.recent)), size
 
@@ -416,4 +394,4 @@ class LivePool:
             live = self._live.get(topic)
             out = 0 if live is None or pending is None else live.away(pending.get(topic, ()))
             total += (before if live is None else live.size) + out
-        return total >= self._step.amount.number
+        return total >= self.step.amount.number

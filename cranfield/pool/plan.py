@@ -200,6 +200,12 @@ class Plan:
         return replace(self, steps=tuple(left or self.steps[:1]))
 
 
+def full_depth(plan: str) -> int:
+    """The k of a stored plan that begins with `depth k` and caps nothing: it has the first k of each run; else 0."""
+    first = re.match(r"depth (\d{1,9})(;|$)", plan)
+    return int(first[1]) if first and "; cap " not in plan else 0
+
+
 def _spelled_value(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -383,7 +389,14 @@ class _StepReader:
         if "=" in word:
             self._read_setting(word, position)
         elif match := _AMOUNT.fullmatch(word):
-            self._set_amount(match[1] or ("share" if match[3] else "count"), match[2])
+            kind: Any = match[1] or ("share" if match[3] else "count")
+            number = float(match[2]) if kind == "share" else int(match[2])
+            if self.amount.kind != "all":
+                raise UsageError(f"a step has one amount; this one already has {quoted(self.amount)}")
+            if number <= 0 or (kind == "share" and number > 100):
+                limit = "more than 0 and at most 100%" if kind == "share" else "at least 1"
+                raise UsageError(f"an amount must be {limit}, not {number:g}")
+            self.amount = Amount(kind, number)
         elif word.split() == ["across", "topics"]:
             self.scope["across_topics"] = True
         else:
@@ -403,15 +416,6 @@ class _StepReader:
             guess = f"; steps are separated by ';': did you mean '; {near}'?"
         expected = "an amount (10, until 100, 5%, budget 1000), an option or a scope"
         raise UsageError(f"expected {expected}, found {quoted(word)}{guess}")
-
-    def _set_amount(self, kind: Any, text: str) -> None:
-        number = float(text) if kind == "share" else int(text)
-        if self.amount.kind != "all":
-            raise UsageError(f"a step has one amount; this one already has {quoted(self.amount)}")
-        if number <= 0 or (kind == "share" and number > 100):
-            limit = "more than 0 and at most 100%" if kind == "share" else "at least 1"
-            raise UsageError(f"an amount must be {limit}, not {number:g}")
-        self.amount = Amount(kind, number)
 
     def _read_setting(self, word: str, position: int) -> None:
         name, _, value = word.partition("=")

@@ -128,7 +128,17 @@ class QrelsRows:
     def qrels(self, name: str) -> Qrels:
         """The qrels, or an error with everything that is wrong: a pair is judged once, even if the grades agree."""
         problems = list(self.problems)
-        if len(again := repeats(pair_keys(self.topics, self.documents))):
+        made = sorted_qrels(
+            (self.topic_ids, self.topics),
+            (self.document_ids, self.documents),
+            self.grades,
+            strata=self.strata,
+            stratum_names=self.stratum_names,
+            name=name,
+        )
+        pairs = pair_keys(made.topic_of_row, made.documents)
+        if (pairs[1:] == pairs[:-1]).any():
+            again = repeats(pair_keys(self.topics, self.documents))
             first = int(again[0])
             topic = self.topic_ids[int(self.topics[first])].as_py()
             example = f"{topic} {self.document_ids[int(self.documents[first])].as_py()}"
@@ -139,14 +149,7 @@ class QrelsRows:
         if problems:
             placed = [problem.at(name) for problem in problems]
             raise ProblemsFound(f"{name}: these qrels cannot be used", placed)
-        return sorted_qrels(
-            (self.topic_ids, self.topics),
-            (self.document_ids, self.documents),
-            self.grades,
-            strata=self.strata,
-            stratum_names=self.stratum_names,
-            name=name,
-        )
+        return made
 
 
 def grades_of(words: pa.Array) -> tuple[Grades, dict[str, Mask]]:

@@ -26,6 +26,8 @@ with deferred:
     import tempfile
     import zipfile
 
+    from cranfield.pool import plan as plans
+
 Rule = tuple[str, ...]
 """Words in order: the first that gives a grade decides."""
 
@@ -150,7 +152,8 @@ class Bundle:
     """What scoring needs of a bundle: its qrels, the file that has the card of its pool, and its scale.
 
     `settled` is how many of its judgments were made in queues of `settle`. `plain_depth` is set where all documents
-    of contributing runs down to this rank are judged. `judged` is the share of the pool that is.
+    of contributing runs down to this rank are judged. `judged` is the share of the pool that is. `depth` is that of
+    its latest plan, 0 where it has none.
     """
 
     qrels: Path
@@ -159,6 +162,7 @@ class Bundle:
     settled: int
     plain_depth: int
     judged: float
+    depth: int
 
 
 def open_bundle(path: Path) -> Bundle:
@@ -203,12 +207,12 @@ def _bundle_in(folder: Path, path: Path) -> Bundle:
         whole = (one for one in card["pools"] if one["documents"] == one["judged"] and not one["one_per_cluster"])
         judged = min((one["judged"] / one["documents"] for one in card["pools"] if one["documents"]), default=1.0)
         plain = [int(one["plan"][6:]) for one in whole if re.fullmatch(r"depth \d{1,9}", one["plan"])]
+        depth = plans.full_depth(card["pools"][-1]["plan"]) if card["pools"] else 0
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         raise SourceError(str(path), f"{CARD} is not the card of a collection") from None
     file = OLDER_CARD if OLDER_CARD in sums else CARD if has_pool else None
-    return Bundle(
-        folder / QRELS, None if file is None else folder / file, scale, settled, max(plain, default=0), judged
-    )
+    pool = None if file is None else folder / file
+    return Bundle(folder / QRELS, pool, scale, settled, max(plain, default=0), judged, depth)
 
 
 def _unpack(path: Path, folder: Path) -> None:

@@ -117,7 +117,7 @@ def coverage_of(
     alignment: Alignment, measure: Measure, *, pool_depth: Counts, provenance: Provenance | None = None
 ) -> Coverage:
     """What is judged of all runs. `pool_depth` is one number per topic. Without provenance none contributed."""
-    lists, shape = alignment.lists, alignment.shape
+    lists, shape = alignment.lists, alignment.scored.shape
     depth = measure_depths(measure, pool_depth)
     reach = np.minimum(lists.length, depth[lists.topics])
     if 2 * int(reach.sum()) < len(lists.grades):  # most documents lie below the depth: they are cut off first
@@ -316,11 +316,11 @@ def assess_runs(
     learn: Learn = "always",
 ) -> Assessment:
     """Assess all runs by one measure. `low` and `high` are the intervals of scores; `cache` serves all measures."""
-    table, runs = thresholds, alignment.shape[0]
+    table, runs = thresholds, alignment.scored.shape[0]
     coverage = coverage_of(alignment, measure, pool_depth=knowledge.pool_depth, provenance=knowledge.provenance)
     model, by_family, untestable = None, FamilyModels(), ""
     models: list[UnjudgedModel | None] = [None] * runs
-    loss: Loss | None = Loss.none(measure, alignment.shape)
+    loss: Loss | None = Loss.none(measure, alignment.scored.shape)
     if learn == "always" or coverage.count[coverage.counted].any():
         if cache is None and knowledge.provenance is not None:
             cache = ModelCache(alignment, knowledge.provenance, thresholds=table)
@@ -329,7 +329,7 @@ def assess_runs(
         models = [dict(by_family).get(family, model) for family in knowledge.families] or [model] * runs
         popularity = None if model is None else _popularity(alignment, knowledge, coverage.depth, cache)
         loss = _loss_by_model(alignment, measure, models, coverage.depth, drawing, popularity)
-    values = measure.values(alignment.lists).reshape(alignment.shape)
+    values = measure.values(alignment.lists).reshape(alignment.scored.shape)
     score = aggregated_rows(values, alignment.scored, measure.aggregate)
     low, high = (np.full(runs, np.nan) if ends is None else ends for ends in (low, high))
     is_finite, tolerance = np.isfinite(low) & np.isfinite(high), tolerance_of(measure, alignment.lists, table)
@@ -448,7 +448,7 @@ def _loss_by_model(
     distinct = {id(one): one for one in models if one is not None}.values()
     if not distinct:
         return None
-    loss, drawing = Loss.none(measure, alignment.shape), rng.spawn(1)[0]
+    loss, drawing = Loss.none(measure, alignment.scored.shape), rng.spawn(1)[0]
     for model in distinct:
         runs, same = [run for run, one in enumerate(models) if one is model], deepcopy(drawing)
         part = expected_loss(alignment, measure, model, depth=depth, rng=same, runs=runs, popularity=popularity)

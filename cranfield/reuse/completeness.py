@@ -83,7 +83,7 @@ class Completion:
         self.alignment, self.provenance, self._relevant_from = alignment, provenance, relevant_from
         self._retrieved = retrieved or partial(Retrieved, alignment, provenance)
         self.pool_depth = int(provenance.depth.min()) if len(provenance.depth) else 0
-        longest = alignment.lists.length.reshape(alignment.shape)[provenance.group_of_run >= 0].max(initial=0)
+        longest = alignment.lists.length.reshape(alignment.scored.shape)[provenance.group_of_run >= 0].max(initial=0)
         self.depth = min(max(DEPTH, 2 * int(provenance.depth.max(initial=0))), max(int(longest), self.pool_depth))
 
     @cached_property
@@ -122,7 +122,7 @@ class Completion:
     @cached_property
     def _now(self) -> _Labelled:
         deep = np.full_like(self.provenance.depth, self.depth)
-        return _Labelled(self._pairs, deep, deep)
+        return _Labelled(self._pairs, self.provenance.depth, deep, deep)
 
     def of(self, measures: Sequence[Measure], *, rng: np.random.Generator) -> list[Completed]:
         """The scores of all runs, completed, by each measure; all measures have the same labels."""
@@ -152,7 +152,9 @@ def score_lists(measures: Sequence[Measure], alignment: Alignment, lists: Lists)
     """The scores of all runs with these lists instead of the alignment's, as measures by runs."""
     return np.array(
         [
-            aggregated_rows(measure.values(lists).reshape(alignment.shape), alignment.scored, measure.aggregate)
+            aggregated_rows(
+                measure.values(lists).reshape(alignment.scored.shape), alignment.scored, measure.aggregate
+            )
             for measure in measures
         ]
     )
@@ -220,28 +222,30 @@ class _Pairs:
         cells = self.topic[judged] * len(lists.levels) + np.searchsorted(lists.levels, grade[judged])
         counts = np.bincount(cells, minlength=lists.level_counts.size).reshape(lists.level_counts.shape)
         at_rank = self.at_rank(grade) if at_rank is None else at_rank
-        labelled = replace(lists, grades=at_rank, level_counts=counts, stratified=None, _relevant={})
+        labelled = replace(lists, grades=at_rank, level_counts=counts, stratified=None)
         return score_lists(measures, self.alignment, labelled)
 
 
 class _Labelled:
-    """Pairs down to the rank `reach`. Labels of those at ranks down to `pooled` are known; both are one number per
-    topic. The others have chances.
+    """Pairs down to the rank `reach`. Labels of those at ranks down to `pooled` teach, and those down to `known`, if
+    it is deeper, are known: what was judged below the pool was chosen, and is no sample. The others have chances.
     """
 
-    def __init__(self, pairs: _Pairs, pooled: Counts, reach: Counts) -> None:
+    def __init__(self, pairs: _Pairs, pooled: Counts, reach: Counts, known: Counts | None = None) -> None:
         self.pairs = pairs
-        self.judged = np.where(pairs.best <= reach[pairs.topic], pairs.grade, np.int32(-1))
-        self.grade = np.where(pairs.best <= pooled[pairs.topic], pairs.grade, np.int32(-1))
+        depths = reach, pooled, pooled if known is None else known
+        self.judged, self._taught, self.grade = (
+            np.where(pairs.best <= depth[pairs.topic], pairs.grade, np.int32(-1)) for depth in depths
+        )
         self.open = (self.grade < 0) & (pairs.best <= reach[pairs.topic])
-        self._columns, self._rate = pairs.columns(self.grade)
+        self._columns, self._rate = pairs.columns(self._taught)
 
     @cached_property
     def _fitted(self) -> tuple[Values, Values, float]:
         """The weights, their covariance, and how much topics differ beyond that, as a variance."""
-        judged = self.grade >= 0
-        columns, topic = self._columns[judged], self.pairs.topic[judged].astype(np.int32)
-        relevant = (self.grade[judged] > 0).astype(np.int64)
+        taught = self._taught >= 0
+        columns, topic = self._columns[taught], self.pairs.topic[taught].astype(np.int32)
+        relevant = (self._taught[taught] > 0).astype(np.int64)
         prior = np.array([float(logit(self._rate)), 1.0, 0.0, 0.0, 0.0, 0.0])
         fit = fit_chances(columns, relevant, np.ones_like(relevant), topic, prior=prior, spread=np.ones(len(prior)))
         chance = chances(columns @ fit.weights)

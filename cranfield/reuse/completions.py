@@ -134,7 +134,6 @@ class Completions:
             highest_grade=self.highest,
             pooled_count=None,
             stratified=None,
-            _relevant={},
         )
 
 
@@ -341,7 +340,7 @@ def normalized_gain_ends(open_lists: Completions) -> Ends:
 
     by_grade = open_lists.measure.gains(open_lists.highest)
     assert by_grade is not None
-    worth = np.unique(by_grade)[::-1]
+    worth = np.array(sorted({*by_grade.tolist()}, reverse=True))
     known = np.stack([open_lists.grade_counts[:, by_grade >= level].sum(axis=1) for level in worth], axis=1)
     gains = _GainLevels(worth, worth[:-1] - worth[1:], known, float(worth[-1]))
     base = discounted_cumulated_gain(open_lists.lists, **parameters)

@@ -194,6 +194,5 @@ def _values_by(
         levels=levels,
         level_counts=np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape),
         highest_grade=max(lists.highest_grade, int(levels.max(initial=0))),
-        _relevant={},
     )
-    return np.array([measure.values(graded).reshape(alignment.shape) for measure in measures])
+    return np.array([measure.values(graded).reshape(alignment.scored.shape) for measure in measures])

@@ -114,7 +114,7 @@ def expected_loss(
 
     `popularity` is parallel to the grades of the lists; None where the contributors' lists are not at hand.
     """
-    chosen = np.arange(alignment.shape[0]) if runs is None else np.unique(np.asarray(runs, dtype=np.int64))
+    chosen = np.arange(alignment.scored.shape[0]) if runs is None else np.unique(np.asarray(runs, dtype=np.int64))
     if draws is None:
         draws = DRAWS if depth.max(initial=0) <= DEEP else DEEP_DRAWS
     unjudged = unjudged_of(alignment, measure, chosen, depth, popularity)
@@ -125,11 +125,11 @@ def expected_loss(
         without = upper_chances(model, labels, replace(documents, popularity=None))
     estimates = [expected_chances(model, labels, documents), *ends, *without]
     gains = _gains(alignment, measure, model, rng, unjudged, draws, estimates)
-    by_topic = np.full(alignment.shape, np.nan)
+    by_topic = np.full(alignment.scored.shape, np.nan)
     by_topic[chosen] = gains[0].mean[chosen]
     whole, deviation = np.full((len(gains), len(by_topic)), np.nan), np.full(len(by_topic), np.nan)
     how = measure.aggregate
-    values = None if how == "mean" else measure.values(alignment.lists).reshape(alignment.shape)
+    values = None if how == "mean" else measure.values(alignment.lists).reshape(alignment.scored.shape)
     for run in chosen.tolist():
         scored = alignment.scored[run]
         gained, spread = [gain.mean[run][scored] for gain in gains], np.sqrt(gains[0].variance[run][scored])
@@ -187,7 +187,9 @@ def _gains(
                 gain = _exact(unjudged, measure, estimate.chances, worth)
             mean[unjudged.cell_of_list], variance[unjudged.cell_of_list] = gain
         scale = estimate.scale[:, np.newaxis]
-        gains.append(_Gain(scale * mean.reshape(alignment.shape), scale**2 * variance.reshape(alignment.shape)))
+        gains.append(
+            _Gain(scale * mean.reshape(alignment.scored.shape), scale**2 * variance.reshape(alignment.scored.shape))
+        )
     return gains
 
 
@@ -225,7 +227,6 @@ class _Unjudged:
             offsets=np.append((lists.offsets[:-1] + rows * draw).ravel(), rows * draws),
             topics=np.arange(draws * len(lists)),
             level_counts=np.tile(lists.level_counts, (draws, 1)) + added,
-            _relevant={},
         )
 
 
@@ -242,7 +243,7 @@ def unjudged_of(
     """
     lists = alignment.lists
     found = prefix_of(lists, depth)[0].unjudged
-    wanted = np.zeros(alignment.shape, dtype=bool)
+    wanted = np.zeros(alignment.scored.shape, dtype=bool)
     wanted[chosen] = alignment.scored[chosen]
     here = found.where(wanted.ravel()[found.cell])
     at = lists.offsets[here.cell] + here.rank - 1
@@ -256,9 +257,7 @@ def unjudged_of(
         mine = mine.cut(measure.cutoff)
         if measure.kind.interval == "normalized_gain":
             counts = np.minimum(counts, measure.cutoff)  # an ideal of k documents has no more of one grade
-    own = replace(
-        mine, topics=np.arange(len(cells)), level_counts=counts, pooled_count=None, stratified=None, _relevant={}
-    )
+    own = replace(mine, topics=np.arange(len(cells)), level_counts=counts, pooled_count=None, stratified=None)
     place, topics = own.offsets[list_of] + here.rank - 1, len(alignment.topic_ids)
     popular = None if popularity is None else popularity[at]
     documents = Documents(here.cell // topics, here.cell % topics, octave_of(here.rank), popular)
@@ -395,7 +394,7 @@ def scale_model(
     group, kept = cache.provenance.group_of_run[contributing], alignment.scored[contributing]
 
     def by_group(gained: Values) -> Values:
-        of_run = np.where(kept, gained.reshape(alignment.shape)[contributing], 0.0).sum(axis=1)
+        of_run = np.where(kept, gained.reshape(alignment.scored.shape)[contributing], 0.0).sum(axis=1)
         return np.bincount(group, of_run).astype(np.float64)
 
     labels, blind = count_labels(without, deep), replace(unjudged.documents, popularity=None)

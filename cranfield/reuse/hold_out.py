@@ -53,7 +53,6 @@ def lists_without(lists: Lists, provenance: Provenance, group_of_cell: Numbers) 
         level_counts=np.concatenate(kept),
         pooled_count=None,
         stratified=None,
-        _relevant={},
     )
 
 
@@ -292,7 +291,7 @@ def hold_out_all(
     whole = score(alignment, chosen) if full is None else full
     groups = range(len(provenance.groups))
     cut = blocks(len(groups), width=len(lists.grades) * len(chosen), block=SCORED_AT_ONCE)
-    shared = lists, provenance, chosen, alignment.shape
+    shared = lists, provenance, chosen, alignment.scored.shape
     scored = workers.map(_scored_without, [groups[part] for part in cut], shared)
     return AllHoldOut(provenance, tuple(chosen), whole, scored)
 
@@ -309,15 +308,14 @@ def _scored_without(
     grades = lists.grades.copy()
     for measure in measures:
         lists.relevant(measure.rel or 1)  # found once for all groups of a worker
-    known = {rel: (found, lists.offsets[found.cell] + found.rank - 1) for rel, found in lists._relevant.items()}
+    known = {rel: (found, lists.offsets[found.cell] + found.rank - 1) for rel, found in lists.known_relevant.items()}
     values = []
     for group in groups:
         places = provenance.removed_places[group]
         grades[places] = NOT_POOLED
-        reduced = replace(
-            _without(lists, provenance, group, grades),
-            _relevant={rel: found.where(grades[at] != NOT_POOLED) for rel, (found, at) in known.items()},
-        )
+        reduced = _without(lists, provenance, group, grades)
+        for rel, (found, at) in known.items():
+            reduced.known_relevant[rel] = found.where(grades[at] != NOT_POOLED)
         values.append([measure.values(reduced).reshape(shape) for measure in measures])
         grades[places] = lists.grades[places]
     return np.array(values)

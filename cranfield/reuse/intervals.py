@@ -133,7 +133,7 @@ def intervals_of_runs(
     """
     reaches = [None if ignores_depth(measure) else depth(measure) for measure in measures]
     found = _in_pieces(measures, with_highest_grade(alignment.lists, highest), reaches, tail)
-    shape = (len(measures), *alignment.shape)
+    shape = (len(measures), *alignment.scored.shape)
     return Intervals(
         measures=tuple(measures),
         values=np.array([one.values for one in found]).reshape(shape),
@@ -250,7 +250,6 @@ def width_reductions(measure: Measure, lists: Lists, cells: Counts, ranks: Count
             level_counts=counts,
             pooled_count=None,
             stratified=None,
-            _relevant={},
         )
         parts.append(widths(judged, reach[lists.topics[chosen]] if isinstance(reach, np.ndarray) else reach))
     return before - np.concatenate(parts)
@@ -320,25 +319,5 @@ def with_judgments(
         level_counts=counts,
         highest_grade=max(lists.highest_grade, int(levels.max(initial=0))),
         stratified=None,
-        _relevant={},
     )
     return replace(alignment, lists=new)
-
-
-def choose_runs(alignment: Alignment, documents: Identities, runs: Sequence[int]) -> tuple[Alignment, Identities]:
-    """Give the alignment of some runs alone."""
-    count = len(alignment.topic_ids)
-    cells = np.concatenate([np.arange(run * count, (run + 1) * count) for run in runs])
-    lists = alignment.lists
-    rows = np.concatenate([np.arange(lists.offsets[run * count], lists.offsets[(run + 1) * count]) for run in runs])
-    chosen = replace(
-        alignment,
-        run_names=tuple(alignment.run_names[run] for run in runs),
-        lists=lists.chosen(cells),
-        present=alignment.present[list(runs)],
-        scored=alignment.scored[list(runs)],
-        extra_topics=tuple(alignment.extra_topics[run] for run in runs),
-        tied=alignment.tied[rows],
-        qrels_row=None,
-    )
-    return chosen, Identities(documents.codes[rows], documents.document_ids)

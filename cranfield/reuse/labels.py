@@ -105,7 +105,7 @@ def count_labels(
             counts = count_groups_of_rows(alignment, provenance) if groups_of_row is None else groups_of_row
             pooled = found.rank <= provenance.depth[alignment.lists.topics[found.cell]]
             shared = pooled & (group >= 0) & (counts[rows] == 2)
-    shape = (*alignment.shape, len(levels))
+    shape = (*alignment.scored.shape, len(levels))
     cells = found.cell[~own] * len(levels) + level[~own]
     popular = None if retrieved is None else retrieved.popularity[at[own]]
     return Labels(
@@ -113,7 +113,7 @@ def count_labels(
         groups=groups,
         group_of_run=group_of_run,
         judged=np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape),
-        size=np.where(alignment.scored, lists.length.reshape(alignment.shape), 0).sum(axis=1),
+        size=np.where(alignment.scored, lists.length.reshape(alignment.scored.shape), 0).sum(axis=1),
         own=Documents(run[own], found.cell[own] % topics, octave_of(found.rank[own]), popular),
         own_level=level[own],
         shared=np.bincount(level[shared], minlength=len(levels)),
@@ -190,7 +190,7 @@ class Retrieved:
             for run in np.flatnonzero(provenance.own_group == number).tolist():
                 here = slice(places_of_run[run], places_of_run[run + 1])
                 own[here] = score[pair_there[here]]
-        lengths = lists.length.reshape(alignment.shape)[group >= 0]
+        lengths = lists.length.reshape(alignment.scored.shape)[group >= 0]
         self.of_one_group = float(np.log1p(lengths / RANK_CONSTANT).sum() / max(int(lengths.sum()), 1))
         self.popularity = np.zeros(len(keys))
         self.popularity[places] = np.log(np.maximum(self.fusion[pair_there] - own, 0.0) + NOBODY)

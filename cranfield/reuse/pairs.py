@@ -21,14 +21,12 @@ from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import Counts, Found, Values
 from cranfield.evaluate.measure import Measure, aggregated
-from cranfield.evaluate.scores import score
-from cranfield.evaluate.ties import moved_by_ties
+from cranfield.evaluate.scores import moved_by_ties, score
 from cranfield.reuse.completions import Reach
 from cranfield.reuse.intervals import (
     PASSED_OVER,
     Identities,
     Interval,
-    choose_runs,
     ignores_depth,
     interval,
     is_nonrelevant_unjudged,
@@ -203,7 +201,7 @@ class OpenScore:
     def difference(self) -> Difference:
         """The difference with its ends; topics do not interact, so means of exact ends are exact."""
         values, lower, upper = (
-            one.reshape(self.alignment.shape)[:, self.topics]
+            one.reshape(self.alignment.scored.shape)[:, self.topics]
             for one in (self.interval.values, self.interval.lower, self.interval.upper)
         )
         ends = lower[0] - upper[1], upper[0] - lower[1]
@@ -232,7 +230,7 @@ class OpenScore:
     @cached_property
     def _values(self) -> Values:
         """The score of the topic of each unjudged document, by run."""
-        values = self.interval.values.reshape(self.alignment.shape)
+        values = self.interval.values.reshape(self.alignment.scored.shape)
         return values[:, self.unjudged.topic]
 
     @cached_property
@@ -289,7 +287,7 @@ class OpenScore:
 
     def _values_of(self, alignment: Alignment) -> Values:
         """The difference of the values on each topic; a topic without a value counts 0."""
-        first, second = np.nan_to_num(self.measure.values(alignment.lists)).reshape(alignment.shape)
+        first, second = np.nan_to_num(self.measure.values(alignment.lists)).reshape(alignment.scored.shape)
         return np.asarray(first - second)
 
     @property
@@ -348,7 +346,8 @@ def open_score(
         raise UsageError("a run cannot be compared with itself")
     if measure.aggregate != "mean":
         raise UsageError(f"{measure} is not a mean over topics; what to judge is known for means alone")
-    chosen, own = choose_runs(alignment, documents, (first, second))
+    pair = [first, second]
+    chosen, own = alignment.chosen(pair), replace(documents, codes=documents.codes[alignment.rows_of(pair)])
     top = max(chosen.lists.highest_grade if highest is None else highest, 1)
     return OpenScore(chosen, own, measure, depth, top)
 
@@ -417,9 +416,11 @@ def claim_of(
     ahead = 0 if found.value >= 0 else 1
     names, lead, ends = pair.alignment.run_names, abs(found.value), found.ends_of_lead
     winner, loser = (names[ahead], names[1 - ahead]) if lead > TOLERANCE else ("", "")
-    gain = 0.0 if loss95 is None else max(-loss95[ahead], 0.0)
-    loss = None if loss95 is None else loss95[1 - ahead] + gain
-    outlasts = loss is not None and lead - loss > TOLERANCE
+    behind = both = float("nan")
+    if loss95 is not None:
+        behind = loss95[1 - ahead]
+        both = behind + max(-loss95[ahead], 0.0) + _falls_with(pair, ahead, behind)
+    outlasts = lead - both > TOLERANCE
     p = f"{'corrected p' if corrected else 'p'} = {p_value:.3g}" if p_value is not None else ""
     chance = f"; the difference is not significant ({p})" if p_value is not None and p_value >= SIGNIFICANT else ""
     level: Level = "open"
@@ -430,20 +431,38 @@ def claim_of(
         worst = f"{winner} leads by {least}{ends[0]:.4f} whatever the grades of the unjudged documents{down_to}"
         reason = f"{worst if unjudged else f'{leads}, and all documents{down_to} are judged'}{chance}"
     elif winner and outlasts and p and not chance:
-        level, both = "supported", " plus its own likely drop" if gain else ""
-        reason = f"{leads}, more than the likely loss of {loser}{both} ({loss:.4f}), with {p}"
+        level, too = "supported", " plus its own likely drop" if both > behind else ""
+        reason = f"{leads}, more than the likely loss of {loser}{too} ({both:.4f}), with {p}"
     elif winner:
         lowest = ends[0] if abs(ends[0]) >= 0.00005 else 0.0
         could = f"{'could' if found.exact else 'might at worst'} change that to {lowest:+.4f}"
         reason = f"{leads}, {f'and judging {could}' if np.isfinite(ends).all() else 'and the measure has no bounds'}"
-        if loss is not None and not outlasts:
-            reason += f"; the loss of {loser} may reach {loss:.4f}"
+        if loss95 is not None and not outlasts:
+            takes = f"may reach {behind:.4f}"
+            if lead - behind > TOLERANCE:
+                takes = f"and the drop of {winner} may together reach {both:.4f}"
+            reason += f"; the loss of {loser} {takes}"
         elif chance:
             reason += f"; the difference is not significant ({p})"
     depth = int(np.max(pair.depth)) if deep is not None and down_to else None  # type: ignore[arg-type]
     by_ties = bool(winner) and _swing_of_ties(pair, winner) >= (ends[0] if level == "robust" else lead) - TOLERANCE
     reason += f"; {BY_TIES}" if by_ties else ""
     return Claim(level, winner, loser, lead, ends, reason, unjudged, depth, by_ties)
+
+
+def _falls_with(pair: OpenScore, ahead: int, loss: float) -> float:
+    """By how much the run that is ahead would fall if the other gained so much by documents of its own.
+
+    They move R or the ideal of both where a score is divided by these. The leader is taken to be as far on its way to
+    its lowest score as the other is to its highest.
+    """
+    if pair.gains is not None:
+        return 0.0
+    found, shape = pair.interval, pair.alignment.scored.shape
+    ends = (one.reshape(shape)[:, pair.topics] for one in (found.lower, found.values, found.upper))
+    low, now, high = (one.mean(axis=1) for one in ends)
+    room, fall = high[1 - ahead] - now[1 - ahead], now[ahead] - low[ahead]
+    return float(fall * np.clip(loss / room, 0.0, 1.0)) if room > TOLERANCE else 0.0
 
 
 def _swing_of_ties(pair: OpenScore, winner: str) -> float:

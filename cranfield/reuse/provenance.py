@@ -21,7 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError
-from cranfield.evaluate.align import Alignment, AnyRun, at_each_rank
+from cranfield.evaluate.align import Alignment, AnyRun, align
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values, ratio, strata_of
 from cranfield.qrels.qrels import Qrels, pair_keys
 from cranfield.runs.columns import TEXT, places_in
@@ -69,9 +69,9 @@ def qrels_rows(alignment: Alignment, qrels: Qrels, runs: Sequence[AnyRun]) -> tu
     """Give the qrels row at each rank, and the alignment's topic and the grade level of each qrels row."""
     wanted = set(alignment.topic_ids)
     chosen = np.flatnonzero([topic in wanted for topic in qrels.topics])
-    row = alignment.qrels_row
-    if row is None:
-        row = at_each_rank(qrels, runs, chosen=chosen, reference=alignment.reference)
+    if (row := alignment.qrels_row) is None:
+        again = align(qrels, runs, topics=alignment.topic_ids, reference=alignment.reference, keep_rows=True)
+        row = np.asarray(again.qrels_row)
     place = np.full(len(qrels.topic_ids), -1, dtype=np.int32)
     place[chosen] = np.arange(len(chosen))
     level = np.searchsorted(alignment.lists.levels, qrels.grades).astype(np.int32)
@@ -317,7 +317,7 @@ def prefixes_of(
         topic_of_row=topic_of_row,
         level_of_row=level_of_row,
         level_count=len(alignment.lists.levels),
-        stratum_of_row=None if qrels.strata is None else strata_of(qrels).of_row,
+        stratum_of_row=None if qrels.strata is None else strata_of(qrels)[0],
     )
 
 
@@ -342,7 +342,7 @@ def prefix_of(lists: Lists, depth: Counts) -> tuple[Lists, Counts]:
     taken = np.minimum(lists.length, depth[lists.topics])
     offsets = np.concatenate([[0], np.cumsum(taken)])
     places = np.repeat(lists.offsets[:-1] - offsets[:-1], taken) + np.arange(int(offsets[-1]))
-    return replace(lists, grades=lists.grades[places], offsets=offsets, stratified=None, _relevant={}), places
+    return replace(lists, grades=lists.grades[places], offsets=offsets, stratified=None), places
 
 
 # Which runs contributed, where that is not known: those that are judged down to one common edge.
@@ -466,7 +466,7 @@ class _Edges:
 
 def _so_far(alignment: Alignment, deepest: int) -> tuple[Counts, Counts]:
     """Give runs by ranks from 0 on: how many unjudged documents, and how many in all, topics have down to there."""
-    runs, topics = alignment.shape
+    runs, topics = alignment.scored.shape
     # Only the ranks that are asked about are counted: most of a list lies below them.
     lists, _ = prefix_of(alignment.lists, np.full(topics, deepest))
     size = deepest + 1

@@ -36,7 +36,7 @@ from cranfield.evaluate.measure import parse_measure
 from cranfield.reuse.completions import Mask
 from cranfield.reuse.intervals import Identities
 from cranfield.reuse.labels import Documents, count_labels, logit, octave_of
-from cranfield.reuse.pairs import TOLERANCE, OpenScore, QueuedDocument, open_score
+from cranfield.reuse.pairs import TOLERANCE, Difference, OpenScore, QueuedDocument, open_score
 from cranfield.reuse.unjudged_model import USUAL, UnjudgedModel, chances, expected_chances, is_unlike
 from cranfield.reuse.verdict import DEFAULTS, Thresholds
 
@@ -160,6 +160,14 @@ class Judging:
             np.add.at(surprise, group[places], labels - prior)
             np.add.at(information, group[places], prior * (1 - prior))
 
+    def follow(self, difference: Difference) -> None:
+        """Take over what is true by the grades so far: where they move both scores, single moves do not add up."""
+        low, high = difference.ends
+        left = float(self.moves[:, ~self.is_judged].sum())
+        if np.isfinite(high - low) and left > TOLERANCE:
+            self.low, self.high, self.value = low, high, difference.value
+            self.moves *= (high - low) / left
+
     @property
     def expected(self) -> Values:
         """The chance of each document by the labels so far."""
@@ -235,8 +243,13 @@ class Judging:
             # With v taken away the squared mean is expected to be mean² + v: enough for what is left of the variance?
             enough = self._enough(gain, (far * variance - mean**2) / (1 + far))
             chance = np.zeros(len(expected))
-            for probability, label in ((1 - expected, 0), (expected, 1)):
+            for probability, label in ((1 - expected, 0.0), (expected, 1.0)):
                 decides = (mean + (label - expected) * moves) ** 2 >= far * (variance - gain)
+                if self.is_open.sum() <= FEW + 1:  # then the rule tries all labels
+                    for place in np.flatnonzero(decides & self.is_open):
+                        rest = deepcopy(self)
+                        rest.take(np.array([place]), np.array([label]))
+                        decides[place] = rest.is_decided(goal)
                 chance += probability * decides
             first = chance > table.decisive
             gain = np.where(first, chance, gain)
@@ -387,7 +400,9 @@ class Contest:
         grades = np.array([answers.get(name, self.judged.get(name)) for name in self.names], dtype=np.float64)
         places, judging = np.flatnonzero(~np.isnan(grades)), Judging(self.pair, self.chances, self.table)
         judging.judge(places, grades[places].astype(np.int64))
-        return self.pair.after(places, grades[places].astype(np.int32)), judging
+        pair = self.pair.after(places, grades[places].astype(np.int32))
+        judging.follow(pair.difference)
+        return pair, judging
 
     def needed(self, answers: Answers) -> list[tuple[str, str]] | None:
         """The documents that are expected to be needed still, the best first; None where the pair is decided."""

@@ -145,7 +145,7 @@ INFERRED = " (pool inferred)"
 REMEDY = "; use --groups and --pool-depth, or --pool CARD"
 """What would help where too little is known of the pool."""
 
-_BY_CONTRIBUTORS = ("contributed", "kappa-unknown", "large-loss", "loss", "upper-loss", "small-loss")
+_BY_CONTRIBUTORS = ("contributed", "kappa-unknown", "large-loss", "loss", "upper-loss", "coverage", "small-loss")
 _BY_POOL = ("pool-unfinished", "topic-unfinished", "plan-unfinished", "pooled-unjudged")
 _NOISE = 1e-12
 

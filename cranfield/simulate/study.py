@@ -14,9 +14,9 @@ from typing import Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.errors import InputError, UsageError
+from cranfield.base.errors import UsageError
 from cranfield.base.spread import HERE, Workers
-from cranfield.evaluate.align import Alignment, AnyRun, align
+from cranfield.evaluate.align import Alignment, AnyRun
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists
 from cranfield.evaluate.measure import Measure, own_measures
 from cranfield.evaluate.scores import Scores, score
@@ -41,18 +41,23 @@ Rows = NDArray[np.bool_]
 class Known:
     """Judgments that play the assessor, and the runs.
 
-    All `runs` are ranked; `pooled` are the contributing ones, by the same names, with their groups. A grade from
-    `relevant_from` up is relevant. `texts` and `queries` are for the strategies that read. `known_of` makes one.
+    All `runs` are ranked; `pooled` are the contributing ones, by the same names, with their groups. `alignment` is of
+    judgments and runs over all topics of the qrels, with its rows kept. A grade from `relevant_from` up is relevant.
+    `texts` and `queries` are for the strategies that read.
     """
 
     qrels: Qrels
-    runs: tuple[AnyRun, ...]
-    alignment: Alignment
-    qrels_row: provenance.Numbers
+    runs: Sequence[AnyRun]
     pooled: PooledRuns
+    alignment: Alignment
     relevant_from: int = 1
     texts: Texts | None = None
     queries: Mapping[str, str] | None = None
+
+    @property
+    def qrels_row(self) -> provenance.Numbers:
+        """The row of the qrels at each rank of each list."""
+        return cast("provenance.Numbers", self.alignment.qrels_row)
 
     @cached_property
     def topics(self) -> tuple[str, ...]:
@@ -109,36 +114,11 @@ class Known:
             highest_grade=int(self.qrels.grades[judged].max(initial=0)),
             pooled_count=np.bincount(self.qrels.topic_of_row[kept], minlength=topics),
             stratified=None,
-            _relevant={},
         )
         shape = (len(measures), len(runs), len(self.alignment.topic_ids))
         values = np.array([measure.values(lists) for measure in measures]).reshape(shape)
         names = tuple(self.alignment.run_names[run] for run in runs.tolist())
         return Scores(tuple(measures), names, self.alignment.topic_ids, values, self.alignment.scored[runs])
-
-
-def known_of(
-    qrels: Qrels,
-    runs: Sequence[AnyRun],
-    pooled: PooledRuns,
-    *,
-    alignment: Alignment | None = None,
-    relevant_from: int = 1,
-    texts: Texts | None = None,
-    queries: Mapping[str, str] | None = None,
-) -> Known:
-    """Bring judgments and runs together; refused where no contributing run has a judged topic.
-
-    `alignment` is that of both over all topics of the qrels, with its rows kept, where it is there already.
-    """
-    aligned = align(qrels, runs, keep_rows=True) if alignment is None else alignment
-    rows = cast("provenance.Numbers", aligned.qrels_row)
-    known = Known(qrels, tuple(runs), aligned, rows, pooled, relevant_from, texts=texts, queries=queries)
-    if not known.judged.any():
-        raise InputError("a replay needs judgments, but these qrels have none")
-    if not known.topics:
-        raise InputError("no contributing run retrieved documents for a judged topic")
-    return known
 
 
 # A plan played against known judgments, by itself or at several budgets.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cranfield.base.errors import CollectionError, InputError, quoted
 from cranfield.base.records import Document, Topic
-from cranfield.base.text import HIT_END, HIT_START
+from cranfield.base.text import HIT_END, HIT_START, now
 from cranfield.store.store import Query, Store, column, first, marks, nothing, records, stored, value
 
 if TYPE_CHECKING:
@@ -201,10 +201,10 @@ class LoadedFile(NamedTuple):
     sha256: str
 
 
-def add_source(store: Store, file: LoadedFile, *, now: str) -> int:
+def add_source(store: Store, file: LoadedFile) -> int:
     """Record a file that is being loaded and give its number; to be called inside `store.write()`."""
     columns = "kind, name, format, sha256, records, added"
-    return store.insert(f"INSERT INTO sources ({columns}) VALUES (?, ?, ?, ?, 0, ?)", *file, now)
+    return store.insert(f"INSERT INTO sources ({columns}) VALUES (?, ?, ?, ?, 0, ?)", *file, now())
 
 
 def source_of(store: Store, table: str, identifier: str) -> int:
@@ -243,13 +243,13 @@ outside_sources = Query(
 """The sources of documents outside, in the order they were added."""
 
 
-def put_outside(store: Store, source: OutsideSource, *, now: str) -> None:
+def put_outside(store: Store, source: OutsideSource) -> None:
     """Add a source, or what is known of it now, inside `store.write()`."""
     columns = json.dumps(dict(source.columns), ensure_ascii=False)
     store.connection.execute(
         """INSERT INTO outside_sources (kind, place, columns, documents, added) VALUES (?, ?, ?, ?, ?)
            ON CONFLICT (kind, place) DO UPDATE SET columns = excluded.columns, documents = excluded.documents""",
-        [source.kind, source.place, columns, source.documents, now],
+        [source.kind, source.place, columns, source.documents, now()],
     )
 
 
@@ -257,10 +257,10 @@ remove_outside = Query[None]("DELETE FROM outside_sources WHERE kind = ? AND pla
 """Remove a source, inside `store.write()`; what was judged of it stays."""
 
 
-def keep(store: Store, fetched: Iterable[Document], *, now: str) -> None:
+def keep(store: Store, fetched: Iterable[Document]) -> None:
     """Keep documents of outside sources as they are judged, inside `store.write()`; others are here already."""
     rows = [
-        (one.id, one.title, one.text, json.dumps(dict(one.metadata), ensure_ascii=False), one.content_hash, now)
+        (one.id, one.title, one.text, json.dumps(dict(one.metadata), ensure_ascii=False), one.content_hash, now())
         for one in fetched
     ]
     store.connection.executemany(
@@ -302,10 +302,10 @@ _SCAN = "threshold, shingle, permutations, seed, documents"
 """The columns of a scan, in the order of its fields."""
 
 
-def put_clusters(store: Store, scan: Scan, clusters: Sequence[Cluster], *, now: str) -> None:
+def put_clusters(store: Store, scan: Scan, clusters: Sequence[Cluster]) -> None:
     """Store a scan and its clusters inside `store.write()`."""
     query = f"INSERT INTO duplicate_scans ({_SCAN}, made) VALUES (?, ?, ?, ?, ?, ?)"
-    number = store.insert(query, *scan, now)
+    number = store.insert(query, *scan, now())
     store.connection.execute("DELETE FROM duplicates")
     store.put(
         "duplicates",
@@ -317,17 +317,12 @@ def put_clusters(store: Store, scan: Scan, clusters: Sequence[Cluster], *, now: 
     )
 
 
-def clusters(store: Store) -> dict[int, list[tuple[str, str, float, bool]]]:
-    """Cluster -> [(document, kind, similarity, is representative)], the representative first."""
-    found: dict[int, list[tuple[str, str, float, bool]]] = {}
-    rows = store.rows(
-        """SELECT cluster, document, kind, similarity, representative FROM duplicates
-           ORDER BY cluster, representative DESC, document"""
-    )
-    for cluster, document, kind, similarity, representative in rows:
-        found.setdefault(cluster, []).append((document, kind, similarity, bool(representative)))
-    return found
-
+clusters = Query[list[tuple[int, str, str, float, bool]]](
+    """SELECT cluster, document, kind, similarity, representative FROM duplicates
+       ORDER BY cluster, representative DESC, document""",
+    lambda rows: [(*row[:4], bool(row[4])) for row in rows],
+)
+"""(cluster, document, kind, similarity, is representative), the representative of each cluster first."""
 
 latest_scan = Query(f"SELECT {_SCAN} FROM duplicate_scans ORDER BY number DESC LIMIT 1", first(Scan))
 """The settings of the latest scan, or None where there was none."""

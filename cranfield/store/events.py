@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from cranfield.base.errors import RESTORE, CollectionError
 from cranfield.base.records import Pair
+from cranfield.base.text import now
 from cranfield.judge.events import NOBODY, Event, Evidence, PairKey, SourceKind, fold, key_of
 from cranfield.store.history import EVENT_COLUMNS
 from cranfield.store.store import Query, Store, grouped, marks
@@ -25,10 +26,10 @@ NOT_UNDONE = "NOT EXISTS (SELECT 1 FROM judgment_events AS undo WHERE undo.undoe
 """Says in a query that an event, under the name it has there, was not taken back."""
 
 
-def add_assessor(store: Store, name: str, *, kind: SourceKind = "person", now: str) -> None:
+def add_assessor(store: Store, name: str, *, kind: SourceKind = "person") -> None:
     """Make an assessor known, inside `store.write()`; a known one stays unchanged."""
     if store.row("SELECT 1 FROM assessors WHERE name = ?", name) is None:
-        store.put("assessors", [(name, kind, now)])
+        store.put("assessors", [(name, kind, now())])
 
 
 assessors = Query[dict[str, SourceKind]]("SELECT name, kind FROM assessors ORDER BY name", dict)
@@ -39,7 +40,7 @@ FEW = 100
 """Up to this many events are projected one by one: a key press must not read all earlier events."""
 
 
-def append_events(store: Store, events: Sequence[Event], *, now: str) -> list[Event]:
+def append_events(store: Store, events: Sequence[Event]) -> list[Event]:
     """Append events inside `store.write()` and bring what counts now up to date; give those that were new.
 
     An event whose UUID is there already is left out, so that the same packet can be merged twice.
@@ -50,10 +51,12 @@ def append_events(store: Store, events: Sequence[Event], *, now: str) -> list[Ev
     for event in events:
         if event.uuid not in known:
             by_uuid.setdefault(event.uuid, event)
-    first = last_event(store)[0] + 1
-    added = [replace(event, recorded=now, sequence=first + place) for place, event in enumerate(by_uuid.values())]
+    first, recorded = last_event(store)[0] + 1, now()
+    added = [
+        replace(event, recorded=recorded, sequence=first + place) for place, event in enumerate(by_uuid.values())
+    ]
     for name, source in dict.fromkeys((event.assessor, event.source) for event in added):
-        add_assessor(store, name, kind=source, now=now)
+        add_assessor(store, name, kind=source)
     rows = []
     for event in added:
         values = list(_FIELDS(event))
@@ -296,7 +299,7 @@ def probe_answers(store: Store, layers: Sequence[str]) -> list[tuple[str, Graded
             ORDER BY probe.sequence""",
         *layers,
     )
-    return [(name, (bool(first), before), (bool(again), now)) for name, first, before, again, now in rows]
+    return [(name, (bool(first), before), (bool(again), after)) for name, first, before, again, after in rows]
 
 
 answered_pairs = Query[set[Pair]]("SELECT DISTINCT topic, document FROM judgments WHERE layer = ?", set)

@@ -13,6 +13,7 @@ from typing import Any
 
 from cranfield.base.errors import RESTORE, CollectionBusy, CollectionError, InputError
 from cranfield.base.registry import deferred
+from cranfield.base.text import now
 from cranfield.base.writing import whole_file
 from cranfield.store import migrations
 from cranfield.store.store import (
@@ -97,7 +98,7 @@ def bring_up_to_date(store: Store) -> None:
             raise
         misfit = f"the list of migrations in {store.path} does not fit its tables ({error.__cause__})"
         raise CollectionError(f"{misfit}; {RESTORE}") from error
-    store.forget_tables()
+    store._history = None  # there are more tables now: the next write looks at them anew
     store.kept_as = keep
     if store.say is not None:
         store.say(f"{store.path} was written by an older version and has been upgraded; the original is {keep}")
@@ -123,7 +124,7 @@ def back_up(store: Store, target: Path, *, called: Path | None = None) -> None:
         copymode(store.path, unfinished)  # what is private, or open to a team, stays so
 
 
-def restore(path: Path, backup: Path, *, check: Callable[[Store], None] | None, now: str) -> Path | None:
+def restore(path: Path, backup: Path, *, check: Callable[[Store], None] | None) -> Path | None:
     """Put a copy of a backup in the place of a collection; returns the name under which what was there is kept.
 
     `check`, if any, raises where the copy is not sound; then nothing is changed. The old file goes aside together
@@ -139,7 +140,7 @@ def restore(path: Path, backup: Path, *, check: Callable[[Store], None] | None, 
                 check(copy)
             if copy.kept_as is not None:  # an older version of the copy, which the backup itself keeps
                 copy.kept_as.unlink()
-        aside = path.with_name(f"{path.name}.replaced-{now.replace(':', '')}")
+        aside = path.with_name(f"{path.name}.replaced-{now().replace(':', '')}")
         if path.exists():
             _refuse_while_open(path)
             copymode(path, unfinished)

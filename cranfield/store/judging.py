@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from cranfield.base.errors import RESTORE, CollectionError, CranfieldError, InputError, UnknownName, quoted
 from cranfield.base.records import Pair
+from cranfield.base.text import now
 from cranfield.judge.queue import NOTHING, Answers, Assigned, Overlap, Probes, SampledHit
 from cranfield.store.events import LONGEST_LEASE, NOT_UNDONE, durations
 from cranfield.store.store import Query, Store, column, first, grouped, nothing, records, value
@@ -119,13 +120,13 @@ draft_of = Query("SELECT topic, author, state, reason, expected FROM topic_draft
 """The draft of a topic, or None where it was never tried."""
 
 
-def put_draft(store: Store, draft: Draft, *, tried: Sequence[SampledHit] = (), now: str) -> None:
+def put_draft(store: Store, draft: Draft, *, tried: Sequence[SampledHit] = ()) -> None:
     """Write how a draft stands, and which hits of a new one are judged, inside `store.write()`."""
     store.connection.execute(
         """INSERT INTO topic_drafts VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (topic) DO UPDATE SET
            author = excluded.author, state = excluded.state, reason = excluded.reason,
            expected = excluded.expected, changed = excluded.changed""",
-        [draft.topic, draft.author, draft.state, draft.reason, draft.expected, now],
+        [draft.topic, draft.author, draft.state, draft.reason, draft.expected, now()],
     )
     rows = [(draft.topic, one.document, one.rank, one.stratum, one.population) for one in tried]
     store.put("tried_hits", rows)
@@ -199,10 +200,11 @@ graded_by = Query[list[tuple[str, str, str]]](
 """(topic, assessor, document) of every grade that a person gave and that stands in the main layer."""
 
 
-def put_assignments(store: Store, made: Sequence[Assigned], *, topics: Sequence[str], now: str) -> None:
+def put_assignments(store: Store, made: Sequence[Assigned], *, topics: Sequence[str]) -> None:
     """Replace the assignments of these topics, inside `store.write()`."""
     store.connection.executemany("DELETE FROM assignments WHERE topic = ?", [(topic,) for topic in topics])
-    store.put("assignments", [(one.topic, one.assessor, one.role, now) for one in made])
+    moment = now()
+    store.put("assignments", [(one.topic, one.assessor, one.role, moment) for one in made])
 
 
 # What makes a collection file a packet: for whom it is, and where it comes from.
@@ -240,9 +242,9 @@ class IssuedPacket(NamedTuple):
     pairs: set[Pair]
 
 
-def add_packet(store: Store, session: str, assessor: str, layer: str, pairs: Sequence[Pair], *, now: str) -> None:
+def add_packet(store: Store, session: str, assessor: str, layer: str, pairs: Sequence[Pair]) -> None:
     """Record that a packet was issued, inside `store.write()`."""
-    store.put("packets", [(session, assessor, layer, json.dumps(pairs, ensure_ascii=False), now)])
+    store.put("packets", [(session, assessor, layer, json.dumps(pairs, ensure_ascii=False), now())])
 
 
 def issued_packet(store: Store, session: str) -> IssuedPacket | None:
@@ -320,14 +322,13 @@ def add_queue(
     purpose: str,
     layer: str = "main",
     contests: Sequence[Mapping[str, Any]] = (),
-    now: str,
 ) -> int:
     """Add a queue inside `store.write()` and give its number; positions count the entries of each topic."""
     if store.row("SELECT 1 FROM queues WHERE name = ?", name):
         known = f"a queue named {quoted(name)} already exists"
         raise InputError(f"{known}; judge it with cranfield judge --queue {name}, or choose another name")
     query = "INSERT INTO queues (name, purpose, layer, made, contests) VALUES (?, ?, ?, ?, ?)"
-    number = store.insert(query, name, purpose, layer, now, json.dumps(list(contests), ensure_ascii=False))
+    number = store.insert(query, name, purpose, layer, now(), json.dumps(list(contests), ensure_ascii=False))
     places: dict[str, int] = {}
     rows = []
     for one in queued:

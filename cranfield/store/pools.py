@@ -10,9 +10,11 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from cranfield._version import __version__
 from cranfield.base.errors import RESTORE, CollectionError, UnknownName, quoted
 from cranfield.base.records import Pair
 from cranfield.base.registry import deferred
+from cranfield.base.text import now
 from cranfield.store.store import Query, Store, column, marks, records, value
 
 with deferred:  # judging asks of a pool what is to be judged, and needs no arrays for that
@@ -57,11 +59,6 @@ class PooledRun(NamedTuple):
 
 _FACTS = "name, plan, plan_in_full, grammar, seed, judging_order, one_per_cluster, content_hash, made, made_by"
 """The columns of the facts, in the order of their fields."""
-
-
-def add_pool(store: Store, facts: PoolFacts) -> int:
-    """Store what is known of a new pool, inside `store.write()`, and give its number; the rest is its versions'."""
-    return store.insert(f"INSERT INTO pools ({_FACTS}) VALUES ({marks(facts)})", *facts)
 
 
 pool_number = Query[int]("SELECT number FROM pools WHERE name = ?", value)
@@ -267,19 +264,25 @@ def versions_of_pool(store: Store, name: str) -> list[PoolVersion]:
 
 def put_version(
     store: Store,
-    number: int,
+    name: str,
     pool: pooling.Pool,
-    manifest: PoolVersion,
     *,
     priorities: Mapping[str, int],
     clusters: Mapping[str, int] | None = None,
 ) -> None:
-    """Write a version of a pool inside `store.write()`: its manifest, and all that is in the pool from now on."""
-    version = manifest.version
-    store.connection.execute(
-        f"INSERT INTO pool_versions (pool, {_MANIFEST}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [number, *manifest]
-    )
-    store.connection.execute("UPDATE pools SET content_hash = ? WHERE number = ?", [manifest.content_hash, number])
+    """Write a version of a pool inside `store.write()`: its manifest, and all that is in the pool from now on.
+
+    The first version makes the pool, with one document of each of the `clusters`, where there are some.
+    """
+    version, plan, made = pool.version, pool.plan, (pool.content_hash, now(), f"cranfield {__version__}")
+    if version == 1:
+        grammar, in_full = plans.GRAMMAR, plan.spelled_out
+        facts = PoolFacts(name, str(plan), in_full, grammar, pool.seed, pool.order, clusters is not None, *made)
+        store.put(f"pools ({_FACTS})", [facts])
+    number = pool_number(store, name)
+    manifest = PoolVersion(version, plan.spelled_out, pool.seed, *made)
+    store.put(f"pool_versions (pool, {_MANIFEST})", [(number, *manifest)])
+    store.connection.execute("UPDATE pools SET content_hash = ? WHERE number = ?", [pool.content_hash, number])
     runs = [
         (number, one.name, one.group, priorities.get(one.name, 1), one.content_hash, version) for one in pool.sources
     ]
@@ -361,6 +364,7 @@ def rows_as_stored(store: Store, name: str) -> dict[str, list[tuple[Any, ...]]]:
 
 _ENTRIES = """SELECT topic, document, step, stratum, probability, version FROM pool_entries
               WHERE pool = ? ORDER BY topic, position"""
+_STRATUM = slice(2, 4)
 
 
 def stored_pool(store: Store, name: str, *, contributions: bool = True) -> pooling.Pool:
@@ -382,58 +386,44 @@ def _put_together(store: Store, name: str, ranks: list[tuple[str, str, str, int]
     topics, entries = pool_topics(store, name), store.rows(_ENTRIES, number)
     undrawn = store.rows("SELECT topic, document, step, stratum FROM pool_undrawn WHERE pool = ?", number)
     sizes = store.rows("SELECT topic, step, stratum, population, drawn FROM pool_strata WHERE pool = ?", number)
-    table = sorted(
-        {*((row[1], row[2]) for row in sizes), *((row[2], row[3]) for row in entries)},
-        key=lambda one: (one[0], one[1].encode()),
-    )
-    codes = {stratum: code for code, stratum in enumerate(table)}
-    places = {topic: place for place, topic in enumerate(topics)}
-    ids = list(dict.fromkeys([*(row[1] for row in entries), *(row[1] for row in undrawn)]))
-    document = {name: code for code, name in enumerate(ids)}
-    counts = np.bincount([places[row[0]] for row in entries], minlength=len(topics))
+    strata = {*(row[1:3] for row in sizes), *(row[_STRATUM] for row in entries)}
+    table = sorted(strata, key=lambda one: (one[0], one[1].encode()))
+    ids = list(dict.fromkeys(row[1] for row in [*entries, *undrawn]))
+    sources = [pooling.Source(one.run, one.group_name, one.content_hash) for one in pooled_runs(store, name)]
+    known = (topics, ids, table, [source.name for source in sources])
+    places, documents, codes, runs = ({name: code for code, name in enumerate(names)} for names in known)
     populations, drawn = np.zeros((2, len(topics), len(table)), dtype=np.int64)
-    for topic, step, stratum, population, taken in sizes:
-        populations[places[topic], codes[step, stratum]] = population
-        drawn[places[topic], codes[step, stratum]] = taken
-    sources = tuple(pooling.Source(one.run, one.group_name, one.content_hash) for one in pooled_runs(store, name))
-    number_of = {source.name: place for place, source in enumerate(sources)}
-    contributed = Counter((row[0], row[1]) for row in ranks)
+    for topic, step, stratum, *size in sizes:
+        cell = places[topic], codes[step, stratum]
+        populations[cell], drawn[cell] = size
+    contributed = Counter(row[:2] for row in ranks)
+
+    def coded(codes: Mapping[Any, int], rows: list[Any], part: int | slice) -> Any:
+        return np.array([codes[row[part]] for row in rows], dtype=np.int32)
+
+    query = "SELECT topic, document, representative FROM pool_duplicates WHERE pool = ? ORDER BY topic, document"
     return pooling.Pool(
         plan=plans.parse_stored(facts.plan_in_full),
         seed=facts.seed,
         order=facts.judging_order,  # type: ignore[arg-type]
-        sources=sources,
+        sources=tuple(sources),
         topics=tuple(topics),
-        offsets=columns.running_sum(counts),
+        offsets=columns.running_sum(np.bincount(coded(places, entries, 0), minlength=len(topics))),
         document_ids=pa.array(ids, pa.large_string()),
-        documents=_codes([document[row[1]] for row in entries]),
-        strata=_codes([codes[row[2], row[3]] for row in entries]),
-        probabilities=np.array([np.nan if row[4] is None else row[4] for row in entries], dtype=np.float64),
-        versions=_codes([row[5] for row in entries]),
+        documents=coded(documents, entries, 1),
+        strata=coded(codes, entries, _STRATUM),
+        probabilities=np.array([row[4] for row in entries], dtype=np.float64),  # NaN where there is none
+        versions=np.array([row[5] for row in entries], dtype=np.int32),
         stratum_table=tuple(pooling.Stratum(*stratum) for stratum in table),
         populations=populations,
         drawn=drawn,
-        contribution_offsets=columns.running_sum([contributed[row[0], row[1]] for row in entries]),
-        contribution_runs=_codes([number_of[row[2]] for row in ranks]),
-        contribution_ranks=_codes([row[3] for row in ranks]),
-        undrawn=(
-            _codes([places[row[0]] for row in undrawn]),
-            _codes([document[row[1]] for row in undrawn]),
-            _codes([codes[row[2], row[3]] for row in undrawn]),
-        ),
-        duplicates=tuple(
-            pooling.Duplicate(*row)
-            for row in store.rows(
-                "SELECT topic, document, representative FROM pool_duplicates WHERE pool = ? ORDER BY topic, document",
-                number,
-            )
-        ),
+        contribution_offsets=columns.running_sum([contributed[row[:2]] for row in entries]),
+        contribution_runs=coded(runs, ranks, 2),
+        contribution_ranks=np.array([row[3] for row in ranks], dtype=np.int32),
+        undrawn=(coded(places, undrawn, 0), coded(documents, undrawn, 1), coded(codes, undrawn, _STRATUM)),
+        duplicates=tuple(pooling.Duplicate(*row) for row in store.rows(query, number)),
         version=versions_of_pool(store, name)[-1].version,
     )
-
-
-def _codes(values: list[int]) -> Any:
-    return np.array(values, dtype=np.int32)
 
 
 # From which stratum of a sample each pooled document comes.

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from cranfield.base.errors import RESTORE, CollectionBusy, CollectionError, CollectionMoved, not_utf8
 from cranfield.base.records import Grade, GradeScale
 from cranfield.base.registry import deferred
-from cranfield.base.text import shortened
+from cranfield.base.text import now, shortened
 from cranfield.store import history, migrations
 
 with deferred:
@@ -59,6 +59,7 @@ PATIENCE_SECONDS = 600.0
 
 SQLITE_VERSION = sqlite3.sqlite_version
 Say = Callable[[str], None]
+Name = TypeVar("Name")
 Shape = TypeVar("Shape")
 
 _AT_ONCE = 500
@@ -155,10 +156,6 @@ class Store:
         if self.identity is not None and self._log is None:
             self._log = identity_of(self._log_path)
         self._refuse_moved()
-
-    def forget_tables(self) -> None:
-        """Look at the tables anew before the next write: there are more of them now."""
-        self._history = None
 
     def _refuse_moved(self) -> None:
         """Raise where the path no longer leads to the open file: what is written is then in a file that is gone."""
@@ -289,9 +286,9 @@ class Store:
         scale = self.scale()
         return {version: known for version, known in self.scales().items() if known != scale}
 
-    def add_scale(self, scale: GradeScale, *, now: str) -> int:
+    def add_scale(self, scale: GradeScale) -> int:
         """Put a new version of the scale in force, inside `write()`, and give its number."""
-        version = self.insert("INSERT INTO scales (relevant_from, created) VALUES (?, ?)", scale.relevant_from, now)
+        version = self.insert("INSERT INTO scales (relevant_from, created) VALUES (?, ?)", scale.relevant_from, now())
         self.put("grades", [(version, step.grade, step.label, step.gain, step.text) for step in scale.grades])
         return version
 
@@ -299,10 +296,10 @@ class Store:
         """The guidelines in force; empty where there are none."""
         return str(self.value("SELECT text FROM guidelines ORDER BY version DESC LIMIT 1") or "")
 
-    def add_guidelines(self, text: str, *, now: str) -> int:
+    def add_guidelines(self, text: str) -> int:
         """Put new guidelines in force, inside `write()`, and give their version."""
         digest = sha256(text.encode("utf-8")).hexdigest()
-        return self.insert("INSERT INTO guidelines (text, sha256, created) VALUES (?, ?, ?)", text, digest, now)
+        return self.insert("INSERT INTO guidelines (text, sha256, created) VALUES (?, ?, ?)", text, digest, now())
 
     def copy_versions(self, other: Store) -> None:
         """Copy all versions of scale and guidelines into a new file, under their numbers, inside its `write()`."""
@@ -353,9 +350,9 @@ def first(kind: Callable[..., Shape]) -> Callable[[list[Any]], Shape | None]:
     return lambda rows: kind(*rows[0]) if rows else None
 
 
-def grouped(rows: list[Any]) -> dict[Any, list[Any]]:
+def grouped(rows: Iterable[tuple[Name, Shape]]) -> dict[Name, list[Shape]]:
     """What stands in the second column for each value of the first."""
-    found: dict[Any, list[Any]] = {}
+    found: dict[Name, list[Shape]] = {}
     for name, value in rows:
         found.setdefault(name, []).append(value)
     return found
@@ -558,17 +555,13 @@ def translated(path: Path) -> Iterator[None]:
     except sqlite3.ProgrammingError:
         raise
     except sqlite3.DatabaseError as error:
-        raise _said_of(path, error) from error
-
-
-def _said_of(path: Path, error: sqlite3.DatabaseError) -> CollectionError:
-    if isinstance(error, sqlite3.OperationalError):
-        message = str(error)
-        words = next(words for words in _SENTENCES if any(word in message for word in words.split("|")))
-        kind = CollectionBusy if words == "locked|busy" else CollectionError
-        return kind(_SENTENCES[words].format(path=path, message=message))
-    if isinstance(error, sqlite3.IntegrityError):
-        return CollectionError(f"{path} refuses what was to be written: {error}; {RESTORE}")
-    if "not a database" in str(error):
-        return CollectionError(f"{path} is not a collection (not an SQLite file); if it was one, {RESTORE}")
-    return CollectionError(f"{path} is damaged or not a collection: {error}; {RESTORE}")
+        kind, sentence = CollectionError, f"{path} is damaged or not a collection: {error}; {RESTORE}"
+        if isinstance(error, sqlite3.OperationalError):
+            words = next(words for words in _SENTENCES if any(word in str(error) for word in words.split("|")))
+            kind = CollectionBusy if words == "locked|busy" else CollectionError
+            sentence = _SENTENCES[words].format(path=path, message=error)
+        elif isinstance(error, sqlite3.IntegrityError):
+            sentence = f"{path} refuses what was to be written: {error}; {RESTORE}"
+        elif "not a database" in str(error):
+            sentence = f"{path} is not a collection (not an SQLite file); if it was one, {RESTORE}"
+        raise kind(sentence) from error

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from cranfield.base.errors import RESTORE, CollectionError, CranfieldError, InputError, quoted, refuse
 from cranfield.base.files import Progress, Source, silent
 from cranfield.base.tables import object_in
-from cranfield.base.text import Result, Table, counted, moment, now, table_of
+from cranfield.base.text import Result, Table, counted, moment, table_of
 from cranfield.judge import queue as rules
 from cranfield.qrels import release
 from cranfield.store import Store, documents, events, files, history, judging, open_store, pools, releases, runs
@@ -150,7 +150,7 @@ def restore(backup: Path, path: Path, *, unsound: bool = False, progress: Progre
     if not backup.exists():
         raise InputError(f"no backup at {backup}")
     try:
-        return files.restore(path, backup, check=None if unsound else refuse_damaged, now=now())
+        return files.restore(path, backup, check=None if unsound else refuse_damaged)
     except CollectionError as error:
         if RESTORE not in str(error):
             raise

@@ -62,9 +62,9 @@ def init_collection(
         for key, value in (about | {CITATION_SETTING: citation, DESCRIPTION_SETTING: description}).items():
             if value:
                 store.set(key, value)
-        store.add_scale(scale, now=now())
+        store.add_scale(scale)
         if text:
-            store.add_guidelines(text, now=now())
+            store.add_guidelines(text)
 
     create_store(path, furnish=furnish)
 
@@ -211,7 +211,7 @@ def change_guidelines(store: Store, path: Path) -> Changed:
     with store.write():
         if store.guidelines() == text:
             raise InputError(f"these guidelines are already in force ({path}); nothing was changed")
-        version = store.add_guidelines(text, now=now())
+        version = store.add_guidelines(text)
         older = older_than(store, (0, version))
     return Changed(
         {"version": version, "older": older}, (f"guidelines version {version} in force", *rejudging(older))
@@ -223,7 +223,7 @@ def change_scale(store: Store, scale: GradeScale) -> Changed:
     with store.write():
         if store.scale() == scale:
             raise InputError("this scale is already in force; nothing was changed")
-        version = store.add_scale(scale, now=now())
+        version = store.add_scale(scale)
         facts = {"older": older_than(store, (version, 0)), "off_scale": off_scale(store, version)}
     steps = ", ".join(f"{step.grade} {step.label}" for step in scale.grades)
     notes = [f"scale version {version} in force: {steps}; relevant from {scale.relevant_from}"]

@@ -29,7 +29,7 @@ from cranfield.evaluate.measure import Measure, own_measures, parse_by_scale, pa
 from cranfield.evaluate.reading import Request
 from cranfield.reuse.pairs import BY_TIES, Claim
 from cranfield.reuse.verdict import Verdict
-from cranfield.workflows.evaluate.evaluate import Evaluation, evaluate, made_with, short_hash
+from cranfield.workflows.evaluate.evaluate import HASH_SHOWN, Evaluation, evaluate, made_with
 from cranfield.workflows.inputs import Inputs
 from cranfield.workflows.reuse.field import Trusted, claim_of, open_score, with_documents
 
@@ -119,10 +119,8 @@ def _claims(compared: Sequence[MeasureComparison], request: Request, trust: Trus
             measure, first, second = by_name[one.measure], place[result.a], place[result.b]
             pair = open_score(trust.field, read, measure, first, second)
             tested: Any = {"p": float(result.adjusted_p), "corrected": result.adjusted_p != result.p}
-            claim = claim_of(pair, trust.of(measure), first, second, **tested)
-            if trust.field.knowledge.inferred:
-                claim = replace(claim, reason=f"{claim.reason} (pool inferred)")
-            claims[one.measure, result.a, result.b] = claim
+            tested["inferred"] = trust.field.knowledge.inferred
+            claims[one.measure, result.a, result.b] = claim_of(pair, trust.of(measure), first, second, **tested)
         request.progress("comparing pairs", done, len(compared))
     return claims
 
@@ -198,7 +196,7 @@ class Comparison(Result):
             row |= {
                 **power,
                 **one.options.record(),
-                "qrels": short_hash(scores.qrels_hash),
+                "qrels": scores.qrels_hash[:HASH_SHOWN],
                 "reference": scores.order,
             }
             if self.claims is not None:

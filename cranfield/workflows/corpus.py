@@ -35,7 +35,6 @@ from cranfield.base.text import (
     Table,
     beside,
     counted,
-    now,
     shortened,
     storable,
     table_of,
@@ -201,11 +200,10 @@ class Corpus:
             found = near_duplicates.find_clusters(texts(), threshold=threshold)
             constants = near_duplicates.SHINGLE, near_duplicates.PERMUTATIONS, near_duplicates.SEED
             with store.write():
-                stored.put_clusters(store, stored.Scan(threshold, *constants, total), found, now=now())
-        clusters, scan = stored.clusters(store), stored_scan(store)
-        rows = [(cluster, *member) for cluster, members in clusters.items() for member in members]
+                stored.put_clusters(store, stored.Scan(threshold, *constants, total), found)
+        rows, scan = stored.clusters(store), stored_scan(store)
         table = table_of(["cluster", "document", "kind", Number("similarity", digits=2), "representative"], rows)
-        remark = f"{counted(len(clusters), 'cluster')} in {counted(scan.documents, 'document')}"
+        remark = f"{counted(len({row[0] for row in rows}), 'cluster')} in {counted(scan.documents, 'document')}"
         return Listing(table, remarks=[remark])
 
     def _load_all(
@@ -260,7 +258,7 @@ class Corpus:
             watched = replace(source, watch=lambda done: self._progress(what, done >> 20, total))
         with self._store.write():
             file = stored.LoadedFile(table, storable(source.data_set or source.path.name), chosen, digest)
-            number = stored.add_source(self._store, file, now=now())
+            number = stored.add_source(self._store, file)
             most = None if keep_going else MOST_ERRORS
             for batch in _batches(read(watched, format=chosen, **options), loaded, most):
                 added = stored.add(self._store, [record for _, record in batch], source=number, update=update)

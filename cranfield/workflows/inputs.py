@@ -26,10 +26,12 @@ with deferred:
     from cranfield.compare import by_measure
     from cranfield.evaluate import align, reading
     from cranfield.evaluate import measure as measuring
+    from cranfield.pool import plan as plans
+    from cranfield.reuse import card as cards
     from cranfield.runs import reading as runs_reading
     from cranfield.runs import run as runs_run
     from cranfield.runs import sets
-    from cranfield.store import releases
+    from cranfield.store import pools, releases
     from cranfield.store import runs as stored_runs
     from cranfield.workflows import compare as comparing
     from cranfield.workflows import corpus, status
@@ -119,7 +121,7 @@ class Inputs:
 
     def evaluate(
         self,
-        measures: str | Sequence[str] = MEASURES,
+        measures: str | Sequence[str] | None = None,
         *,
         runs: Sequence[str] | None = None,
         by_topic: bool = False,
@@ -133,7 +135,8 @@ class Inputs:
 
         Each score has an interval (`low`, `high`) over all grades of the unjudged documents, the share judged, the
         expected loss with its upper bound, a verdict and its reason; `verdicts=False` omits them, and so do other
-        orders of `ties` and novelty, of whose scores they would not be. `topics` is qrels, common, run, a file of
+        orders of `ties` and novelty, of whose scores they would not be. `measures` are nDCG, AP and P, with the
+        cutoff 10 or the depth of a shallower pool. `topics` is qrels, common, run, a file of
         topic ids, or a list of ids. The frame has the runs in their order; tables show the best by the first measure
         first. The frame's `attrs` hold the hash of the qrels, the tie order, and in `notes` what the command line
         prints.
@@ -145,7 +148,7 @@ class Inputs:
     def compare(
         self,
         *runs: str,
-        measures: str | Sequence[str] = ("AP", "nDCG@10"),
+        measures: str | Sequence[str] | None = None,
         baselines: str | Sequence[str] = (),
         test: str = "t",
         correction: str | None = None,
@@ -175,11 +178,11 @@ class Inputs:
             seed=seed,
         )
         chosen: Any = {"topics": topics, "duplicates": duplicates, "clusters": clusters}
-        with self.requested(measures, runs or None, **chosen) as request:
+        with self.requested(measures, runs or None, default=("AP", "nDCG@10"), **chosen) as request:
             return comparing.compare_runs(self, request, options, verdicts=verdicts)
 
     def reuse(
-        self, *runs: str, measures: str | Sequence[str] = MEASURES, thresholds: Mapping[str, float] | None = None
+        self, *runs: str, measures: str | Sequence[str] | None = None, thresholds: Mapping[str, float] | None = None
     ) -> reusing.ReuseResult:
         """Assess how reliable scores are: for non-contributing runs in general, and for each run (all by default).
 
@@ -192,7 +195,7 @@ class Inputs:
         first: str,
         second: str,
         *,
-        measures: str | Sequence[str] = ("nDCG@10",),
+        measures: str | Sequence[str] | None = None,
         until: Literal["certain", "likely"] = "certain",
         everything: bool = False,
         queue: str = "",
@@ -213,7 +216,7 @@ class Inputs:
         self,
         *plans: str,
         budgets: Sequence[int] = (),
-        measures: str | Sequence[str] = ("nDCG@10", "AP"),
+        measures: str | Sequence[str] | None = None,
         runs: Sequence[str] | None = None,
         outsiders: bool = False,
         relevant_from: int | None = None,
@@ -227,7 +230,7 @@ class Inputs:
         the collection's scale, else 1. Depths are replayed where no plan is named. `attrs["notes"]` says what a
         replay cannot show.
         """
-        with self.requested(measures, runs, with_ids=True) as request:
+        with self.requested(measures, runs, default=("nDCG@10", "AP"), with_ids=True) as request:
             options: Any = {"budgets": budgets, "outsiders": outsiders, "relevant_from": relevant_from, "seed": seed}
             return simulating.simulate_plans(self, request, plans, **options)
 
@@ -269,9 +272,10 @@ class Inputs:
     @contextmanager
     def requested(
         self,
-        measures: str | Sequence[str],
+        measures: str | Sequence[str] | None,
         runs: Sequence[str] | None,
         *,
+        default: Sequence[str] = MEASURES,
         with_ids: bool = False,
         as_files: bool = False,
         topics: PathLike | Sequence[str] = "qrels",
@@ -280,12 +284,16 @@ class Inputs:
     ) -> Iterator[reading.Request]:
         """The request, with its qrels and runs (all runs for None); an unknown choice of an option is refused.
 
+        Without measures it is the `default`, down to the depth of a shallower pool, which a note says.
         `with_ids` where documents are needed by name; `as_files` where many files can be read some at a time.
         """
         if isinstance(runs, str):
             raise UsageError(f"runs is a list of names: [{runs!r}]")
         refuse_unknown(options)
-        words, are_ids = words_of(measures), isinstance(topics, Sequence) and not isinstance(topics, str)
+        are_ids = isinstance(topics, Sequence) and not isinstance(topics, str)
+        words, notes = words_of(measures or ()), tuple[str, ...]()
+        if measures is None:
+            words, notes = default_measures(default, self.store, self.pool_options, self.bundle)
         if options.get("duplicates") == "novelty":
             options["clusters"] = corpus.clusters_for(clusters, self.store)
         if self.bundle is not None:  # in full: its scale has the threshold and the gains
@@ -297,7 +305,7 @@ class Inputs:
                 runs=chosen,
                 measures=words,
                 topics=tuple(map(str, cast("Sequence[str]", topics))) if are_ids else str(topics),
-                notes=self.left_out,
+                notes=(*notes, *self.left_out),
                 workers=self.workers,
                 progress=progress,
                 collection=None if self.store is None else run_store(self.store),
@@ -473,6 +481,24 @@ def run_store(store: Store) -> align.RunStore:
         ids=partial(stored_runs.ids, store),
         fetch=partial(stored_runs.fetch, store),
     )
+
+
+def default_measures(
+    words: Sequence[str], store: Store | None, options: PoolOptions, bundle: release.Bundle | None = None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """These measures down to the depth of the pool, where it is shallower, and the sentence that says so.
+
+    The depth is that of the plan, of the card, or as given; a pool without one depth changes nothing.
+    """
+    depth = options.depth or 0
+    if options.groups is None and options.card is not None:
+        depth = bundle.depth if bundle else cards.read_card(Source(options.card).text()).pool_depth
+    elif options.groups is None and store is not None and pools.pool_facts(store):
+        depth = plans.full_depth(pools.facts_of_pool(store, options.pool).plan)
+    if not 0 < depth < 10:
+        return tuple(words), ()
+    words = tuple(re.sub("@10$", f"@{depth}", word) for word in words)
+    return words, (f"measures to the pool depth {depth}: {', '.join(words)}; -m chooses others",)
 
 
 def words_of(words: str | Sequence[str]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from cranfield.base.files import Progress, silent
 from cranfield.base.records import Document
 from cranfield.base.registry import deferred
 from cranfield.base.tables import object_in
-from cranfield.base.text import Listing, counted, few, now, table_of
+from cranfield.base.text import Listing, counted, few, table_of
 from cranfield.base.writing import settings_folder, whole_file
 from cranfield.store import Store, documents
 from cranfield.store.documents import OutsideSource
@@ -140,7 +140,7 @@ def change(
         with store.write():
             for one, count in zip(wanted, counts, strict=True):
                 if do == "add":
-                    documents.put_outside(store, OutsideSource(*one, count), now=now())
+                    documents.put_outside(store, OutsideSource(*one, count))
                 else:
                     documents.remove_outside(store, one.kind, one.place)
     if wanted and do != "remove":

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.base.text import Column, Number, Result, Shown, Surface, Table, counted, now, table_of
+from cranfield.base.text import Column, Number, Result, Shown, Surface, Table, counted, table_of
 from cranfield.evaluate import measure as measuring
 from cranfield.evaluate.reading import Request, without_pipes
 from cranfield.qrels.qrels import qrels_of
@@ -84,7 +84,7 @@ def settle(
     inputs: Inputs,
     first: str,
     second: str,
-    measures: str | Sequence[str],
+    measures: str | Sequence[str] | None,
     *,
     until: settling.Goal,
     everything: bool,
@@ -97,7 +97,7 @@ def settle(
     """
     refuse_unknown({"until": until})
     store = inputs.collection("a queue") if queue else inputs.store
-    with inputs.requested(measures, [first, second]) as given:
+    with inputs.requested(measures, [first, second], default=("nDCG@10",)) as given:
         asked = without_pipes(given)  # the runs are looked at twice
         wanted = measuring.own_measures(measuring.parse_by_scale(asked.measures, asked.scale))
         runs = tuple(inputs.in_full(asked.runs))
@@ -106,7 +106,7 @@ def settle(
         request = replace(asked, qrels=field.read.qrels, runs=runs)
         read = with_documents(request)
         speed = Speed(ASSUMED_SECONDS) if store is None else judging_speed(store)
-        notes, contests, every = list[str](), list[settling.Contest](), list[QueuedDocument]()
+        notes, contests, every = [*given.notes, *field.notes], list[settling.Contest](), list[QueuedDocument]()
         found: list[tuple[str, settling.Settlement, Sequence[QueuedDocument]]] = []
         for measure in wanted:
             pair = open_score(field, read, measure, 0, 1)
@@ -124,7 +124,7 @@ def settle(
             if settled.expected is not None:
                 enough = max(settled.expected.high, 0 if until == "likely" else enough or 0)
             listed = settled.queue if everything else settled.queue[:enough]
-            claim = claim_of(pair, trust.of(measure), 0, 1)
+            claim = claim_of(pair, trust.of(measure), 0, 1, inferred=field.knowledge.inferred)
             notes += _pair_notes(contest, claim, settled, judging, speed)
             found.append((str(measure), settled, listed))
     places = sorted((place, number) for number, (*_, some) in enumerate(found) for place in range(len(some)))
@@ -239,7 +239,5 @@ def _keep_queue(
     }
     decides = [one.to_json() for one in contests]
     with store.write():
-        stored_judging.add_queue(
-            store, name, queued.values(), purpose="settle", layer=layer, contests=decides, now=now()
-        )
+        stored_judging.add_queue(store, name, queued.values(), purpose="settle", layer=layer, contests=decides)
     return len(queued)

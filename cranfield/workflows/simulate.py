@@ -106,15 +106,19 @@ def simulate_plans(
     store, groups = given.store, given.pool_options.groups
     members = run_reading.read_groups(Source(groups)) if isinstance(groups, Path) else groups
     has_groups, (qrels, runs) = members is not None or store is not None, read_in_full(request)
-    known = study.known_of(
+    known = study.Known(
         qrels,
         runs,
         _contributing(runs, members, store),
-        alignment=align_runs(replace(request, collection=None), qrels, runs, keep_rows=True),
-        relevant_from=relevant_from or (1 if store is None else store.scale().relevant_from),
+        align_runs(replace(request, collection=None), qrels, runs, keep_rows=True),
+        relevant_from or (1 if store is None else store.scale().relevant_from),
         texts=None if store is None else partial(inputs.read_texts, store),
         queries=None if store is None else inputs.queries(store),
     )
+    if not known.judged.any():
+        raise InputError("a replay needs judgments, but these qrels have none")
+    if not known.topics:
+        raise InputError("no contributing run retrieved documents for a judged topic")
     if outsiders and not has_groups:
         raise UsageError("--outsiders needs the groups of the runs: name them with --groups FILE")
     if any(budget < 1 for budget in budgets):

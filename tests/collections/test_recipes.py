@@ -256,6 +256,9 @@ def test_outputs_as_of_tira_that_share_a_tag_are_told_apart_by_their_places(tmp_
         folder / "runs" / "larder" / "bm25" / "2026-01-01" / "output" / "ir-metadata.yml", "actor:\n  team: Larder\n"
     )
     assert "not used" not in call("init", "--from", folder, folder=tmp_path).err
+    for name in ("stdout.txt", "stderr.txt", "run.prototext"):
+        written(folder / "runs" / "larder" / "bm25" / "2026-01-01" / name, "done\n"[: 5 * (name != "stderr.txt")])
+    assert "3 files not used" in call("init", "--from", folder, "-C", "again.db", folder=tmp_path).err
     assert [(run, group) for run, group, _ in runs_of(tmp_path)] == [
         ("larder-bm25-2026-01-01-output-run", "larder"),
         ("mortar-bm25-2026-01-01-output-run", "mortar"),

@@ -214,7 +214,7 @@ def test_a_release_is_named_like_a_file(folder: Path, kept: Kept):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: files().evaluate(None),
+        lambda: files().evaluate(7),
         lambda: files().evaluate([1]),
         lambda: files().explain(1, "first"),
         lambda: files().evaluate("AP", duplicates="novelty"),

@@ -12,8 +12,7 @@ from mappings import qrels_from, ranking_from, run_from
 from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import align
 from cranfield.evaluate.measure import parse_measures
-from cranfield.evaluate.scores import score
-from cranfield.evaluate.ties import Moved, expected_scores, moved_by_ties, scores_at_end
+from cranfield.evaluate.scores import Moved, expected_scores, moved_by_ties, score, scores_at_end
 
 QRELS = qrels_from({"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1}})
 TIED = run_from({"1": {"a": 1.0, "b": 1.0, "c": 1.0, "x": 0.5}, "2": {"z": 3.0, "a": 2.0}}, tag="tied")

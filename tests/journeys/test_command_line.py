@@ -163,6 +163,42 @@ def test_reuse_of_a_run_begins_with_the_verdict_on_it(here: Path, kept: Kept):
     kept(call("reuse", "dense", "-m", "P@5", "-m", "AP").out.splitlines()[:3])
 
 
+def measures(*words: object) -> set[str]:
+    return {row["measure"] for row in csv.DictReader(call(*words, "-f", "csv").out.splitlines())}
+
+
+@pytest.mark.parametrize(
+    ("plan", "cutoff"),
+    [
+        ("depth 5", 5),
+        ("depth 3; sample 10% ranks=4-20", 3),
+        ("depth 12", 10),
+        ("depth 5; rrf until 12; cap 12", 10),
+        ("depth 5 by=group", 10),
+        ("rrf until 8", 10),
+    ],
+)
+def test_without_measures_scores_go_to_the_depth_of_a_shallower_pool(here: Path, plan: str, cutoff: int):
+    call("pool", "build", plan, "--name", "other")
+    assert measures("evaluate", "--no-verdict") == {f"nDCG@{cutoff}", "AP(rel=2)", f"P(rel=2)@{cutoff}"}
+    assert measures("evaluate", "--no-verdict", "--pool", "first") == {"nDCG@10", "AP(rel=2)", "P(rel=2)@10"}
+
+
+def test_all_commands_and_a_bundle_go_to_that_depth_and_say_so(here: Path, kept: Kept):
+    call("pool", "build", "depth 5", "--name", "other")
+    assert measures("compare", "bm25", "dense") == {"nDCG@5", "AP(rel=2)"}
+    assert measures("settle", "bm25", "dense") == {"nDCG@5"}
+    call("qrels", "release", "second", "--bundle", "bundle")
+    call("reuse", "--write-card", "card.json")
+    Path("groups.tsv").write_text("".join(f"{run}\t{run}\tpooled\n" for run in ("bm25", "dense")))
+    for words in (
+        "bundle",
+        "--qrels qrels.txt --pool card.json",
+        "--qrels qrels.txt --groups groups.tsv --pool-depth 5",
+    ):
+        kept(call("evaluate", *words.split(), "bm25.run", "dense.run", "--no-verdict").err)
+
+
 def test_status_knows_what_follows_the_scores(here: Path, kept: Kept):
     ranked = [line.split() for name in ("bm25", "dense") for line in Path(f"{name}.run").read_text().splitlines()]
     pooled = csv.reader(call("pool", "show", "--by", "document", "-f", "csv").out.splitlines()[1:])

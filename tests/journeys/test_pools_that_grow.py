@@ -66,7 +66,7 @@ def judge(store: Store, topic: str, document: str) -> None:
         seconds=12.0,
     )
     with store.write():
-        append_events(store, [event], now=NOW)
+        append_events(store, [event])
 
 
 def to_judge(store: Store, topic: str) -> list[str]:
@@ -80,12 +80,12 @@ def judge_all(folder: Path, *, topics: tuple[str, ...], rounds: int = 99) -> dic
     """Judge some topics of the latest pool, filling it up, and give the rules that ended them."""
     ended = {}
     with opened(folder) as store:
-        refiller = Refiller(store)
+        refiller = Refiller(store, "pool")
         for topic in topics:
             for _ in range(rounds):
                 if not to_judge(store, topic):
                     with store.write():
-                        found = refiller.refill("pool", topic, batch=4)
+                        found = refiller.refill(topic, batch=4)
                     if found.ended:
                         ended[topic] = found.ended
                 if not to_judge(store, topic):

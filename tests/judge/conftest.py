@@ -10,6 +10,7 @@ from cranfield.base.records import Document, Topic
 from cranfield.store import documents as stored_documents
 from cranfield.store.store import Store, open_store
 from cranfield.workflows.collection import NAMED, init_collection
+from cranfield.workflows.judge.queue import LEASE_SECONDS
 from cranfield.workflows.judge.session import StoredSession, open_session
 
 NOW = "2026-01-01T00:00:00.000Z"
@@ -38,7 +39,7 @@ def furnish(path: Path) -> None:
     init_collection(path, name="test", scale=NAMED["graded"])
     with open_store(path) as store, store.write():
         source = stored_documents.add_source(
-            store, stored_documents.LoadedFile("documents", "made.jsonl", "jsonl", ""), now=NOW
+            store, stored_documents.LoadedFile("documents", "made.jsonl", "jsonl", "")
         )
         texts = {f"d{number:02}": f"text {number} about soup" for number in range(1, 31)}
         documents = [Document(name, text, f"Title {name}") for name, text in texts.items()]
@@ -98,9 +99,11 @@ def sit(collection: Path, clock: Clock) -> Iterator[Callable[..., StoredSession]
     """Give a function that seats an assessor with a connection of his own."""
     opened: list[Store] = []
 
-    def seat(assessor: str = "ana", **options: object) -> StoredSession:
+    def seat(assessor: str = "ana", *, lease_seconds: float = LEASE_SECONDS, **options: object) -> StoredSession:
         opened.append(open_store(collection))
-        return open_session(opened[-1], assessor=assessor, clock=clock, **options)
+        desk = open_session(opened[-1], assessor=assessor, clock=clock, **options)
+        desk._queue.lease_seconds = lease_seconds
+        return desk
 
     yield seat
     for store in opened:

@@ -73,7 +73,7 @@ def test_evidence_is_shown_beside_the_note(disputed: Store):
         uuid="u", kind="judged", topic="t1", document="d04", assessor="di", happened="2026", grade=3, evidence=(span,)
     )
     with disputed.write():
-        append_events(disputed, [said], now="2026")
+        append_events(disputed, [said])
     bench = StoredAdjudication(disputed, "eve", only=["t1"])
     found = [bench.next_item()]
     while (case := bench.next_item()) and case.document.id != "d04":
@@ -176,7 +176,7 @@ def test_a_probe_answered_otherwise_is_no_dispute(judging: Store, sit: Callable[
         uuid="p", kind="judged", topic="t3", document="d20", assessor="bob", happened="2026", grade=0, purpose="probe"
     )
     with judging.write():
-        append_events(judging, [probe], now="2026")
+        append_events(judging, [probe])
     assert open_cases(judging) == []
 
 
@@ -192,7 +192,7 @@ def test_a_propagated_grade_and_a_postponement_are_no_opinions(judging: Store):
             grade=grade,
         )
         with judging.write():
-            append_events(judging, [event], now="2026-01-01T00:00:00.000Z")
+            append_events(judging, [event])
 
     add("a", "judged", 1)
     add("b", "propagated", 0)

@@ -130,7 +130,7 @@ def test_alpha_raw_agreement_overlap_and_positive_agreement_are_what_counting_pa
     by_assessor = [list(column) for column in zip(*rows, strict=True)]
     if all(grade is None for row in rows for grade in row):
         return
-    found = values(agreement(labels_of(by_assessor, grades=(0, 1, 2, 3), relevant_from=2), rng=rng(), draws=3))
+    found = values(agreement(labels_of(by_assessor, grades=(0, 1, 2, 3), relevant_from=2), rng=rng()))
     units = [[grade for grade in row if grade is not None] for row in rows]
     units = [unit for unit in units if len(unit) > 1]
     pairs = [pair for unit in units for pair in combinations(unit, 2)]
@@ -216,7 +216,7 @@ def test_fleiss_takes_the_larger_number_where_it_is_commoner():
 def test_an_interval_is_the_percentiles_of_items_drawn_with_replacement():
     first, second = [0, 1, 2, 2, 1, 0, 0, 1, 2, 0] * 6, [0, 1, 1, 2, 0, 0, 1, 1, 2, 0] * 6
     ((_, _, table),) = by_pair(labels_of([first, second], grades=(0, 1, 2)))
-    found = {one.coefficient: one for one in agreement_of_two(table, Steps((0, 1, 2), 1), rng=rng(), draws=4000)}
+    found = {one.coefficient: one for one in agreement_of_two(table, Steps((0, 1, 2), 1), rng=rng())}
     drawn = np.random.default_rng(1).integers(0, 60, (4000, 60))
     plain = [
         cohen_kappa_score(np.array(first)[rows], np.array(second)[rows], weights="quadratic") for rows in drawn[:1000]

@@ -96,7 +96,7 @@ def test_probes_are_compared_with_the_first_answer_of_the_same_assessor(
                 purpose="probe",
                 undoes=undoes,
             )
-            append_events(judging, [probe], now="2026")
+            append_events(judging, [probe])
     report = agreement_report(judging)
     assert [(one.first, one.second, one.shift) for one in report.compared["probes"]] == [("ana", "ana", 1.0)]
     assert report.compared["probes"][0].table.tolist() == [[0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 0], [0, 0, 0, 1]]

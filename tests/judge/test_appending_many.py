@@ -58,7 +58,7 @@ def test_many_at_once_leave_the_same_as_one_by_one(tmp_path_factory, parts: list
             added = []
             for part in parts:
                 with store.write():
-                    added.append([event.sequence for event in append_events(store, part, now=NOW)])
+                    added.append([event.sequence for event in append_events(store, part)])
             assert projection_faults(store) == []
             found[name] = added, list(events(store)), standing_rows(store)
     assert found["one"] == found["many"]

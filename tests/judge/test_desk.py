@@ -218,7 +218,7 @@ def test_two_sittings_of_one_assessor_never_have_the_same_document_of_the_overla
 def test_what_an_adjudicator_decided_is_done_for_everybody(sit: Sit, judging: Store):
     decided = Event(uuid="u", kind="adjudicated", topic="t3", document="d20", assessor="zoe", happened=NOW, grade=2)
     with judging.write():
-        append_events(judging, [decided], now=NOW)
+        append_events(judging, [decided])
     assert judged_to_the_end(sit("ana", topics=["t3"])) == ALL[19:]
     assert judged_to_the_end(sit("zoe", topics=["t3"])) == []
 
@@ -302,7 +302,7 @@ def test_choosing_a_topic_gives_back_what_lies_there_of_another(sit: Sit, kept: 
 
 def assign(store: Store, *made: Assigned) -> None:
     with store.write():
-        put_assignments(store, made, topics=[one.topic for one in made], now=NOW)
+        put_assignments(store, made, topics=[one.topic for one in made])
 
 
 def test_assigned_topics_are_their_assessors_alone(sit: Sit, judging: Store):
@@ -510,7 +510,6 @@ def test_a_queue_is_judged_by_its_name(sit: Sit, judging: Store, kept: Kept):
             "settle a b",
             [Queued("t2", "d28", "decides"), Queued("t2", "d05"), Queued("t1", "d01")],
             purpose="settle",
-            now=NOW,
         )
     desk = sit(queue="settle a b")
     assert judged_to_the_end(desk) == [("t1", "d01"), ("t2", "d28"), ("t2", "d05")]
@@ -527,7 +526,7 @@ def test_what_was_judged_under_older_guidelines_is_judged_again(sit: Sit, judgin
     judged_to_the_end(desk)
     assert sit(rejudge=True).next_item() is None
     with judging.write():
-        judging.add_guidelines("Be strict.", now=NOW)
+        judging.add_guidelines("Be strict.")
     again = sit(rejudge=True)
     item = next_of(again)
     assert item.before is not None
@@ -603,7 +602,7 @@ def test_a_name_that_is_none_is_refused(sit: Sit, name: str, kept: Kept):
 
 def test_a_document_without_text_can_be_given(sit: Sit, judging: Store, kept: Kept):
     with judging.write():
-        add_queue(judging, "lost", [Queued("t1", "nowhere")], purpose="top-up", now=NOW)
+        add_queue(judging, "lost", [Queued("t1", "nowhere")], purpose="top-up")
     desk = sit(queue="lost")
     item = next_of(desk)
     assert (item.document.text, item.document.title) == ("", "")

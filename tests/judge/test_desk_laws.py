@@ -50,7 +50,9 @@ class Bench:
         self.items: dict[int, Item] = {}
 
     def seat(self, store: Store, name: str) -> StoredSession:
-        return open_session(store, assessor=name, lease_seconds=100, clock=lambda: self.seconds)
+        desk = open_session(store, assessor=name, clock=lambda: self.seconds)
+        desk._queue.lease_seconds = 100.0
+        return desk
 
     def do(self, place: int, action: str, number: int) -> None:
         desk = self.desks[place]

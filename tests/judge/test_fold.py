@@ -86,9 +86,9 @@ def test_what_counts_is_the_fold_of_the_events_whatever_happens(tmp_path_factory
                 for one in history
             ]
             with store.write():
-                added = append_events(store, renamed, now=NOW)
+                added = append_events(store, renamed)
                 assert len(added) == len(renamed)
-                assert append_events(store, renamed, now=NOW) == []
+                assert append_events(store, renamed) == []
             assert projection_faults(store) == []
         in_file = list(events(store))
         assert [one.uuid for one in in_file] == [

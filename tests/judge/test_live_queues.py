@@ -49,9 +49,7 @@ def queued(judging: Store) -> Callable[..., None]:
     def add(*contests: Contest) -> None:
         live = [one.to_json() for one in contests]
         with judging.write():
-            add_queue(
-                judging, "pair", [Queued(*one) for one in contests[0].names], purpose="settle", contests=live, now=NOW
-            )
+            add_queue(judging, "pair", [Queued(*one) for one in contests[0].names], purpose="settle", contests=live)
 
     return add
 
@@ -150,7 +148,7 @@ def test_once_it_is_decided_no_second_judgment_is_missing(
     judge, topics = Judge(judging), ("t1", "t2", "t3")
     roles = [Assigned(topic, *who) for topic in topics for who in (("ana", "primary"), ("eve", "second"))]
     with judging.write():
-        put_assignments(judging, roles, topics=topics, now=NOW)
+        put_assignments(judging, roles, topics=topics)
     judge.assign(overlap=0.5)
     queued(contest())
     kept("\n".join(split_notes(judging, "pair")))

@@ -109,7 +109,7 @@ def test_the_documents_of_a_packet_are_reserved_until_it_comes_back(
 def test_an_assessor_gets_only_the_topics_that_are_his(judging: Store, tmp_path: Path):
     with judging.write():
         made = [Assigned("t1", "ana", "primary"), Assigned("t2", "ana", "primary"), Assigned("t3", "eve", "primary")]
-        put_assignments(judging, made, topics=["t1", "t2", "t3"], now=NOW)
+        put_assignments(judging, made, topics=["t1", "t2", "t3"])
     with open_store(packet_for(judging, tmp_path)) as packet:
         assert documents.topic_ids(packet) == ["t3"]
 
@@ -122,7 +122,7 @@ def test_conflicts_are_told_and_nothing_is_lost_by_them(judging: Store, tmp_path
     desk.judge(desk.next_item(), 2, seconds=1.0)
     desk.leave()
     with judging.write():
-        source = documents.add_source(judging, documents.LoadedFile("documents", "new.jsonl", "jsonl", ""), now=NOW)
+        source = documents.add_source(judging, documents.LoadedFile("documents", "new.jsonl", "jsonl", ""))
         documents.add(judging, [Document("d22", "another text")], source=source, update=True)
     done = merge_packet(judging, path)
     assert [(one.what, one.topic, one.document) for one in done.conflicts] == [
@@ -137,8 +137,8 @@ def test_a_scale_and_guidelines_that_changed_meanwhile_leave_grades_to_be_given_
     path = packet_for(judging, tmp_path, topics=("t3",))
     judge_all(path, 1)
     with judging.write():
-        judging.add_scale(NAMED["binary"], now=NOW)
-        judging.add_guidelines("Judge well.", now=NOW)
+        judging.add_scale(NAMED["binary"])
+        judging.add_guidelines("Judge well.")
     done = merge_packet(judging, path)
     assert (done.new, done.conflicts, older_than(judging)) == (3, (), 3)
     assert [(event.scale, event.guidelines) for event in events(judging)] == [(1, 0)] * 3
@@ -147,7 +147,7 @@ def test_a_scale_and_guidelines_that_changed_meanwhile_leave_grades_to_be_given_
 def test_a_scale_that_was_changed_in_the_packet_is_refused(judging: Store, tmp_path: Path, kept: Kept):
     path = packet_for(judging, tmp_path, topics=("t3",))
     with open_store(path) as packet, packet.write():
-        packet.add_scale(NAMED["binary"], now=NOW)
+        packet.add_scale(NAMED["binary"])
     judge_all(path, 1)
     with kept.raises(ProblemsFound):
         merge_packet(judging, path)
@@ -408,7 +408,7 @@ def test_the_status_of_a_packet_says_what_to_do_with_it(judging: Store, tmp_path
 @pytest.mark.parametrize("change", ["guidelines SET text = 'other'", "documents SET text = 'wholly other'"])
 def test_a_packet_with_other_guidelines_or_texts_is_refused(judging: Store, tmp_path: Path, kept: Kept, change: str):
     with judging.write():
-        judging.add_guidelines("Judge well.", now=NOW)
+        judging.add_guidelines("Judge well.")
     path = packet_for(judging, tmp_path)
     judge_all(path, 1)
     with sqlite3.connect(path) as plain:

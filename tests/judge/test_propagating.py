@@ -25,7 +25,7 @@ def clustered(judging: Store) -> Store:
         Cluster("exact", "d05", (("d05", 1.0), ("d30", 1.0))),
     ]
     with judging.write():
-        documents.put_clusters(judging, documents.Scan(0.8, 5, 128, 1, 30), clusters, now=NOW)
+        documents.put_clusters(judging, documents.Scan(0.8, 5, 128, 1, 30), clusters)
     return judging
 
 

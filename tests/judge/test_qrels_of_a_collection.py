@@ -48,7 +48,7 @@ def test_the_primary_assessor_comes_before_the_latest_and_the_collections_own_ru
     judged: Store,
 ):
     with judged.write():
-        put_assignments(judged, [Assigned("t3", "ada", "primary")], topics=["t3"], now=NOW)
+        put_assignments(judged, [Assigned("t3", "ada", "primary")], topics=["t3"])
     assert list(qrels_for(judged)) == [("t3", "d20", 2), ("t3", "d21", 1)]
     Qrels(judged).rule("lowest")
     assert list(qrels_for(judged)) == [("t3", "d20", 0), ("t3", "d21", 1)]
@@ -87,8 +87,8 @@ def test_the_judgments_of_draft_topics_and_of_machines_stay_out(judged: Store, t
 
 def test_a_release_is_frozen_and_tells_how_it_came_about(judged: Store, sit: Sit):
     with judged.write():
-        judged.add_guidelines("Judge well.", now=NOW)
-        judged.add_scale(NAMED["graded"], now=NOW)
+        judged.add_guidelines("Judge well.")
+        judged.add_scale(NAMED["graded"])
     desk = sit("ana", topics=["t3"])
     desk.judge(desk.next_item(), 3, seconds=1.0)
     manifest = Qrels(judged).release("v1", note="the first").manifest
@@ -267,10 +267,10 @@ def test_as_of_an_event_the_qrels_are_those_of_the_time(
     shutil.copy(empty, folder / "c.db")
     with open_store(folder / "c.db") as store:
         with store.write():
-            append_events(store, made[:until], now=NOW)
+            append_events(store, made[:until])
         then = list(qrels_for(store, "now", Selection(layers=("main", "after"))))
         with store.write():
-            append_events(store, made[until:], now=NOW)
+            append_events(store, made[until:])
         assert list(qrels_for(store, "now", Selection(layers=("main", "after"), as_of=str(until)))) == then
         whole = list(qrels_for(store, "now", Selection(layers=("main", "after"), as_of=str(len(made)))))
         assert whole == list(qrels_for(store, "now", Selection(layers=("main", "after"))))

@@ -58,7 +58,7 @@ def sampled(judging: Store) -> Store:
                 put(judging, "pool_entries", **where, stratum=stratum, position=place, probability=chance)
             else:
                 put(judging, "pool_undrawn", **where, stratum=stratum)
-        append_events(judging, [judged(document, grade) for document, grade in DRAWN.items()], now=NOW)
+        append_events(judging, [judged(document, grade) for document, grade in DRAWN.items()])
     return judging
 
 
@@ -105,7 +105,7 @@ def test_estimates_are_those_of_the_exported_file(sampled: Store, tmp_path: Path
 def test_what_somebody_went_for_stands_for_itself_alone(sampled: Store):
     with sampled.write():
         add_found(sampled, Found("t1", "d20", "ana", "soup", NOW))
-        append_events(sampled, [judged("d20", 3), judged("d04", 3), judged("d30", 1)], now=NOW)
+        append_events(sampled, [judged("d20", 3), judged("d04", 3), judged("d30", 1)])
     found = strata_of(qrels_for(sampled, None, Selection(unjudged=True)))
     assert {name: stratum for name, stratum in found.items() if stratum == BESIDE} == {
         "d04": BESIDE,  # passed over by the sample, and judged all the same

@@ -103,7 +103,7 @@ def test_opinions_of_two_scales_agree_by_what_each_meant(changed: Store):
     with changed.write():
         theirs = {"d20": 1, "d21": 1, "d22": 0}
         events = [said(name, "bob", name, grade, 2) for name, grade in theirs.items()]
-        append_events(changed, events, now=NOW)
+        append_events(changed, events)
     report = agreement_report(changed)
     values = {one.coefficient: one.value for one in report.compared["overall"][0].estimates}
     # Relevant for ana are d21 and d22, for bob d20 and d21.
@@ -122,9 +122,7 @@ def test_a_machine_is_compared_with_people_by_the_scale_of_each(changed: Store):
     with changed.write():
         layer = {"layer": "machine/m@1", "source": "machine"}
         grades = {"d20": 1, "d21": 1, "d22": 0}
-        append_events(
-            changed, [said(name, "m@1", name, grade, 2, **layer) for name, grade in grades.items()], now=NOW
-        )
+        append_events(changed, [said(name, "m@1", name, grade, 2, **layer) for name, grade in grades.items()])
     found = agreement_with_people(changed, "machine/m@1")
     assert found is not None
     assert {one.coefficient: one.value for one in found.estimates}["positive"] == pytest.approx(2 / 4)
@@ -132,7 +130,7 @@ def test_a_machine_is_compared_with_people_by_the_scale_of_each(changed: Store):
 
 def test_probes_are_compared_by_the_scale_of_each_answer(changed: Store):
     with changed.write():
-        append_events(changed, [said("again", "ana", "d20", 1, 2, purpose="probe")], now=NOW)
+        append_events(changed, [said("again", "ana", "d20", 1, 2, purpose="probe")])
     (probe,) = agreement_report(changed).compared["probes"]
     assert {one.coefficient: one.value for one in probe.estimates}["positive"] == 0
 
@@ -163,7 +161,7 @@ def test_a_found_document_can_get_the_same_number_on_the_new_scale(changed: Stor
 
 def test_a_case_shows_each_opinion_on_its_own_scale(changed: Store):
     with changed.write():
-        append_events(changed, [said("b20", "bob", "d20", 1, 2), said("b21", "bob", "d21", 1, 2)], now=NOW)
+        append_events(changed, [said("b20", "bob", "d20", 1, 2), said("b21", "bob", "d21", 1, 2)])
     assert open_cases(changed) == [("t3", "d20"), ("t3", "d21")]
     bench = StoredAdjudication(changed, "zoe", across=True)
     case = bench.next_item()
@@ -184,7 +182,7 @@ def test_a_trial_counts_relevant_by_the_scale_its_author_judged_on(judging: Stor
 def test_whoever_looks_is_told_what_waits_to_be_judged_again(changed: Store, sit: Sit):
     machine = said("m", "m@1", "d20", 1, 1, layer="machine/m@1", source="machine")
     with changed.write():
-        append_events(changed, [machine], now=NOW)
+        append_events(changed, [machine])
     assert sit("ana", topics=["t3"]).older() == 3
     assert (sit("bob").older(), sit("ana", rejudge=True).older(), sit("ana", layer="after").older()) == (0, 0, 0)
     assert (judging_progress(changed).older, collection_status(changed).counts.older) == (3, 3)

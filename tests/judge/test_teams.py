@@ -99,7 +99,7 @@ def test_a_kept_primary_is_the_only_primary_and_nobody_has_two_roles(sizes, kept
 def queued(judging: Store) -> Store:
     pairs = [("t1", "d13"), ("t1", "d14"), ("t2", "d01"), ("t3", "d01"), ("t3", "d02"), ("t3", "d03")]
     with judging.write():
-        add_queue(judging, "decide it", [Queued(*pair) for pair in pairs], purpose="settle", now="2026-01-01")
+        add_queue(judging, "decide it", [Queued(*pair) for pair in pairs], purpose="settle")
     return judging
 
 

@@ -69,7 +69,7 @@ def test_what_is_left_counts_down_by_one_for_whoever_has_only_some_documents(sit
     overlap = Overlap(0.4, 2, 7)
     with judging.write():
         given = [Assigned("t1", "ana", "primary"), Assigned("t1", "ben", "second")]
-        put_assignments(judging, given, topics=["t1"], now=NOW)
+        put_assignments(judging, given, topics=["t1"])
         put_setting(judging, overlap)
     twice = [f"d{number:02}" for number in range(1, 13) if overlap.needed("t1", f"d{number:02}") == 2]
     ben = sit("ben", topics=["t1"])

@@ -1,6 +1,7 @@
 """What the tests of pools share: runs from plain words, and random ones."""
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -115,10 +116,11 @@ def snapshot(live: LivePool) -> PoolOfRuns:
     """Give a live pool as it stands: the warm-up and what was chosen since, in the order of judging."""
     parts = []
     for topic in map(live.at, live.topics):
-        pool = replace(topic.pool, strata=list(topic.pool.strata))
+        topic = copy(topic)
+        topic.pool = replace(topic.pool, strata=list(topic.pool.strata))
         if not topic.ended:
-            topic.add_chosen(pool)
-        parts.append(part_of(pool, topic.candidates, order="plan"))
+            topic.add_chosen()
+        parts.append(part_of(topic.pool, topic.candidates, order="plan"))
     return assembled(live.plan, live.runs, parts, seed=0, order="plan")
 
 
@@ -162,7 +164,7 @@ class Hall:
 
     def __init__(self, store: Store, folder: Path) -> None:
         self.store, self._folder = store, folder
-        self.refiller = Refiller(store)
+        self.refillers: dict[str, Refiller] = {}
 
     def submit(self, spec: Spec, *, groups: Mapping[str, str] | None = None, role: str = "contributing") -> None:
         requests = []
@@ -190,7 +192,7 @@ class Hall:
             }
         )
         with self.store.write():
-            return append_events(self.store, [event], now="2026-01-01T00:00:00.000Z")[0]
+            return append_events(self.store, [event])[0]
 
     def judge(self, topic: str, document: str, grade: int = 0, **told: object) -> Event:
         return self.said(topic, document, grade=grade, **told)
@@ -200,7 +202,7 @@ class Hall:
 
     def refill(self, topic: str, name: str = "pool", **options: object) -> Refilled:
         with self.store.write():
-            return self.refiller.refill(name, topic, **options)
+            return self.refillers.setdefault(name, Refiller(self.store, name)).refill(topic, **options)
 
     def entries(self, topic: str, name: str = "pool") -> list[str]:
         query = """SELECT document FROM pool_entries JOIN pools ON number = pool WHERE name = ? AND topic = ?

@@ -97,7 +97,7 @@ def test_a_candidate_without_a_label_teaches_nothing_and_is_not_offered_again(re
 def test_a_topic_that_cannot_be_read_is_refused_before_the_pool_is_made(hall, kept: Kept):
     with hall.store.write():
         source = stored_documents.add_source(
-            hall.store, stored_documents.LoadedFile("documents", "made", "jsonl", ""), now="2026-01-01T00:00:00.000Z"
+            hall.store, stored_documents.LoadedFile("documents", "made", "jsonl", "")
         )
         documents = [Document("d1", "a burnt pan"), Document("d2", "!!!"), Document("d3", "???")]
         stored_documents.add(hall.store, documents, source=source)

@@ -102,11 +102,11 @@ def test_another_process_and_a_restart_choose_what_this_one_would(hall, toolbox)
             hall.refill("p", batch=3)
         else:
             with hall.store.write():
-                Refiller(hall.store).refill("pool", "p", batch=3)
-    one_process = Refiller(hall.store)
+                Refiller(hall.store, "pool").refill("p", batch=3)
+    one_process = Refiller(hall.store, "pool")
     assert hall.wrong() == []
     with hall.store.write():
-        assert one_process.refill("pool", "p").ended is None
+        assert one_process.refill("p").ended is None
 
 
 def test_a_document_under_judgment_elsewhere_is_not_chosen_and_the_record_says_so(hall, toolbox):
@@ -192,7 +192,7 @@ def test_an_end_stays_when_the_steps_after_it_have_added_their_documents(hall):
     assert hall.store.value("SELECT count(*) FROM pool_undrawn") == 30
     hall.undo(events[0])
     with hall.store.write():
-        assert Refiller(hall.store).refill("pool", "p") == Refilled(0, "3 reached")
+        assert Refiller(hall.store, "pool").refill("p") == Refilled(0, "3 reached")
     assert hall.refill("p") == Refilled(0, "3 reached")
     assert hall.wrong() == []
 
@@ -231,8 +231,8 @@ def test_a_transaction_that_was_rolled_back_leaves_no_trace_in_memory(hall):
         hall.build(plan, name)
         with contextlib.suppress(ZeroDivisionError), hall.store.write():
             event = hall_event("p", f"p{len(name):02d}")
-            append_events(hall.store, [event], now="2026-01-01T00:00:00.000Z")
-            hall.refiller.refill(name, "p", batch=4)
+            append_events(hall.store, [event])
+            hall.refillers.setdefault(name, Refiller(hall.store, name)).refill("p", batch=4)
             raise ZeroDivisionError
         assert hall.entries("p", name) == []
         hall.judge("q", "q01", 1)
@@ -423,6 +423,6 @@ def test_whatever_happens_while_judging_every_choice_can_be_proved(halls, toolbo
         elif act == "elsewhere":
             hall.judge(topic, data.draw(st.sampled_from(sorted(LABELS[topic]))), data.draw(st.integers(0, 1)))
         elif act == "restart":
-            hall.refiller = Refiller(hall.store)
+            hall.refillers.clear()
     assert len(hall.entries("1", name)) == len(set(hall.entries("1", name)))
     assert hall.wrong(name) == []

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def scores(alignment, measure):
-    return measure.values(alignment.lists).reshape(alignment.shape).mean(axis=1)
+    return measure.values(alignment.lists).reshape(alignment.scored.shape).mean(axis=1)
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +69,21 @@ def test_what_is_drawn_for_a_document_is_the_same_in_all_runs_and_counts_in_r(co
     _, precision, relevant = pairs.scores(measures, everything)
     assert (precision > now[1]).all()
     assert (relevant == (everything > 0).sum()).all()
+
+
+def test_what_was_judged_below_the_pool_counts_but_is_no_sample_to_learn_from(collection, completion):
+    """Judgments of a queue of settle, say: here those of all relevant documents at ranks 11 to 20 of one run."""
+    pooled = {row[:2] for row in collection.qrels}
+    below = {(topic, document) for topic, documents, _ in collection.runs[0] for document in documents[10:20]}
+    chosen = [row for row in collection.everything if row[:2] in below - pooled and row[2] > 0]
+    qrels = qrels_of([*collection.qrels, *chosen])
+    alignment = align(qrels, collection.runs, keep_rows=True)
+    prefixes = prefixes_of(alignment, qrels, collection.runs, collection.prefixes.contributors, depth=10)
+    found = Completion(alignment, prefixes.by("group"))
+    (more, *_), (before, *_) = found._now._fitted, completion._now._fitted
+    np.testing.assert_array_equal(more, before)
+    assert len(chosen) > 20
+    assert (found._now.grade > 0).sum() == (completion._now.grade > 0).sum() + len(chosen)
 
 
 def test_topics_may_be_pooled_to_different_depths(collection):

@@ -53,6 +53,7 @@ def opened(qrels, runs, **told):
         ({"pooled": True}, True),
         ({}, True),
         ({"loss": 0.05}, True),
+        ({"judged": 0.7}, True),
         ({"loss": None, "untestable": "only 2 groups contributed to the pool"}, True),
         ({"unjudged": 0}, False),
         ({"unjudged": 0, "inferred_depth": True}, True),
@@ -178,3 +179,13 @@ def test_compare_and_reuse_say_of_a_run_what_evaluate_says_of_it(runs, qrels, si
             assert shown.startswith(level)
             assert ("(inferred)" in shown) == reason.endswith(INFERRED)
     assert len(pairs) == len(measures) * size * (size - 1) // 2
+
+
+def test_what_settle_says_of_a_pair_rests_on_the_guess_too(runs, qrels):
+    pair = OUTSIDE[0], "stove-rocchio"
+    said = opened(qrels, runs).settle(*pair, measures="P@5").attrs["notes"]
+    assert said[0].startswith("pool inferred from the judgments")
+    assert said[1].endswith(INFERRED)
+    groups = {name: name for name in runs if name not in OUTSIDE}
+    told = opened(qrels, runs, groups=groups, pool_depth=5)
+    assert "inferred" not in "".join(told.settle(*pair, measures="P@5").attrs["notes"])

@@ -115,7 +115,9 @@ def test_for_rbp_it_is_the_weight_that_stands_on_judged_documents(collection):
     for measure in ("RBP", "RBP(p=0.5)"):
         coverage = coverage_of(alignment, parse_measure(measure), pool_depth=provenance.depth)
         residual = (
-            parse_measure(measure.replace("RBP", "RBPResidual")).values(alignment.lists).reshape(alignment.shape)
+            parse_measure(measure.replace("RBP", "RBPResidual"))
+            .values(alignment.lists)
+            .reshape(alignment.scored.shape)
         )
         known = alignment.present
         np.testing.assert_allclose(coverage.judged[known], 1 - residual[known], atol=1e-12)

@@ -104,7 +104,7 @@ def by_trying_all(row, measure, chance, depth, *, power=1):
             grades[place] = label
             counts[label] += 1
         one = small_alignment([row]).lists
-        filled = replace(one, grades=np.array(grades, dtype=np.int32), level_counts=counts[np.newaxis], _relevant={})
+        filled = replace(one, grades=np.array(grades, dtype=np.int32), level_counts=counts[np.newaxis])
         total += float(np.prod([shares[label] for label in labels])) * float(measure.values(filled)[0]) ** power
     return total
 
@@ -218,7 +218,7 @@ def test_a_measure_with_another_way_to_put_topics_together_is_summed_its_own_way
         alignment,
         run_names=("r",),
         topic_ids=("a", "b"),
-        lists=replace(alignment.lists, topics=np.array([0, 1]), level_counts=np.array([[4, 2, 1]] * 2), _relevant={}),
+        lists=replace(alignment.lists, topics=np.array([0, 1]), level_counts=np.array([[4, 2, 1]] * 2)),
         present=np.ones((1, 2), dtype=bool),
         scored=np.ones((1, 2), dtype=bool),
     )
@@ -494,7 +494,7 @@ def test_losses_are_numbers_that_stay_inside_what_is_possible(made, seed, pooled
     depth = measure_depths(measure, provenance.depth)
     model = fit_model(count_labels(collection.alignment, depth, provenance))
     loss = expected_loss(collection.alignment, measure, model, depth=depth, rng=np.random.default_rng(1), draws=8)
-    scores = measure.values(collection.alignment.lists).reshape(collection.alignment.shape)
+    scores = measure.values(collection.alignment.lists).reshape(collection.alignment.scored.shape)
     assert np.isfinite(loss.mean).all()
     assert np.isfinite(loss.upper).all()
     assert ((scores + loss.by_topic >= -1e-12) & (scores + loss.by_topic <= 1 + 1e-12)).all()

@@ -14,7 +14,7 @@ from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import Alignment, align
 from cranfield.evaluate.measure import parse_measure
 from cranfield.reuse.assess import rank_interval
-from cranfield.reuse.intervals import choose_runs, identities, with_judgments
+from cranfield.reuse.intervals import identities, with_judgments
 from cranfield.reuse.pairs import Claim, OpenScore, QueuedDocument, claim_of, open_score
 
 EXACT = [
@@ -151,8 +151,8 @@ def test_documents_are_the_same_whatever_table_they_come_from():
     aligned = align(qrels_from({"1": {"a": 1}, "2": {"b": 1}}), [first, second])
     found = identities(aligned, [first, second])
     assert found.names(found.codes) == ["c", "a", "b", "a", "a", "é"]
-    pair, own = choose_runs(aligned, found, (1,))
-    assert (pair.run_names, own.names(own.codes), pair.lists.grades.tolist()[0]) == (("B",), ["a", "é"], 1)
+    pair, own = aligned.chosen([1]), found.names(found.codes[aligned.rows_of([1])])
+    assert (pair.run_names, own, pair.lists.grades.tolist()[0]) == (("B",), ["a", "é"], 1)
 
 
 def test_documents_follow_the_order_of_trec_eval_9():
@@ -234,6 +234,17 @@ def test_a_win_that_the_winners_own_holes_carry_is_not_supported(kept: Kept):
     assert claim.level == "supported"
     kept(claim.reason)
     assert claim_of(one, loss95=(-0.4, 0.2), p_value=0.03).level == "open"
+
+
+def test_a_lead_is_not_supported_where_what_the_other_gains_moves_r_and_the_ideal_of_both(kept: Kept):
+    judged = {"1": {"a": 1, "b": 1, "c": 0, "d": 0}}
+    pair = {"1": ["a", "b"]}, {"1": ["a", "x", "y", "z"]}
+    for text in ("AP", "nDCG@4", "R@4", "P@4"):
+        claim = claim_of(contest(judged, *pair, text, depth=4), loss95=(0.0, 0.24), p_value=0.01)
+        kept(f"{text}: {claim.reason}")
+        # With x and y relevant too the run ahead has half of the relevant documents, and the other three of four.
+        assert claim.level == ("supported" if text == "P@4" else "open")
+        assert claim_of(contest(judged, *pair, text, depth=4), loss95=(0.0, 0.01), p_value=0.01).level == "supported"
 
 
 def test_where_everything_is_judged_nothing_is_claimed_of_unjudged_documents(kept: Kept):

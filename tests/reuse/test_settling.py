@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from statistics import NormalDist
@@ -185,6 +186,39 @@ def test_what_will_probably_make_a_run_likely_by_itself_comes_before_what_teache
         assert rest.is_decided("likely") == decided
 
 
+def needs(judging: Judging, labels: tuple[int, ...], known: dict[tuple[int, ...], np.ndarray]) -> np.ndarray:
+    """The mean number of judgments that make a lead likely: by the best order of all, by settle's, and by any."""
+    if labels not in known:
+        known[labels], expected, after = np.zeros(3), judging.expected, []
+        for place in judging.order("likely")[0].tolist() if not judging.is_decided("likely") else ():
+            after.append(np.zeros(3))
+            for grade, share in ((0, 1 - expected[place]), (1, expected[place])):
+                rest = deepcopy(judging)
+                rest.judge(np.array([place]), np.array([grade]))
+                after[-1] += share * needs(rest, (*labels[:place], grade, *labels[place + 1 :]), known)
+        if after:
+            best, ours, random = np.transpose(after)
+            known[labels] = 1 + np.array([best.min(), ours[0], random.mean()])
+    return known[labels]
+
+
+def test_for_likely_no_order_at_all_needs_much_less_than_that_of_settle(monkeypatch: pytest.MonkeyPatch):
+    """Each document may be chosen by the grades before it; these are independent, and no lead is normal."""
+    monkeypatch.setattr("cranfield.reuse.settle.TOPIC_SPREAD", 1e-3)
+    rng, found, alone = np.random.default_rng(1), np.zeros(3), [f"t{place}" for place in range(6)]
+    for number in range(5):
+        judged = {topic: {"a": 1, "n": 0} for topic in alone} | {"lead": {"a": 1, "n": int(number % 2)}}
+        first, second = (
+            {topic: ["x" if place % 2 == run else "n"] for place, topic in enumerate(alone)} | {"lead": ["an"[run]]}
+            for run in (0, 1)
+        )
+        pair = contest(judged, first, second, "P@1", depth=1, highest=1)
+        found += needs(Judging(pair, Chances(rng.uniform(0.03, 0.5, len(alone)), 1e-3)), (-1,) * len(alone), {})
+    best, ours, random = found
+    assert best <= ours <= 1.05 * best
+    assert ours < 0.9 * random
+
+
 def test_while_the_leader_is_open_what_helps_either_run_comes_first():
     """Of three that suffice to make either run the winner, y and w are the same; x and v each help one of them."""
     judging = two_topics(0.9, 0.9, 0.5, 0.4)
@@ -305,6 +339,19 @@ def test_a_contest_ends_when_its_interval_decides_and_never_before(seed: int, te
         answers[needed[0]] = int(rng.integers(0, 3))
     assert needed is None
     assert found.after(answers)[0].difference.is_decided
+
+
+@given(seed=st.integers(0, 2**32), text=st.sampled_from([*SUMS, *OTHERS]))
+def test_after_some_grades_a_contest_counts_from_the_true_interval(seed: int, text: str):
+    rng = np.random.default_rng(seed)
+    one = contest(*random_pair(rng), text)
+    found = Contest(one, Chances(np.full(len(one.unjudged), 0.3), 1.0), "certain")
+    pair, judging = found.after({name: int(rng.integers(0, 3)) for name in found.names if rng.random() < 0.5})
+    if len(pair.unjudged) and np.ptp(pair.difference.ends) > 1e-9:
+        assert (judging.low, judging.high) == pytest.approx(pair.difference.ends)
+        assert judging.value == pytest.approx(pair.difference.value)
+        if not pair.difference.is_decided:
+            assert judging.expected_number("certain", np.random.default_rng(1)).low > 0
 
 
 def test_what_is_likely_without_judging_asks_for_no_document(tmp_path):

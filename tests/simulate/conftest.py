@@ -6,9 +6,10 @@ import pytest
 from hypothesis import strategies as st
 from mappings import qrels_from, ranking_from
 
+from cranfield.evaluate.align import align
 from cranfield.evaluate.measure import own_measures, parse_measures
 from cranfield.pool.candidates import runs_of
-from cranfield.simulate.study import Known, known_of
+from cranfield.simulate.study import Known
 
 Lists = Mapping[str, Mapping[str, list[str]]]
 """By run, then by topic: documents, best first."""
@@ -32,7 +33,8 @@ def field(
     """Bring small lists and grades together; runs that are `new` feed nothing."""
     runs = [ranking_from(some, tag=name) for name, some in lists.items()]
     feeding = [run for run in runs if run.tag not in new]
-    return known_of(qrels_from(grades), runs, runs_of(feeding, groups=groups))
+    qrels = qrels_from(grades)
+    return Known(qrels, runs, runs_of(feeding, groups=groups), align(qrels, runs, keep_rows=True))
 
 
 def measures(*words: str) -> tuple[object, ...]:

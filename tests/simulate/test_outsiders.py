@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cranfield.evaluate.align import align
 from cranfield.pool.plan import parse
 from cranfield.qrels.qrels import qrels_of
 from cranfield.reuse.hold_out import hold_out_all
 from cranfield.reuse.provenance import provenance_of
-from cranfield.simulate.study import known_of, own_hold_out, play, study
+from cranfield.simulate.study import Known, own_hold_out, play, study
 
 
 def left_out(known, plan, measures, seed=0):
@@ -64,7 +65,8 @@ def test_the_loss_is_that_of_reuse_where_the_qrels_are_the_pool(toolbox):
     known = toolbox.field(toolbox.worked, everything, toolbox.groups)
     rows = list(known.qrels)
     judged = [(rows[row][0], rows[row][1], int(rows[row][1] in "acdeg")) for row in pooled.row.tolist()]
-    again = known_of(qrels_of(judged), known.runs, known.pooled)
+    qrels = qrels_of(judged)
+    again = Known(qrels, known.runs, known.pooled, align(qrels, known.runs, keep_rows=True))
     measures = toolbox.measures("AP", "P@2")
     (found,) = study(again, [parse("depth 2")], measures)
     provenance = provenance_of(again.alignment, again.qrels, again.runs, again.contributors, depth=2)

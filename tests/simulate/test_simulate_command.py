@@ -138,6 +138,15 @@ def test_plans_that_these_runs_cannot_feed_are_a_problem_of_the_data(files: Path
     kept(told)
 
 
+@pytest.mark.parametrize("rows", ["1 0 a -1\n", "9 0 a 1\n"])
+def test_judgments_against_which_nothing_can_be_replayed_are_a_problem_of_the_data(
+    files: Path, tmp_path: Path, rows: str, kept: Kept
+):
+    (tmp_path / "qrels").write_text(rows)
+    words = [str(tmp_path / word) if word == "qrels" else word for word in BARE]
+    kept(call(*words, "--plan", "depth 1", status=1, folder=files).err)
+
+
 @pytest.fixture(scope="module")
 def kitchen(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("kitchen")

@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 from cranfield.base.files import Source
+from cranfield.evaluate.align import align
 from cranfield.evaluate.measure import own_measures, parse_measures
 from cranfield.pool.candidates import runs_of
 from cranfield.pool.plan import parse
 from cranfield.qrels.reading import read_qrels
 from cranfield.runs.check import Expectations, check, repair
 from cranfield.runs.reading import read_rows
-from cranfield.simulate.study import known_of, study
+from cranfield.simulate.study import Known, study
 
 TREC_2 = Path(__file__).parents[2].parent / "shared" / "data" / "trec-2-adhoc"
 TOPICS = frozenset(str(topic) for topic in range(101, 151))
@@ -33,9 +34,8 @@ def known():
     described = ElementTree.parse(TREC_2 / "meta" / "desc.xml").getroot().iter("runs")
     groups = {one.findtext("tag"): one.findtext("organization") for one in described}
     feeding = [run for run in runs if run.tag != "rutfmed"]
-    return known_of(
-        read_qrels(Source(TREC_2 / "qrels" / "qrels.101-150.disk1.disk2")), runs, runs_of(feeding, groups=groups)
-    )
+    qrels = read_qrels(Source(TREC_2 / "qrels" / "qrels.101-150.disk1.disk2"))
+    return Known(qrels, runs, runs_of(feeding, groups=groups), align(qrels, runs, keep_rows=True))
 
 
 def test_shallower_pools_cost_find_and_wrong_outsiders_as_computed_elsewhere(known):

@@ -375,7 +375,7 @@ def test_the_history_is_whole_where_several_write_and_some_is_rolled_back(sound:
             store = (one, other)[number % 3 == 0]
             with suppress(ZeroDivisionError), store.write():
                 store.set("name", f"name {number}")
-                add_assessor(store, f"assessor {number}", now="2026-01-01T00:00:00.000Z")
+                add_assessor(store, f"assessor {number}")
                 assert number % 4 or 1 / 0
         assert list(history.faults(one)) == []
         assert one.setting("name") == "name 11"
@@ -430,16 +430,15 @@ def test_what_was_inserted_by_hand_is_not_covered_up_by_what_is_appended(
 ):
     file, table = tmp_path / "collection.db", CHANGES[change][0].split()[2]
     shutil.copy(sound, file)
-    moment = "2026-01-01T00:00:00.000Z"
     with open_store(file) as store:
         events = [replace(next(all_events(store)), uuid=name, kind="noted", grade=None) for name in "abc"]
         for number in range(3):
             if number == 1:
                 tamper(file, *CHANGES[change])
             with suppress(ZeroDivisionError), store.write():
-                append_events(store, [events[number]], now=moment)
-                add_packet(store, f"session {number}", "amy", "main", [], now=moment)
-                store.add_guidelines(f"guidelines {number}", now=moment)
+                append_events(store, [events[number]])
+                add_packet(store, f"session {number}", "amy", "main", [])
+                store.add_guidelines(f"guidelines {number}")
                 assert number != 1 or not rolled_back or 1 / 0
     assert f"{table}: rows were changed, removed or inserted by hand" in call("check", "-C", file, status=1).err
 
@@ -557,12 +556,8 @@ def test_a_file_with_a_history_gets_later_tables_and_goes_on_with_it(tmp_path: P
     with open_store(file) as store:
         assert check(store).wrong == []
         with store.write():
-            documents.keep(store, [Document("d1", "text")], now="2026-01-01T00:00:00.000Z")
-            documents.put_outside(
-                store,
-                documents.OutsideSource("jsonl", "/data/documents.jsonl", {}, 1),
-                now="2026-01-01T00:00:00.000Z",
-            )
+            documents.keep(store, [Document("d1", "text")])
+            documents.put_outside(store, documents.OutsideSource("jsonl", "/data/documents.jsonl", {}, 1))
         assert check(store).wrong == []
         subjects = store.column("SELECT subject FROM history ORDER BY number DESC LIMIT 2")
         assert sorted(subjects) == ["kept_documents", "outside_sources"]

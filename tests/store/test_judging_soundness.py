@@ -23,11 +23,11 @@ def judged(uuid: str, document: str, **fields: object) -> Event:
 @pytest.fixture
 def judging(small: Store) -> Store:
     with small.write():
-        append_events(small, [judged("a", "d1"), judged("b", "d2", grade=0)], now=NOW)
+        append_events(small, [judged("a", "d1"), judged("b", "d2", grade=0)])
         undo = Event(uuid="c", kind="undone", topic="1", document="d2", assessor="ana", happened=NOW, undoes="b")
-        append_events(small, [undo], now=NOW)
-        add_queue(small, "more", [Queued("1", "d3"), Queued("1", "d1"), Queued("2", "d2")], purpose="top-up", now=NOW)
-        put_assignments(small, [Assigned("1", "ana", "primary")], topics=["1"], now=NOW)
+        append_events(small, [undo])
+        add_queue(small, "more", [Queued("1", "d3"), Queued("1", "d1"), Queued("2", "d2")], purpose="top-up")
+        put_assignments(small, [Assigned("1", "ana", "primary")], topics=["1"])
         put_lease(small, Lease("main", "2", "d2", "ana", "s", 1.8e9))
     return small
 
@@ -93,7 +93,7 @@ def test_events_are_never_changed_nor_deleted(judging: Store, statement: str, ke
 
 def test_an_event_that_is_there_is_not_added_twice(judging: Store):
     with judging.write():
-        assert append_events(judging, [judged("a", "d1", grade=0)], now=NOW) == []
+        assert append_events(judging, [judged("a", "d1", grade=0)]) == []
     assert judging.rows("SELECT document, grade FROM judgments") == [("d1", 1)]
 
 
@@ -106,7 +106,7 @@ def test_an_event_that_is_there_is_not_added_twice(judging: Store):
 )
 def test_an_event_that_cannot_be_is_wrong(judging: Store, fields: dict[str, object], message: str):
     with judging.write():
-        append_events(judging, [judged("d", "d3", **fields)], now=NOW)
+        append_events(judging, [judged("d", "d3", **fields)])
     assert wrong(judging) == [message]
 
 
@@ -114,5 +114,5 @@ def test_an_event_that_cannot_be_is_wrong(judging: Store, fields: dict[str, obje
 def test_an_event_at_no_time_is_wrong(judging: Store, moment: str, kept: Kept):
     event = Event(uuid="d", kind="noted", topic="1", document="d1", assessor="ana", happened=moment)
     with judging.write():
-        append_events(judging, [event], now=NOW)
+        append_events(judging, [event])
     kept(wrong(judging))

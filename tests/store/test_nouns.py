@@ -117,8 +117,8 @@ def test_topics_come_back_in_the_order_they_were_given(small: Store):
 def test_a_scale_from_one_to_three_is_kept_in_versions(store: Store):
     scale = GradeScale((Grade(1, "no", 0), Grade(2, "partly", 1), Grade(3, "fully", 3, "all of it")), relevant_from=2)
     with store.write():
-        assert store.add_scale(scale, now="t") == 2
-        assert store.add_guidelines("# Judge", now="t") == 1
+        assert store.add_scale(scale) == 2
+        assert store.add_guidelines("# Judge") == 1
     assert (store.versions(), store.scale()) == ((2, 1), scale)
     assert store.guidelines() == "# Judge"
 

@@ -189,7 +189,7 @@ def test_a_disk_that_fills_while_a_backup_is_put_back_is_said_of_the_collection(
     store.close()
     monkeypatch.setattr(files, "connect", full)
     with kept.raises(CollectionError):
-        files.restore(store.path, tmp_path / "backup.db", check=None, now="now")
+        files.restore(store.path, tmp_path / "backup.db", check=None)
 
 
 def test_a_backup_of_a_live_file_is_complete_and_never_overwrites(store: Store, tmp_path: Path, kept: Kept):

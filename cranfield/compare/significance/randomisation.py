@@ -36,9 +36,12 @@ def randomisation(a: ArrayLike, b: ArrayLike, *, draws: int = DRAWS, rng: np.ran
         values = differences.values[~exact]
         threshold = np.abs(values.sum(axis=1)) - differences.topics * differences.noise[~exact]
         hits = np.zeros(len(values), dtype=np.int64)
-        for part in blocks(draws, width=max(values.shape)):
+        parts = list(blocks(draws, width=max(values.shape)))
+        room = np.empty((parts[0].stop, len(values)))  # one for all parts: new memory is slow
+        for part in parts:
             signs = np.where(rng.random((part.stop - part.start, differences.topics)) < 0.5, -1.0, 1.0)
-            hits += (np.abs(signs @ values.T) >= threshold).sum(axis=0)
+            sums = np.matmul(signs, values.T, out=room[: len(signs)])
+            hits += np.count_nonzero(np.abs(sums, out=sums) >= threshold, axis=0)
         p[~exact] = (1 + hits) / (1 + draws)
     nothing = (differences.values == 0).all(axis=1)
     return differences.result(differences.values.mean(axis=1), p, exact=exact, degenerate=nothing)

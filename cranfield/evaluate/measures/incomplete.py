@@ -146,7 +146,7 @@ def inferred_ndcg(
     mean = ratio(gained, np.bincount(group[drawn], minlength=size))
     estimate = (np.bincount(group, minlength=size) * mean).reshape(len(lists), most).sum(axis=1)
     whole = np.floor(lists.sample.estimated_counts() + 0.5).astype(np.int64)
-    counted = replace(lists, level_counts=whole, _relevant={})
+    counted = replace(lists, level_counts=whole)
     return ratio(estimate, ideal_discounted_cumulated_gain(counted, cutoff=cutoff, gain=gain, gains=gains))
 
 

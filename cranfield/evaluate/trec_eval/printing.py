@@ -305,7 +305,6 @@ def _evaluated_lists(given: TrecInput, options: TrecOptions, cells: list[int], a
         offsets=running_sum([len(part) for part in parts]),
         topics=np.arange(len(cells)),
         level_counts=given.lists.level_counts[cells],
-        _relevant={},
     )
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -29,12 +28,10 @@ from cranfield.base.text import (
     table_of,
     with_best,
 )
+from cranfield.evaluate import align, reading
 from cranfield.evaluate import measure as measuring
-from cranfield.evaluate import reading
 from cranfield.evaluate import scores as scoring
-from cranfield.evaluate import ties as tie_orders
-from cranfield.evaluate.align import AnyRun
-from cranfield.evaluate.lists import GradeGains
+from cranfield.evaluate.lists import NOT_POOLED, GradeGains, gain_function
 from cranfield.evaluate.reading import Read, Request
 from cranfield.evaluate.scores import ALL, Scores
 
@@ -49,7 +46,9 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
 
+    from cranfield.qrels.qrels import Qrels
     from cranfield.reuse.assess import Learn
+    from cranfield.runs.run import Run
     from cranfield.workflows.reuse.field import Field, Trusted
 
 HASH_SHOWN = 16
@@ -80,7 +79,7 @@ class Evaluation(Result):
 
     scores: Scores
     trust: Trusted | None = None
-    moved: tuple[tie_orders.Moved, ...] = ()
+    moved: tuple[scoring.Moved, ...] = ()
     plain: Scores | None = None
     facts: tuple[str, ...] = ()
     by_topic: bool = False
@@ -135,7 +134,7 @@ class Evaluation(Result):
         cells: dict[str, Sequence[Value]] = {
             column.name: [row[place] for row in rows] for place, column in enumerate(COLUMNS[:4])
         }
-        cells["qrels"] = [short_hash(self.scores.qrels_hash)] * len(rows)
+        cells["qrels"] = [self.scores.qrels_hash[:HASH_SHOWN]] * len(rows)
         cells["reference"] = [self.scores.order] * len(rows)
         cells["topics"] = [self._topics[run] if topic == ALL else None for run, topic, _, _ in rows]
         if self.plain is not None:
@@ -223,12 +222,7 @@ def topic_notes(found: Scores) -> list[str]:
 def made_with(found: Scores) -> str:
     """Which qrels and which order of ties stand behind scores."""
     order = f"{found.ties} ({scoring.ORDER})" if found.ties != "trec" else f"as in {scoring.ORDER}"
-    return f"qrels {short_hash(found.qrels_hash)}, tie order {order}"
-
-
-def short_hash(qrels_hash: str) -> str:
-    """A hash of qrels as it is shown."""
-    return qrels_hash[:HASH_SHOWN]
+    return f"qrels {found.qrels_hash[:HASH_SHOWN]}, tie order {order}"
 
 
 # Scoring.
@@ -261,7 +255,8 @@ def evaluate(
     else:
         scored, runs, notes = reading.score_runs(request, measures, read=read, at_once=known is not None)
         found = Evaluation(scores=scored.scores, moved=scored.moved, facts=(*_tag_notes(runs), *notes))
-    facts = [*request.notes, *found.facts, *_grade_notes(measures, request)]
+    facts = [*request.notes, *found.facts]
+    facts += _grade_notes(measures, request.scale.own_gains) if request.scale.own_gains else []
     facts += [f"no verdicts: {why}"] if why else []
     trust = None if known is None else known.trusted(measures, learn=learn)
     return replace(found, trust=trust, facts=(*facts, *(() if trust is None else trust.notes)))
@@ -319,11 +314,10 @@ def _score_with_foreign(request: Request, measures: list[measuring.AnyMeasure]) 
     return Evaluation(scores=found, facts=tuple(_tag_notes(runs)))
 
 
-def _grade_notes(measures: Sequence[measuring.AnyMeasure], request: Request) -> list[str]:
-    """Where grades are worth something else than one would think."""
-    scale_gains = request.scale.own_gains
+def _grade_notes(measures: Sequence[measuring.AnyMeasure], scale_gains: GradeGains) -> list[str]:
+    """Where grades are worth something else than the scale says."""
     by_grade = []
-    for one in measures if scale_gains else ():
+    for one in measures:
         otherwise = True
         if isinstance(one, measuring.Measure):
             own = dict(one.settings)
@@ -334,7 +328,7 @@ def _grade_notes(measures: Sequence[measuring.AnyMeasure], request: Request) -> 
     return [f"{', '.join(by_grade)}: computed from the grades, not from the gains of the scale"] if by_grade else []
 
 
-def _tag_notes(runs: Sequence[AnyRun | reading.Tag]) -> list[str]:
+def _tag_notes(runs: Sequence[align.AnyRun | reading.Tag]) -> list[str]:
     """Which files carry several tags: were they runs of several systems, their scores would mean nothing."""
     return [
         f"{run.tag}: the file has several run tags, also {', '.join(map(quoted, run.other_tags[:_TAGS_SHOWN]))};"
@@ -348,7 +342,21 @@ def _tag_notes(runs: Sequence[AnyRun | reading.Tag]) -> list[str]:
 
 _NAMED = 8
 _NUMBERS = ("P", "R", "DCG")
-_cells_of = attrgetter("rank", "document", "state", "precision", "recall", "dcg")
+
+
+class Step(NamedTuple):
+    """One rank: the document, what is known of it, the measures of the list down to here, and whether it is relevant.
+
+    `state` is the grade as text, `unjudged` (pooled, without a grade) or `not pooled`.
+    """
+
+    rank: int
+    document: str
+    state: str
+    precision: float
+    recall: float
+    dcg: float
+    relevant: bool
 
 
 @dataclass(frozen=True)
@@ -359,7 +367,7 @@ class Explanation(Result):
     """
 
     topic: str
-    lists: tuple[tuple[str, list[scoring.Step]], ...]
+    lists: tuple[tuple[str, list[Step]], ...]
     qrels_hash: str
     rel: int
     gains: GradeGains = ()
@@ -367,8 +375,8 @@ class Explanation(Result):
 
     def table(self) -> Table:
         """One row for each run and rank, with what it was made with."""
-        made = (short_hash(self.qrels_hash), scoring.ORDER)
-        rows = [(run, self.topic, *_cells_of(step), *made) for run, steps in self.lists for step in steps]
+        made = (self.qrels_hash[:HASH_SHOWN], scoring.ORDER)
+        rows = [(run, self.topic, *step[:-1], *made) for run, steps in self.lists for step in steps]
         return table_of(["run", "topic", "rank", "document", "grade", *_NUMBERS, "qrels", "reference"], rows)
 
     def frame(self) -> pandas.DataFrame:
@@ -381,7 +389,7 @@ class Explanation(Result):
         """The lists one below the other."""
         columns = [Number("rank"), Column("document"), Column("grade"), *map(Number, _NUMBERS)]
         return [
-            table_of(columns, list(map(_cells_of, steps)), caption=f"topic {self.topic}: {run}")
+            table_of(columns, [step[:-1] for step in steps], caption=f"topic {self.topic}: {run}")
             for run, steps in self.lists
         ]
 
@@ -391,7 +399,7 @@ class Explanation(Result):
             return Shown([], [self.table()], [])
         worth = ", ".join(f"{grade}: {gain:g}" for grade, gain in self.gains)
         scale = f"relevant: grade {self.rel} or higher" + (f"; gains in DCG {worth}" if worth else "")
-        made = f"{scale}; qrels {short_hash(self.qrels_hash)}, tie order as in {scoring.ORDER}"
+        made = f"{scale}; qrels {self.qrels_hash[:HASH_SHOWN]}, tie order as in {scoring.ORDER}"
         if surface == "terminal":
             return Shown([], self.tables(), [*self.remarks, made])
         *others, last = self.tables()
@@ -414,22 +422,38 @@ def explain_lists(request: Request, topic: str, *, depth: int = 30) -> Explanati
     own = settings.get("gains", ()) if "gains" in measure.kind.parameters else scale.own_gains
     gains = cast("GradeGains", own)
     qrels, runs = reading.read_in_full(request)
-    whole = [(run.tag, scoring.explain(qrels, run, topic, rel=rel, gains=gains)) for run in runs]
+    whole = [(run.tag, _explained(qrels, run, topic, rel, gains)) for run in runs]
     if not any(steps for _, steps in whole):
         names = ", ".join(quoted(name) for name, _ in whole)
         raise InputError(f"no document for topic {quoted(topic)} in {names}")
-    relevant = scoring.relevant_documents(qrels, topic, rel=rel)
+    relevant = [(document, grade) for name, document, grade in qrels if name == topic and grade >= rel]
+    relevant.sort(key=lambda one: -one[1])
     remarks = [*request.notes]
     for name, steps in whole:
         lower = [f"{one.document} (grade {one.state}, rank {one.rank})" for one in steps[depth:] if one.relevant]
         if lower:
             remarks.append(f"{name}: relevant at lower ranks: {few(lower, _NAMED)}")
         there = {step.document for step in steps}
-        missing = [f"{document} (grade {grade})" for document, grade in relevant.items() if document not in there]
+        missing = [f"{document} (grade {grade})" for document, grade in relevant if document not in there]
         if missing:
             remarks.append(f"{name}: relevant, not retrieved: {few(missing, _NAMED)}")
     lists = tuple((name, steps[:depth]) for name, steps in whole)
     return Explanation(topic, lists, qrels.content_hash, rel, gains, tuple(remarks))
+
+
+def _explained(qrels: Qrels, run: Run, topic: str, rel: int, gains: GradeGains) -> list[Step]:
+    """The ranks of a run's list for a topic; none where the run lacks the topic."""
+    lists = align.align(qrels, [run], topics=[topic]).lists
+    relevant = max(int(lists.relevant_count(rel)[0]), 1)
+    gain = np.where(lists.grades >= 0, gain_function("linear", gains)(lists.grades), 0.0).tolist()
+    rows = zip(align.documents_of(run, topic), lists.grades.tolist(), gain, strict=True)
+    steps, found, dcg = [], 0, 0.0
+    for rank, (document, grade, worth) in enumerate(rows, start=1):
+        found += grade >= rel
+        dcg += worth / np.log2(rank + 1)
+        state = str(grade) if grade >= 0 else "not pooled" if grade == NOT_POOLED else "unjudged"
+        steps.append(Step(rank, document, state, found / rank, found / relevant, float(dcg), grade >= rel))
+    return steps
 
 
 # Figures of scores, on axes or written to files.

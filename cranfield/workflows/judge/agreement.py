@@ -20,8 +20,9 @@ from cranfield.reuse import correlation
 from cranfield.store import Store, events, live_pools
 from cranfield.store import runs as stored_runs
 from cranfield.store.events import Graded
+from cranfield.store.store import grouped
 from cranfield.workflows import qrels as qrels_workflow
-from cranfield.workflows.inputs import run_store
+from cranfield.workflows.inputs import PoolOptions, default_measures, run_store
 
 KINDS = ("overall", "pair", "topic", "probes", "confusion")
 """The tables there are: what `--by` takes."""
@@ -188,9 +189,7 @@ def effect_table(effect: correlation.AssessorEffect) -> Table:
     )
 
 
-def agreement_report(
-    store: Store, *, by: str | None = None, layers: Sequence[str] = (MAIN,), draws: int = coefficients.DRAWS
-) -> AgreementReport:
+def agreement_report(store: Store, *, by: str | None = None, layers: Sequence[str] = (MAIN,)) -> AgreementReport:
     """Compare everybody who judged the same documents, in the layers together; decisions are no opinions.
 
     Whether an opinion says relevant is a matter of the scale it was given on.
@@ -204,20 +203,18 @@ def agreement_report(
     labels, older = _labels(rows, steps), store.other_scales()
 
     def group(name: str, part: coefficients.Labels) -> Compared:
-        estimates = tuple(coefficients.agreement(part, rng=np.random.default_rng(SEED), draws=draws))
+        estimates = tuple(coefficients.agreement(part, rng=np.random.default_rng(SEED)))
         share = float(np.mean(part.places >= steps.relevant_from)) if len(part) else np.nan
         return Compared(name, "", estimates, share_relevant=share)
 
-    again: dict[str, list[tuple[Graded, Graded]]] = {}
-    for name, first, second in sorted(seen_again, key=lambda row: row[0]):
-        again.setdefault(name, []).append((first, second))
+    again = grouped((name, (first, second)) for name, first, second in seen_again)
     return AgreementReport(
         steps=steps,
         compared={
             "overall": [group("all", labels)],
-            "pair": [_of_table(*pair, steps, draws) for pair in coefficients.by_pair(labels)],
+            "pair": [_of_table(*pair, steps) for pair in coefficients.by_pair(labels)],
             "topic": [group(topic, part) for topic, part in coefficients.by_topic(labels)],
-            "probes": [_compared(store, name, name, grades, draws) for name, grades in again.items()],
+            "probes": [_compared(store, name, name, grades) for name, grades in sorted(again.items())],
         },
         confusion=coefficients.pooled_confusion(labels),
         opinions=len(rows),
@@ -240,19 +237,17 @@ def agreement_with_people(store: Store, layer: str) -> Compared | None:
     return _compared(store, "people", layer, [(people[pair], machine[pair]) for pair in both])
 
 
-def _compared(
-    store: Store, first: str, second: str, grades: Sequence[tuple[Graded, Graded]], draws: int = coefficients.DRAWS
-) -> Compared:
+def _compared(store: Store, first: str, second: str, grades: Sequence[tuple[Graded, Graded]]) -> Compared:
     steps = _steps(store, [grade for pair in grades for grade in pair])
     places = _places(steps)
     table = np.zeros((len(places), len(places)), dtype=np.int64)
     for one, other in grades:
         table[places[one], places[other]] += 1
-    return _of_table(first, second, table, steps, draws)
+    return _of_table(first, second, table, steps)
 
 
-def _of_table(first: str, second: str, table: coefficients.Codes, steps: coefficients.Steps, draws: int) -> Compared:
-    estimates = coefficients.agreement_of_two(table, steps, rng=np.random.default_rng(SEED), draws=draws)
+def _of_table(first: str, second: str, table: coefficients.Codes, steps: coefficients.Steps) -> Compared:
+    estimates = coefficients.agreement_of_two(table, steps, rng=np.random.default_rng(SEED))
     higher = np.subtract.outer(-steps.values, -steps.values)
     return Compared(first, second, tuple(estimates), table, float((higher * table).sum() / table.sum()))
 
@@ -303,7 +298,8 @@ def effect_on_rankings(store: Store, layers: Sequence[str]) -> correlation.Asses
     if len(grades) < 2:
         return None
     request = reading.Request(qrels=qrels, runs=runs, collection=run_store(store), scale=store.scale())
-    read, chosen = reading.read_aligned(request, keep_rows=True), parse_by_scale(MEASURES, request.scale)
+    words, _ = default_measures(MEASURES, store, PoolOptions())
+    read, chosen = reading.read_aligned(request, keep_rows=True), parse_by_scale(words, request.scale)
     rng = np.random.default_rng(SEED)
     found = correlation.assessor_effect(read.aligned, qrels, read.runs, list(grades.values()), chosen, rng=rng)
     return found if found.topics_with_choice else None

@@ -19,7 +19,7 @@ from uuid import uuid4
 from cranfield.base.errors import LINES_KEPT, InputError, Problem, UsageError, check_known, quoted
 from cranfield.base.files import Progress, silent
 from cranfield.base.records import MAIN, Document, Pair
-from cranfield.base.text import Result, Table, beside, counted, moment, now, shortened
+from cranfield.base.text import Result, Table, beside, counted, moment, shortened
 from cranfield.judge.external import Label, label_from, question
 from cranfield.judge.queue import draw
 from cranfield.store import Store, documents, events
@@ -343,7 +343,7 @@ class _Labelling(Judging):
             for label in labels
         ]
         with self._store.write():
-            documents.keep(self._store, fetched, now=now())
-            events.append_events(self._store, made, now=now())
+            documents.keep(self._store, fetched)
+            events.append_events(self._store, made)
         self.unable += sum(label.grade is None for label in labels)
         self.labelled += sum(label.grade is not None for label in labels)

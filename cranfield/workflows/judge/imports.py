@@ -17,6 +17,7 @@ from cranfield.judge.events import NOBODY, Event, SourceKind
 from cranfield.qrels import reading
 from cranfield.qrels.qrels import JUNK, Qrels
 from cranfield.store import Store, documents, events
+from cranfield.store.store import grouped
 from cranfield.workflows import corpus
 from cranfield.workflows import qrels as qrels_workflow
 
@@ -67,8 +68,8 @@ def import_judgments(
         for name in {row.assessor for row in judged} - {NOBODY}:
             # Whoever is named is a person who may judge here later, unless the layer is a machine's.
             kind: SourceKind = "machine" if layer.startswith(MACHINE) else "person"
-            events.add_assessor(store, name, kind=kind, now=now())
-        added = events.append_events(store, made, now=now())
+            events.add_assessor(store, name, kind=kind)
+        added = events.append_events(store, made)
     grades = [((event.topic, event.document, layer, event.assessor), event.grade) for event in added]
     replaced = {key for key, grade in grades if standing.get(key, grade) != grade}
     names = ", ".join(sorted({event.assessor for event in made}))
@@ -109,7 +110,7 @@ def take_qrels(store: Store, qrels: Qrels, file: str) -> str:
         why = f"{counted(differing, 'grade differs', 'grades differ')} from those imported before"
     if why:
         return f"note: not taken as judgments, only for scoring and comparing by this name: {why}"
-    events.append_events(store, list(_events(store, rows, MAIN, file)), now=now())
+    events.append_events(store, list(_events(store, rows, MAIN, file)))
     return "taken as judgments; where an assessor judges one of these documents too, the assessor's grade counts"
 
 
@@ -188,7 +189,7 @@ def propagate(store: Store, *, layer: str = MAIN) -> Propagated:
     What passed earlier and no longer would (the source was judged again, or members now differ) is withdrawn.
     """
     corpus.stored_scan(store)
-    clusters = [[one[0] for one in members] for members in documents.clusters(store).values()]
+    clusters = list(grouped((row[0], row[1]) for row in documents.clusters(store)).values())
     with store.write():
         standing = events.standing(store, layers=[layer])
         # The events that decide the grade of each judged document, by the collection's merge rule.
@@ -241,7 +242,7 @@ def propagate(store: Store, *, layer: str = MAIN) -> Propagated:
             for key, event in passed.items()
             if key not in wanted
         ]
-        events.append_events(store, [*undone, *made], now=now())
+        events.append_events(store, [*undone, *made])
     new, same, withdrawn = len(made), len(wanted) - len(made), len(undone)
     remark = f"{counted(new, 'grade')} propagated" + beside({"already present": same, "withdrawn": withdrawn})
     return Propagated(new, same, withdrawn, tuple(differing), (remark,))

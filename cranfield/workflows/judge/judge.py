@@ -108,11 +108,9 @@ class Judge:
         """Replace the scale."""
         return collection.change_scale(self._store, collection.parse_scale(scale, relevant_from=relevant_from))
 
-    def agreement(
-        self, *, by: str | None = None, layers: Sequence[str] = (MAIN,), draws: int = 1000
-    ) -> agreement.AgreementReport:
+    def agreement(self, *, by: str | None = None, layers: Sequence[str] = (MAIN,)) -> agreement.AgreementReport:
         """Inter- and intra-assessor agreement."""
-        found = agreement.agreement_report(self._store, by=by, layers=layers, draws=draws)
+        found = agreement.agreement_report(self._store, by=by, layers=layers)
         return found if by else replace(found, effect=agreement.effect_on_rankings(self._store, layers))
 
     # What goes in and out

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from cranfield.base.errors import InputError, UsageError, check_known, quoted
 from cranfield.base.records import MAIN, Pair, Topic
-from cranfield.base.text import Column, Number, Result, Table, counted, facts_table, few, moment, now, table_of
+from cranfield.base.text import Column, Number, Result, Table, counted, facts_table, few, moment, table_of
 from cranfield.judge import queue as rules
 from cranfield.judge.events import Event, Evidence
 from cranfield.judge.queue import Assigned, Overlap, Probes
@@ -84,7 +84,7 @@ def begin_trial(store: Store, topic: str, *, author: str) -> StoredSession:
             raise InputError(f"no document matches the title of topic {quoted(topic)} ({quoted(title)})")
         with store.write():
             tried = rules.sample_of_hits(topic, hits)
-            judging.put_draft(store, Draft(topic, name), tried=tried, now=now())
+            judging.put_draft(store, Draft(topic, name), tried=tried)
     return StoredSession(Source(store, "try", TRY_LAYER, assessor=name, only=(topic,)), name)
 
 
@@ -114,10 +114,10 @@ def decide_topic(store: Store, topic: str, state: DraftState, *, reason: str = "
     others = [one for one in judging.assigned(store) if one.topic == topic and one.assessor != draft.author]
     kept = [replace(one, role="share") if one.role == "primary" else one for one in others]
     with store.write():
-        judging.put_draft(store, draft, now=now())
+        judging.put_draft(store, draft)
         if state == "accepted":
             made = [Assigned(topic, draft.author, "primary"), *kept]
-            judging.put_assignments(store, made, topics=[topic], now=now())
+            judging.put_assignments(store, made, topics=[topic])
     return replace(trial, draft=draft)
 
 
@@ -232,9 +232,9 @@ def assign(
             if adjudicators:
                 store.set(ADJUDICATORS, [checked_name(store, name) for name in adjudicators])
             for name in names:
-                events.add_assessor(store, name, now=now())
+                events.add_assessor(store, name)
             if chosen:
-                judging.put_assignments(store, made, topics=chosen, now=now())
+                judging.put_assignments(store, made, topics=chosen)
             judging.put_setting(store, plan, probing)
     now_assigned = judging.assigned(store)
     return Assignments(
@@ -500,7 +500,7 @@ class StoredAdjudication(Judging):
             standing = events.standing(self._store, layers=[self._layer], pair=item.pair)
             theirs = next((one for one in standing if one.kind == "adjudicated"), None)
             if theirs is None:
-                events.append_events(self._store, [event], now=now())
+                events.append_events(self._store, [event])
         self._open = [other for other in self._open if other != item.pair]
         if theirs is not None:
             self._recorded.remove(event)
@@ -523,7 +523,7 @@ class StoredAdjudication(Judging):
         pair = decision.topic, decision.document
         event = self._event("undone", *pair, purpose="overlap", undoes=decision.uuid)
         with self._recording(event):
-            events.append_events(self._store, [event], now=now())
+            events.append_events(self._store, [event])
         self._decisions.pop()
         self._open.insert(0, pair)
         return self._case(pair, before=answer_of(decision, self._other_scales))

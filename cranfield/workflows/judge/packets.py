@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -9,7 +10,7 @@ from itertools import islice
 from math import ceil
 from pathlib import Path
 from typing import NamedTuple
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from cranfield._version import __version__
 from cranfield.base.errors import (
@@ -29,14 +30,11 @@ from cranfield.judge.events import Event, Kind, faults_of, fold
 from cranfield.store import Store, create_store, documents, events, files, judging, open_store
 from cranfield.store.events import Found
 from cranfield.store.judging import PACKET, IssuedPacket, Lease, PacketFacts, Queued
+from cranfield.store.store import grouped
 from cranfield.workflows import outside
 from cranfield.workflows.judge.organise import ADJUDICATORS
-from cranfield.workflows.judge.queue import Source as QueueSource
-from cranfield.workflows.judge.queue import choose_source
+from cranfield.workflows.judge.queue import Queue, choose_source
 from cranfield.workflows.judge.session import checked_name
-
-DAYS = 14.0
-"""How long the documents of a packet are reserved for its assessor."""
 
 _SECONDS_A_DAY = 86_400
 
@@ -49,7 +47,7 @@ def make_packet(
     pool: str = "",
     queue: str = "",
     topics: Sequence[str] = (),
-    days: float = DAYS,
+    days: float = 14,
 ) -> Changed:
     """Write a packet with what is open for the assessor in a pool (the latest) or in a queue.
 
@@ -60,21 +58,35 @@ def make_packet(
     check_known("topic", topics, documents.topic_ids(store))
     if pool and queue:
         raise UsageError("use either --pool or --queue, not both")
-    source = choose_source(store, pool=pool, queue=queue, only=topics)
-    session, layer = str(uuid4()), source.layer
+    source = replace(choose_source(store, pool=pool, queue=queue), only=tuple(topics))
+    layer, session = source.layer, str(uuid4())
+    own = Queue(source, name, session)
     # Documents that stay outside are fetched before anybody has to wait for the file.
-    wanted = _open_pairs(source, name)
-    fetched, failures = _fetched(store, {document for _, document in wanted})
+    wanted = {one.document for topic in own.roles for one in own.load(topic).waiting}
+    is_outside, missing = bool(documents.outside_sources(store)), wanted - documents.known(store, list(wanted))
+    found = dict(outside.Outside(store).find_all(sorted(missing))) if is_outside else {}
+    failures = {document: one.reason for document, one in found.items() if not isinstance(one, Document)}
+    wanted -= failures.keys()
     with store.write():
-        still_open = set(_open_pairs(source, name))
-        pairs = [pair for pair in wanted if pair in still_open and pair[1] not in failures]
+        queues = [own.load(topic) for topic in own.roles]
+        pairs = [
+            (queue.topic, one.document)
+            for queue in queues
+            for one in sorted(queue.waiting, key=lambda one: queue.places[one.document])
+            if one.document in wanted
+        ]
         if not pairs:
-            why = f" ({next(iter(failures.values()))})" if failures else _reserved(source, name)
+            why = f" ({next(iter(failures.values()))})" if failures else ""
+            if held := [lease for queue in queues for lease in queue.held.values()]:
+                who = " and ".join(sorted({quoted(lease.assessor) for lease in held}))
+                more = counted(ceil(max(lease.expires - moment() for lease in held) / _SECONDS_A_DAY), "more day")
+                what = f"{counted(len(held), 'document')} reserved for {who}, for up to {more}"
+                why = f": {what} or until what was judged is merged (cranfield judge merge PACKET)"
             raise InputError(f"no open documents for {quoted(name)}{why}; no packet was written")
         # They are kept as they are given away: what comes back was judged by them.
-        documents.keep(store, fetched, now=now())
-        events.add_assessor(store, name, now=now())
-        judging.add_packet(store, session, name, layer, pairs, now=now())
+        documents.keep(store, (one for one in found.values() if isinstance(one, Document)))
+        events.add_assessor(store, name)
+        judging.add_packet(store, session, name, layer, pairs)
         for topic, document in pairs if days else ():
             until = moment() + days * _SECONDS_A_DAY
             judging.put_lease(store, Lease(layer, topic, document, name, session, until))
@@ -86,45 +98,6 @@ def make_packet(
         left_out = f"{counted(len(failures), 'document')} could not be fetched and left out, for example"
         notes.append(f"warning: {left_out} {quoted(document)}: {reason}")
     return Changed({"documents": len(pairs), "topics": in_topics, "layer": layer}, tuple(notes))
-
-
-def _open_pairs(source: QueueSource, assessor: str, taken: Collection[Pair] | None = None) -> list[Pair]:
-    """What the assessor would be given here, in order, but for what is taken: by default what others have."""
-    store, layer, pairs = source.store, source.layer, list[Pair]()
-    if taken is None:
-        taken = {lease[1:3] for lease in judging.live_leases(store, layer, moment=moment())}
-    for topic, role in source.roles(assessor).items():
-        answers = judging.answers(store, layer, topic, assessor=assessor)
-        for entry in source.entries(topic):
-            is_open = source.state(entry, answers[entry.document], role) in ("open", "postponed")
-            if is_open and (topic, entry.document) not in taken:
-                pairs.append((topic, entry.document))
-    return pairs
-
-
-def _reserved(source: QueueSource, assessor: str) -> str:
-    """Who has what the assessor would be given otherwise, and for how long."""
-    wanted, present = set(_open_pairs(source, assessor, ())), moment()
-    held = [one for one in judging.live_leases(source.store, source.layer, moment=present) if one[1:3] in wanted]
-    if not held:
-        return ""
-    days = ceil(max(one.expires - present for one in held) / _SECONDS_A_DAY)
-    who = " and ".join(sorted({quoted(one.assessor) for one in held}))
-    what = f"{counted(len(held), 'document')} reserved for {who}, for up to {counted(days, 'more day', 'more days')}"
-    return f": {what} or until what was judged is merged (cranfield judge merge PACKET)"
-
-
-def _fetched(store: Store, names: Collection[str]) -> tuple[list[Document], dict[str, str]]:
-    """The documents that stay outside, of these, and why others could not be had."""
-    found, failures = list[Document](), dict[str, str]()
-    if documents.outside_sources(store):
-        missing = sorted(set(names) - documents.known(store, list(names)))
-        for name, one in outside.Outside(store).find_all(missing):
-            if isinstance(one, Document):
-                found.append(one)
-            else:
-                failures[name] = one.reason
-    return found, failures
 
 
 def _furnish(store: Store, packet: Store, assessor: str, layer: str, session: str, pairs: Sequence[Pair]) -> None:
@@ -150,11 +123,11 @@ def _furnish(store: Store, packet: Store, assessor: str, layer: str, session: st
         "documents": [document for document in found if document is not None],
     }
     for kind, records in copied.items():
-        source = documents.add_source(packet, documents.LoadedFile(kind, PACKET, PACKET, ""), now=now())
+        source = documents.add_source(packet, documents.LoadedFile(kind, PACKET, PACKET, ""))
         documents.add(packet, records, source=source)
         documents.finish_source(packet, source, records=len(records))
     queued = [Queued(topic, name) for topic, name in pairs]
-    judging.add_queue(packet, PACKET, queued, purpose="queue", layer=layer, now=now())
+    judging.add_queue(packet, PACKET, queued, purpose="queue", layer=layer)
 
 
 def write_recovery(store: Store, answers: Sequence[Event]) -> str:
@@ -169,7 +142,7 @@ def write_recovery(store: Store, answers: Sequence[Event]) -> str:
         _furnish(store, packet, first.assessor, first.layer, first.session, pairs)
         found = [find for find in events.finds(store) if find.assessor == first.assessor and find[:2] in pairs]
         events.add_found(packet, *found)
-        events.append_events(packet, answers, now=now())
+        events.append_events(packet, answers)
 
     name = f"{store.path.stem}.recovered-{now().replace(':', '')}.db"
     for folder in (store.path.parent, Path.cwd(), Path.home()):
@@ -211,10 +184,12 @@ def refusals(
     wanted = {event.document for event in fresh} | {find.document for find in finds}
     for one in sorted(documents.unknown(store, wanted)) if documents.count(store) else ():
         yield Problem("unknown-document", f"document {quoted(one)} is not in this collection")
-    versions, faults = store.scales(), dict[str, list[str]]()
-    for event in fresh:
-        for code, what in faults_of(event, versions):
-            faults.setdefault(code, []).append(f"{what}, topic {event.topic}, document {event.document}")
+    versions = store.scales()
+    faults = grouped(
+        (code, f"{what}, topic {event.topic}, document {event.document}")
+        for event in fresh
+        for code, what in faults_of(event, versions)
+    )
     for code, places in faults.items():
         yield _several(code, _FAULTS[code], places)
     there, lost = {event.uuid: (event.topic, event.document) for event in (*fresh, *known)}, []
@@ -241,13 +216,8 @@ def refusals(
         yield from _not_issued(fresh, known, finds, packet, issued, known_sessions)
 
 
-def _is_random(name: str) -> bool:
-    """Whether an id is one that a session makes: those of imports and propagated grades follow from their content."""
-    try:
-        made = UUID(name)
-    except ValueError:
-        return False
-    return made.version == 4 and name in (str(made), made.hex)
+_RANDOM = re.compile("[0-9a-f]{8}(-?)[0-9a-f]{4}\\1[4][0-9a-f]{3}\\1[89ab][0-9a-f]{3}\\1[0-9a-f]{12}")
+"""An id that a session makes (UUID 4): those of imports and propagated grades follow from their content."""
 
 
 def _not_issued(
@@ -285,7 +255,7 @@ def _not_issued(
             if event.kind not in _IN_A_PACKET or event.source != "person"
         ],
         ("bad-id", "the id of an event or session is none that judging makes"): [
-            quoted(name) for event in fresh for name in (event.uuid, event.session) if not _is_random(name)
+            quoted(name) for event in fresh for name in (event.uuid, event.session) if not _RANDOM.fullmatch(name)
         ],
         ("other-session", "a judging session of another assessor"): [
             quoted(sessions[event.session]) for event in fresh if sessions.get(event.session, assessor) != assessor
@@ -393,7 +363,7 @@ def merge_packet(store: Store, path: Path, *, trust: bool = False) -> MergedPack
         if problems:
             raise ProblemsFound(f"{path}: nothing was merged", [problem.at(str(path)) for problem in problems])
         conflicts = tuple(_conflicts(store, fresh, known, other_topics))
-        events.append_events(store, fresh, now=now())
+        events.append_events(store, fresh)
         pooled = set(events.pooled_documents(store)) if finds else set()
         events.add_found(store, *(find for find in finds if find[:2] not in pooled))
         if facts is not None and (trust or judging.issued_packet(store, facts.session)):

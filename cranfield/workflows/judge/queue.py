@@ -6,26 +6,31 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
 from shlex import quote
 from typing import Any, Literal
 
 from cranfield.base.errors import UsageError
 from cranfield.base.records import MAIN, Pair
 from cranfield.base.registry import deferred
-from cranfield.base.text import counted, few
+from cranfield.base.text import counted, few, moment
 from cranfield.judge import queue as rules
 from cranfield.judge.queue import Answers, Count, Entry, Overlap, Role, State
 from cranfield.judge.session import Held
 from cranfield.store import Store, documents, events, judging, pools
 from cranfield.store.judging import Lease, QueueFacts
 from cranfield.store.pools import PoolFacts
-from cranfield.store.store import stored
+from cranfield.store.store import grouped, stored
 
 with deferred:
     from cranfield.pool import plan as plans
     from cranfield.reuse import settle
     from cranfield.workflows.pool import live
+
+LEASE_SECONDS = 600.0
+"""How long a document is an assessor's before others may have it, unless the lease is renewed."""
+
+BATCH = 10
+"""How many documents a live pool chooses at once for a topic."""
 
 TRY_LAYER = "try"
 """Where the judgments of draft topics go: never into the qrels."""
@@ -40,8 +45,8 @@ class Source:
 
     `layer` is where its judgments go, unless something else is said; `assessor` whose own judgments or draft it is;
     `order` how it is ordered, as events record it.
-    `versions` are those of scale and guidelines under which all is judged again. A live pool chooses a `batch` of
-    documents whenever a topic has run out; 0: it does not grow.
+    `versions` are those of scale and guidelines under which all is judged again. A live pool chooses more documents
+    whenever a topic has run out, if it `grows`.
     """
 
     store: Store
@@ -54,7 +59,7 @@ class Source:
     order: str = "plan"
     only: tuple[str, ...] = ()
     overlap: Overlap = field(default_factory=Overlap)
-    batch: int = 0
+    grows: bool = False
 
     def topics(self) -> list[str]:
         """All topics, in the order of the collection; refused drafts are left out of a pool."""
@@ -113,10 +118,6 @@ class Source:
                 entries[number] = replace(entry, needed=needed, purpose=purpose)
         return entries
 
-    def entries(self, topic: str) -> list[Entry]:
-        """The documents of a topic in their order; what was found by searching comes last, as it was found."""
-        return sorted(self.find_entries(topic), key=lambda entry: entry.place)
-
     def state(self, entry: Entry, answers: Answers, role: Role) -> State:
         """How a document stands for the assessor."""
         if self.versions is not None:
@@ -132,19 +133,17 @@ class Source:
     def missing(self, topic: str) -> int:
         """How many judgments of a topic are missing, second ones included; none that nobody is left to give."""
         answers = judging.answers(self.store, self.layer, topic, assessor="")
+        # Those a topic is assigned to may judge it, else everybody who is known.
+        named = {one.assessor for one in judging.assigned(self.store) if one.topic == topic}
+        named = named or {name for name, kind in events.assessors(self.store).items() if kind == "person"}
         missing = 0
         for entry in self.find_entries(topic):
             known = answers[entry.document]
             more = 0 if known.decided else max(entry.needed - len(known.graded), 0)
             if more and known.refused:
-                more = min(more, len(self.may_judge(topic) - known.graded - known.refused))
+                more = min(more, len(named - known.graded - known.refused))
             missing += more
         return missing
-
-    def may_judge(self, topic: str) -> set[str]:
-        """Who may judge a topic: those it is assigned to, else everybody who is known."""
-        named = {one.assessor for one in judging.assigned(self.store) if one.topic == topic}
-        return named or {name for name, kind in events.assessors(self.store).items() if kind == "person"}
 
     @cached_property
     def live_queue(self) -> LiveQueue | None:
@@ -155,14 +154,14 @@ class Source:
     @cached_property
     def is_live(self) -> bool:
         """Whether a pool grows while it is judged; to say so, heavy libraries are loaded."""
-        return bool(self.pool and self.batch and plans.parse_stored(self.pool.plan_in_full).adaptive)
+        return bool(self.pool and self.grows and plans.parse_stored(self.pool.plan_in_full).adaptive)
 
     @cached_property
     def _refiller(self) -> live.Refiller | None:
         if self.pool is None or not self.is_live:
             return None
-        refiller = live.Refiller(self.store)
-        refiller.load(self.pool.name)
+        refiller = live.Refiller(self.store, self.pool.name)
+        refiller.load()
         return refiller
 
     def refill(self, topic: str) -> bool:
@@ -170,7 +169,7 @@ class Source:
         if self.pool is None or self._refiller is None or topic not in pools.pool_topics(self.store, self.pool.name):
             return False
         with self.store.write():
-            return self._refiller.refill(self.pool.name, topic, batch=self.batch).added > 0
+            return self._refiller.refill(topic, batch=BATCH).added > 0
 
 
 class LiveQueue:
@@ -195,9 +194,7 @@ class LiveQueue:
         self._seen, self._answers = last, judging.queue_answers(self._store, *self._source)
         wanted = (one.needed(self._answers) for one in self._contests)
         pairs = next((one for one in wanted if one is not None), None)
-        self._needed = None if pairs is None else {}
-        for topic, document in pairs or ():
-            self._needed.setdefault(topic, []).append(document)  # type: ignore[union-attr]
+        self._needed = None if pairs is None else grouped(pairs)
 
     @property
     def needed(self) -> Mapping[str, Sequence[str]]:
@@ -226,14 +223,7 @@ class LiveQueue:
 
 
 def choose_source(
-    store: Store,
-    *,
-    pool: str = "",
-    queue: str = "",
-    rejudged_by: str = "",
-    layer: str = "",
-    only: Sequence[str] = (),
-    batch: int = 0,
+    store: Store, *, pool: str = "", queue: str = "", rejudged_by: str = "", layer: str = "", grows: bool = False
 ) -> Source:
     """The source of a pool (the latest by default), a stored queue, or an assessor's judgments of older versions.
 
@@ -252,11 +242,11 @@ def choose_source(
             raise UsageError(f"no pool here; open queues are judged by name: {several}")
         pooled = pools.facts_of_pool(store, pool)
         # A live pool chooses by the judgments of the main layer alone.
-        source = Source(store, "pool", layer or MAIN, pool=pooled, batch=batch if (layer or MAIN) == MAIN else 0)
+        source = Source(store, "pool", layer or MAIN, pool=pooled, grows=grows and layer in ("", MAIN))
         if pooled.judging_order != "plan":
             seed = f":{pooled.seed}" if pooled.judging_order == "random" else ""
             source = replace(source, order=f"plan of {pooled.judging_order}{seed}")
-    return replace(source, overlap=judging.planned(store, rules.Overlap), only=tuple(only))
+    return replace(source, overlap=judging.planned(store, rules.Overlap))
 
 
 def parts_of(source: Source, *, but: str = "") -> str:
@@ -343,10 +333,14 @@ class TopicQueue:
     held: Mapping[str, Lease]
     open: set[str]
 
+    @property
+    def waiting(self) -> list[Entry]:
+        """What can be judged, in its order."""
+        return [*self.fresh, *self.postponed]
+
     def has_work(self, deferred: Collection[Pair]) -> bool:
         """Whether something is there to be judged, but for what was postponed a second time."""
-        waiting = chain(self.fresh, self.postponed)
-        return any((self.topic, entry.document) not in deferred for entry in waiting)
+        return any((self.topic, entry.document) not in deferred for entry in self.waiting)
 
 
 class Queue:
@@ -357,11 +351,11 @@ class Queue:
     yet, `made_due` the documents whose answers made one due; `probed` counts by topic those that were answered.
     """
 
-    def __init__(
-        self, source: Source, assessor: str, session: str, *, lease_seconds: float, clock: Callable[[], float]
-    ) -> None:
+    lease_seconds = LEASE_SECONDS
+
+    def __init__(self, source: Source, assessor: str, session: str, *, clock: Callable[[], float] = moment) -> None:
         self.source, self.store, self.layer = source, source.store, source.layer
-        self.assessor, self.session, self.lease_seconds, self.clock = assessor, session, lease_seconds, clock
+        self.assessor, self.session, self.clock = assessor, session, clock
         self.roles = source.roles(assessor)
         self.current: TopicQueue | None = None
         self.counts: dict[str, Count] = {}
@@ -419,10 +413,8 @@ class Queue:
         """Read the queue of a topic as it is now; what others have open is left out."""
         role, state = self.role(topic), self.source.state
         answers = judging.answers(self.store, self.layer, topic, assessor=self.assessor)
-        leases: dict[str, list[Lease]] = {}
-        for lease in self.leases(topic):
-            leases.setdefault(lease.document, []).append(lease)
-        entries = self.source.entries(topic)
+        leases = grouped((lease.document, lease) for lease in self.leases(topic))
+        entries = sorted(self.source.find_entries(topic), key=lambda entry: entry.place)
         states = {entry.document: state(entry, answers[entry.document], role) for entry in entries}
         own = [entry for entry in entries if states[entry.document] != "not theirs"]
         undone = [entry for entry in own if states[entry.document] != "done"]
@@ -521,11 +513,8 @@ class Queue:
 
     def topics_in_turn(self, *, skip: Collection[str] = ()) -> list[str]:
         """The topics in the order of judging: the present one, or that of the last session, then the others."""
-        others: dict[str, set[str]] = {}
-        for lease in self.leases():
-            if lease.assessor != self.assessor:
-                others.setdefault(lease.topic, set()).add(lease.assessor)
-        busy = {topic: len(names) for topic, names in others.items()}
+        others = {(lease.topic, lease.assessor) for lease in self.leases() if lease.assessor != self.assessor}
+        busy = Counter(topic for topic, _ in others)
         # Of a live queue, topics first of which most is needed.
         needed = {} if self.source.live_queue is None else self.source.live_queue.needed
         roles = dict(sorted(self.roles.items(), key=lambda one: -len(needed.get(one[0], ()))))

@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import chain, islice
 from math import isfinite
 from shlex import quote
 from statistics import median
@@ -37,12 +36,6 @@ from cranfield.workflows.judge.queue import LeasedEntry, Queue, Source, choose_s
 with deferred:
     from cranfield.workflows import outside
     from cranfield.workflows.judge import packets
-
-LEASE_SECONDS = 600.0
-"""How long a document is an assessor's before others may have it, unless the lease is renewed."""
-
-BATCH = 10
-"""How many documents a live pool chooses at once for a topic."""
 
 NOWHERE = "it is in no corpus of this collection; judge it only if you can read it elsewhere"
 """The title of a document that was pooled, but whose text nobody has loaded."""
@@ -89,8 +82,6 @@ def open_session(
     layer: str = "",
     topics: Sequence[str] = (),
     rejudge: bool = False,
-    lease_seconds: float = LEASE_SECONDS,
-    batch: int = BATCH,
     clock: Callable[[], float] = moment,
 ) -> StoredSession:
     """Begin to judge a pool (the latest by default), a queue, or one's own judgments under older versions.
@@ -112,11 +103,11 @@ def open_session(
             raise UsageError(f"this packet is for the layer {quoted(packet.layer)}: omit --layer")
         queue = queue if queue or pool or rejudge else judging.PACKET
     again = name if rejudge else ""
-    source = choose_source(store, pool=pool, queue=queue, rejudged_by=again, layer=layer, batch=batch)
+    source = choose_source(store, pool=pool, queue=queue, rejudged_by=again, layer=layer, grows=True)
     if topics:
         check_known("topic assigned to you", topics, source.roles(name))
     source = replace(source, only=tuple(topics))
-    return StoredSession(source, name, lease_seconds=lease_seconds, clock=clock)
+    return StoredSession(source, name, clock=clock)
 
 
 class Judging:
@@ -143,7 +134,7 @@ class Judging:
         try:
             with self._store.write():
                 if self._outside is not None and document is not None and event.grade is not None:
-                    documents.keep(self._store, [document], now=now())
+                    documents.keep(self._store, [document])
                 yield
         except CollectionMoved:
             self._recorded.append(event)
@@ -200,20 +191,13 @@ class StoredSession(Judging):
     kept in memory changes only after the commit, so that an answer that failed (a full disk) can be given again.
     """
 
-    def __init__(
-        self,
-        source: Source,
-        assessor: str,
-        *,
-        lease_seconds: float = LEASE_SECONDS,
-        clock: Callable[[], float] = moment,
-    ) -> None:
+    def __init__(self, source: Source, assessor: str, *, clock: Callable[[], float] = moment) -> None:
         """Begin to judge what a source has; the assessor becomes known to the collection."""
         super().__init__(source.store, assessor, source.layer, uuid4().hex)
         with self._store.write():
-            events.add_assessor(self._store, assessor, now=now())
+            events.add_assessor(self._store, assessor)
             judging.forget_expired(self._store, clock())
-        self._queue = Queue(source, assessor, self._session, lease_seconds=lease_seconds, clock=clock)
+        self._queue = Queue(source, assessor, self._session, clock=clock)
         self._open: dict[Pair, LeasedEntry] = {}
         self._answered: list[tuple[Event, LeasedEntry]] = []
         today = start_of_today()
@@ -253,7 +237,7 @@ class StoredSession(Judging):
         """The document in turn; those after it are fetched while it is read."""
         if self._outside is not None:
             queue = self._queue.current
-            coming = islice(chain(queue.fresh, queue.postponed), AHEAD + 1) if queue is not None else ()
+            coming = queue.waiting[: AHEAD + 1] if queue is not None else ()
             self._outside.want([item.entry.document, *(entry.document for entry in coming)])
         return self._item(item)
 
@@ -313,7 +297,7 @@ class StoredSession(Judging):
         """Record a remark without judging."""
         event = self._about(item, "noted", note=text)
         with self._recording(event):
-            events.append_events(self._store, [event], now=now())
+            events.append_events(self._store, [event])
 
     def undo(self) -> Item | None:
         """Take the latest answer of this session back and give its document again, leased.
@@ -327,7 +311,7 @@ class StoredSession(Judging):
         item = self._item(answered, before=answer_of(undone, self._other_scales))
         event = replace(self._about(item, "undone", undoes=undone.uuid), purpose=answered.entry.purpose)
         with self._recording(event):
-            events.append_events(self._store, [event], now=now())
+            events.append_events(self._store, [event])
             known = queue.answers(*answered.pair)
             given_up = undone.grade is None and known.own in ("", "postponed")
             if given_up and queue.is_gone(answered, known):
@@ -376,7 +360,7 @@ class StoredSession(Judging):
         with self._recording(event, item.document):
             before = queue.answers(*pair)
             late = self._is_late(leased, before)
-            events.append_events(self._store, [event], now=now())
+            events.append_events(self._store, [event])
             judging.release_leases(self._store, queue.session, pair=pair)
             following = None if has_more else queue.next(owed=owed, deferred=deferred)
         queue.owed, queue.deferred = owed, deferred

@@ -14,6 +14,7 @@ from cranfield.pool import live as live_pool
 from cranfield.pool import pool as pooling
 from cranfield.store import Store, events, judging, live_pools, pools
 from cranfield.store.live_pools import RecordedChoice, RecordedEnd, StandingAnswer
+from cranfield.store.store import grouped
 from cranfield.workflows.pool import inputs
 
 # What judgments say to a live pool: one label a document, in the order in which the pool learnt of it.
@@ -64,11 +65,8 @@ class HandedOut:
 
 def labels_of(answers: Iterable[StandingAnswer], relevant_from: Mapping[int, int]) -> dict[str, Label]:
     """The labels that standing answers mean."""
-    by_document: dict[str, list[StandingAnswer]] = {}
-    for answer in answers:
-        by_document.setdefault(answer.document, []).append(answer)
     labels = {}
-    for document, some in by_document.items():
+    for document, some in grouped((answer.document, answer) for answer in answers).items():
         graded = [
             (one.adjudicated, one.event, one.grade >= relevant_from[one.scale])
             for one in some
@@ -92,92 +90,83 @@ class Refilled:
     ended: str | None
 
 
-@dataclass
-class LoadedPool:
-    """A live pool in memory, how far it has followed the file, and the choices that are not written yet."""
-
-    live: live_pool.LivePool
-    number: int
-    version: int
-    handed_out: HandedOut
-    chosen: int = 0
-    head: str = ""
-    seen: tuple[int, str] = (0, "")
-    made: list[RecordedChoice] = field(default_factory=list)
-
-    def take(self, choice: RecordedChoice) -> None:
-        """Follow a choice that was recorded."""
-        self.handed_out.add(choice)
-        self.live.hand_out(choice.topic, choice.document)
-        self.chosen = choice.number
-
-
 class Refiller:
-    """The live pools of a collection, loaded in memory between one batch and the next.
+    """A live pool of a collection in memory, between one batch and the next: how far it has followed the file.
 
     Several processes may judge: before anything is chosen, what others judged and chose is caught up with. A
     transaction that was taken back is noticed, and the pool is read again.
     """
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._pools: dict[str, LoadedPool] = {}
+    live: live_pool.LivePool
+    _number: int
+    _handed_out: HandedOut
+    _seen: tuple[int, str]
+    _made: list[RecordedChoice]
+    """The choices that are not written yet."""
+
+    def __init__(self, store: Store, pool: str) -> None:
+        self._store, self._pool, self._version = store, pool, 0
+        self._chosen, self._head = 0, ""
         self._labels: dict[str, tuple[tuple[int, str], dict[str, Label]]] = {}
 
-    def refill(self, pool_name: str, topic: str, *, batch: int = 10) -> Refilled:
+    def refill(self, topic: str, *, batch: int = 10) -> Refilled:
         """Add the next documents to a topic, inside `store.write()`.
 
         Documents that are leased, because an assessor has them on the screen, are not chosen.
         """
         if batch < 1:
             raise UsageError(f"a batch has at least one document, not {batch}")
-        loaded = self.load(pool_name)
-        if topic not in loaded.live.topics:
-            raise InputError(f"topic {quoted(topic)} is not in the pool {quoted(pool_name)}")
-        for one in live_pools.choices(self._store, loaded.number, after=loaded.chosen):
-            loaded.take(one)
-            loaded.head = one.hash
-        for end in live_pools.ends(self._store, loaded.number).values():
+        self.load()
+        store, live = self._store, self.live
+        if topic not in live.topics:
+            raise InputError(f"topic {quoted(topic)} is not in the pool {quoted(self._pool)}")
+        for one in live_pools.choices(store, self._number, after=self._chosen):
+            self._follow(one)
+            self._head = one.hash
+        for end in live_pools.ends(store, self._number).values():
             if end.final:
-                loaded.live.close(end.topic, end.rule)
+                live.close(end.topic, end.rule)
         names = {topic}
-        if loaded.live.spreads:
-            touched = live_pools.touched(self._store, after=loaded.seen)
-            names |= set(loaded.live.topics) if touched is None else {where for where, _ in touched}
-        for name in names.intersection(loaded.live.topics):
-            loaded.live.set_judgments(name, loaded.handed_out.judgments(name, self._labels_of(name)))
-        loaded.seen = events.last_event(self._store)
-        if topic not in loaded.live.ended:
-            live_pools.forget_end(self._store, loaded.number, topic)
-        loaded.made, fresh = [], 0
-        if self._comes_to_its_turn(loaded, topic):
-            fresh = self._choose(loaded, topic, batch)
-        self._write(loaded)
-        for name in sorted({topic, *(one.topic for one in loaded.made)}.intersection(loaded.live.ended)):
-            self._write_end(loaded, name, loaded.live.ended[name])
-        return Refilled(fresh, loaded.live.ended.get(topic))
+        if live.spreads:
+            touched = live_pools.touched(store, after=self._seen)
+            names |= set(live.topics) if touched is None else {where for where, _ in touched}
+        for name in names.intersection(live.topics):
+            live.set_judgments(name, self._handed_out.judgments(name, self._labels_of(name)))
+        self._seen = events.last_event(store)
+        if topic not in live.ended:
+            live_pools.forget_end(store, self._number, topic)
+        self._made = []
+        fresh = self._choose(topic, batch) if self._comes_to_its_turn(topic) else 0
+        self._write()
+        for name in sorted({topic, *(one.topic for one in self._made)}.intersection(live.ended)):
+            self._write_end(name, live.ended[name])
+        return Refilled(fresh, live.ended.get(topic))
 
-    def load(self, pool_name: str) -> LoadedPool:
-        """A live pool in memory; reading its runs takes a while, and needs no transaction."""
-        store, version = self._store, pools.versions_of_pool(self._store, pool_name)[-1].version
-        loaded = self._pools.get(pool_name)
-        if loaded and loaded.version == version:
-            head = live_pools.hash_of_choice(store, loaded.number, loaded.chosen) or ""
-            if head == loaded.head:
-                return loaded
-        pool, number = pools.stored_pool(store, pool_name, contributions=False), pools.pool_number(store, pool_name)
-        live = live_pool.LivePool(
+    def load(self) -> None:
+        """Read the pool, if it is not here as it is in the file; that takes a while, and needs no transaction."""
+        store, name = self._store, self._pool
+        version = pools.versions_of_pool(store, name)[-1].version
+        is_here = self._version == version  # and what was followed was not rolled back since
+        if is_here and (live_pools.hash_of_choice(store, self._number, self._chosen) or "") == self._head:
+            return
+        pool, number = pools.stored_pool(store, name, contributions=False), pools.pool_number(store, name)
+        self.live = live_pool.LivePool(
             pool.plan,
-            inputs.pooled_runs(store, pool=pool_name, version=version),
+            inputs.pooled_runs(store, pool=name, version=version),
             pool=pool,
-            clusters=pools.clusters_of_version(store, pool_name, version) or None,
+            clusters=pools.clusters_of_version(store, name, version) or None,
             texts=partial(inputs.read_texts, store),
             queries=inputs.queries(store),
             ended={end.topic: end.rule for end in live_pools.ends(store, number).values() if end.final},
         )
-        handed_out = HandedOut.of(pool, live_pools.choices(store, number))
-        self._pools[pool_name] = LoadedPool(live, number, version, handed_out, *live_pools.last_choice(store, number))
-        return self._pools[pool_name]
+        self._handed_out = HandedOut.of(pool, live_pools.choices(store, number))
+        self._number, self._version, self._seen = number, version, (0, "")
+        self._chosen, self._head = live_pools.last_choice(store, number)
+
+    def _follow(self, choice: RecordedChoice) -> None:
+        self._handed_out.add(choice)
+        self.live.hand_out(choice.topic, choice.document)
+        self._chosen = choice.number
 
     def _labels_of(self, topic: str) -> Mapping[str, Label]:
         """The labels of a topic that count now; between two looks only what has happened since is read."""
@@ -192,29 +181,28 @@ class Refiller:
             self._labels[topic] = last, labels
         return labels
 
-    def _comes_to_its_turn(self, loaded: LoadedPool, topic: str) -> bool:
+    def _comes_to_its_turn(self, topic: str) -> bool:
         """Whether a budget across topics is not better spent on another topic that the same people judge.
 
         What was judged elsewhere costs nothing: topics whose turn it is first choose that on the way.
         """
-        if not loaded.live.spreads:
+        if not self.live.spreads:
             return True
-        people: dict[str, set[str]] = {}
-        for one in judging.assigned(self._store):
-            people.setdefault(one.topic, set()).add(one.assessor)
-        mine = people.get(topic, set())
+        assigned = judging.assigned(self._store)
+        people = {one.assessor for one in assigned if one.topic == topic}
         # Topics that the assessors of this one may judge too: their own, and those assigned to no one.
-        rivals = [one for one in loaded.live.topics if one == topic or not people.get(one) or people[one] & mine]
-        while offered := loaded.live.offer(1, topics=[one for one in rivals if not loaded.live.at(one).ended]):
-            first, labels = offered[0], self._labels_of(offered[0].topic)
+        theirs = {one.topic for one in assigned} - {one.topic for one in assigned if one.assessor in people}
+        rivals = [one for one in self.live.topics if one == topic or one not in theirs]
+        while offered := self.live.offer(1, topics=[one for one in rivals if not self.live.at(one).ended]):
+            first = offered[0]
             if first.topic == topic:
                 break
-            if first.document not in labels:
+            if first.document not in self._labels_of(first.topic):
                 return False
-            self._take(loaded, first, [], labels)
+            self._take(first, ())
         return True
 
-    def _choose(self, loaded: LoadedPool, topic: str, batch: int) -> int:
+    def _choose(self, topic: str, batch: int) -> int:
         """Choose until there are enough documents to judge, and give how many of the chosen are to be judged.
 
         What was judged elsewhere is chosen without being judged again, and the next choice is made with its label.
@@ -223,34 +211,30 @@ class Refiller:
         labels = self._labels_of(topic)
         leases = judging.live_leases(self._store, MAIN, topic=topic, moment=moment())
         out = {lease.document for lease in leases}
-        elsewhere = sorted(one for one in out if loaded.live.at(topic).is_free(one))
+        elsewhere = sorted(one for one in out if self.live.at(topic).is_free(one))
         fresh = 0
-        while fresh < batch or topic in loaded.live.ended:
-            others = [] if topic in loaded.live.ended else elsewhere
-            offered = loaded.live.offer(1, under_judgment=[(topic, one) for one in others], topics=[topic])
+        while fresh < batch or topic in self.live.ended:
+            others = [] if topic in self.live.ended else elsewhere
+            offered = self.live.offer(1, under_judgment=[(topic, one) for one in others], topics=[topic])
             if not offered:
                 break
-            self._take(loaded, offered[0], others, labels)
+            self._take(offered[0], others)
             fresh += offered[0].document not in labels
-            if offered[0].document in labels and not self._comes_to_its_turn(loaded, topic):
+            if offered[0].document in labels and not self._comes_to_its_turn(topic):
                 break
         return fresh
 
-    def _take(
-        self, loaded: LoadedPool, choice: live_pool.Choice, elsewhere: Sequence[str], labels: Mapping[str, Label]
-    ) -> None:
+    def _take(self, choice: live_pool.Choice, elsewhere: Sequence[str]) -> None:
         """Follow one choice, and learn its label where it is known."""
-        made_from = (loaded.version, loaded.seen[0], tuple(elsewhere), now())
-        made = RecordedChoice(
-            loaded.chosen + 1, choice.topic, choice.document, choice.step, choice.reason, *made_from
-        )
-        loaded.made.append(made)
-        loaded.take(made)
-        if choice.document in labels:
-            loaded.live.set_judgments(choice.topic, loaded.handed_out.judgments(choice.topic, labels))
+        what = choice.topic, choice.document, choice.step, choice.reason
+        made = RecordedChoice(self._chosen + 1, *what, self._version, self._seen[0], tuple(elsewhere), now())
+        self._made.append(made)
+        self._follow(made)
+        if choice.document in (labels := self._labels_of(choice.topic)):
+            self.live.set_judgments(choice.topic, self._handed_out.judgments(choice.topic, labels))
 
-    def _write(self, loaded: LoadedPool) -> None:
-        store, number, live, made = self._store, loaded.number, loaded.live, loaded.made
+    def _write(self) -> None:
+        store, number, live, made = self._store, self._number, self.live, self._made
         for topic in dict.fromkeys(one.topic for one in made):
             first = live_pools.last_position(store, number, topic) + 1
             known, entries, ranks, numbers = live.at(topic), [], [], []
@@ -259,25 +243,25 @@ class Refiller:
                 numbers.append(candidates.numbers[one.document])
                 stratum, chance = known.story(numbers[-1])
                 probability = None if chance != chance else chance
-                entries.append((topic, one.document, position, one.step, stratum.name, probability, loaded.version))
+                entries.append((topic, one.document, position, one.step, stratum.name, probability, self._version))
                 live_pools.count_in_stratum(store, number, topic, stratum.step, stratum.name, 1, 1)
                 ranks += [(topic, one.document, run, rank) for run, rank in candidates.ranks_of(one.document)]
             pools.add_content(store, number, "pool_entries", entries)
             pools.add_content(store, number, "pool_ranks", ranks)
             left_out = build.duplicates_of(candidates, candidates.documents[numbers])
             pools.add_content(store, number, "pool_duplicates", [astuple(one) for one in left_out])
-        loaded.head = live_pools.record_choices(store, number, made)
+        self._head = live_pools.record_choices(store, number, made)
 
-    def _write_end(self, loaded: LoadedPool, topic: str, rule: str) -> None:
+    def _write_end(self, topic: str, rule: str) -> None:
         """Record the end, and what samples after it passed over; both once."""
-        store, number = self._store, loaded.number
+        store, number = self._store, self._number
         if topic in live_pools.ends(store, number):
             return
-        later = loaded.live.at(topic).later()
+        later = self.live.at(topic).later()
         for stratum, documents in later.items():
             key = stratum.step, stratum.name
             pools.add_content(store, number, "pool_undrawn", [(topic, document, *key) for document in documents])
             if documents:
                 live_pools.count_in_stratum(store, number, topic, *key, len(documents), 0)
-        end = RecordedEnd(topic, rule, loaded.version, loaded.seen[0], bool(later), now())
+        end = RecordedEnd(topic, rule, self._version, self._seen[0], bool(later), now())
         store.put("pool_ends", [(number, *end)], existing="OR IGNORE")

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from cranfield._version import __version__
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.files import Source
 from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
-from cranfield.base.text import Changed, Listing, Value, counted, few, now
+from cranfield.base.text import Changed, Listing, Value, counted, few
 from cranfield.pool import candidates
 from cranfield.pool import plan as plans
 from cranfield.pool import pool as pooling
@@ -51,7 +50,7 @@ class Pool:
         priority: int | None = None,
         topics: Sequence[str] = (),
         seed: int = 0,
-        order: Literal["plan", "id", "random"] = "plan",
+        order: pooling.JudgingOrder = "plan",
         one_per_cluster: bool = False,
     ) -> Changed:
         """Build and store a pool by a plan; everything wrong is reported before anything is written.
@@ -88,22 +87,8 @@ class Pool:
                 pooling.refuse("budget-below-warm-up", f"'{step}' would select nothing: {before}", remedy)
         with store.write():
             self._refuse_known_name(name)
-            manifest = _manifest(built)
-            facts = pools.PoolFacts(
-                name=name,
-                plan=str(built.plan),
-                plan_in_full=manifest.plan_in_full,
-                grammar=plans.GRAMMAR,
-                seed=seed,
-                judging_order=order,
-                one_per_cluster=one_per_cluster,
-                content_hash=manifest.content_hash,
-                made=manifest.made,
-                made_by=manifest.made_by,
-            )
-            number = pools.add_pool(store, facts)
             priorities = {one.name: one.priority for one in chosen}
-            pools.put_version(store, number, built, manifest, priorities=priorities, clusters=clusters)
+            pools.put_version(store, name, built, priorities=priorities, clusters=clusters)
         from_runs = f"for {counted(len(built.topics), 'topic')}, from {counted(len(built.sources), 'run')}"
         notes = [f"{name}: {counted(len(built), 'document')} to judge {from_runs}; plan: {built.plan}"]
         notes += self._state_notes(name)
@@ -125,8 +110,8 @@ class Pool:
             grown = extend.extend(before, together, topics=topics, clusters=clusters)
             if grown.plan.adaptive:
                 self._check_live(grown, together, clusters)
-            number, priorities = pools.pool_number(store, facts.name), {one.name: one.priority for one in new}
-            pools.put_version(store, number, grown, _manifest(grown), priorities=priorities, clusters=clusters)
+            priorities = {one.name: one.priority for one in new}
+            pools.put_version(store, facts.name, grown, priorities=priorities, clusters=clusters)
         here = {one.content_hash for one in stored_runs.facts(store)}
         names = [one.name for one in new]
         left_out = [topic for topic in together.chosen(names).topics if topic not in grown.topics]
@@ -177,7 +162,7 @@ class Pool:
             if pairs:
                 reason = f"unjudged in the first {depth} of {tag}"
                 queued = [judging.Queued(topic, document, reason) for topic, document in pairs]
-                judging.add_queue(store, queue, queued, purpose="top-up", now=now())
+                judging.add_queue(store, queue, queued, purpose="top-up")
             pooled = sum(pools.is_pooled(store, *pair) for pair in pairs)
         notes = [f"nothing to judge: the top {depth} of {run} are all judged; no queue was created"]
         if pairs:
@@ -279,12 +264,6 @@ class Pool:
             raise ProblemsFound(f"{path} cannot be used", errors)
         run = runs_run.ranked(rows)
         return run.tag, candidates.runs_of([run])
-
-
-def _manifest(built: pooling.Pool) -> pools.PoolVersion:
-    """The manifest of a pool that is about to be stored."""
-    made_by = f"cranfield {__version__}"
-    return pools.PoolVersion(built.version, built.plan.spelled_out, built.seed, built.content_hash, now(), made_by)
 
 
 def _changed(name: str, built: pooling.Pool, notes: Sequence[str]) -> Changed:

@@ -19,6 +19,7 @@ from cranfield.pool.pool import NO_PROBABILITY, Pool, Stratum
 from cranfield.store import Store, live_pools, pools
 from cranfield.store.events import events
 from cranfield.store.live_pools import RecordedChoice, RecordedEnd, StandingAnswer
+from cranfield.store.store import grouped
 from cranfield.workflows.pool import inputs
 from cranfield.workflows.pool import live as live_workflow
 
@@ -57,9 +58,8 @@ def verify_pool(store: Store, name: str = "") -> Verified:
     differences = _changed_records(store, facts, recorded)
     # What happened in the main layer, topic by topic; an undo belongs to the topic of what it undoes.
     everything = list(events(store, layers=[MAIN])) if recorded or ends else []
-    by_uuid, happened = {event.uuid: event for event in everything}, dict[str, list[Event]]()
-    for event in everything:
-        happened.setdefault(by_uuid.get(event.undoes, event).topic, []).append(event)
+    by_uuid = {event.uuid: event for event in everything}
+    happened = grouped((by_uuid.get(event.undoes, event).topic, event) for event in everything)
     pool: Pool | None = None
     for version in versions:
         runs = inputs.pooled_runs(store, pool=facts.name, version=version.version)
@@ -90,13 +90,13 @@ def verify_pool(store: Store, name: str = "") -> Verified:
             replayed = ReplayedChoices(
                 pool,
                 runs,
+                recorded,
+                ends,
                 clusters=clusters,
-                earlier=[one for one in recorded if one.version < pool.version],
-                ends=ends,
                 happened=happened,
                 relevant_from=live_pools.thresholds(store),
             )
-            replayed.go_through([one for one in recorded if one.version == pool.version])
+            replayed.go_through()
             differences += replayed.wrong
             pool = extend.with_chosen(
                 pool, runs, replayed.chosen, passed_over=replayed.passed_over, clusters=clusters
@@ -170,8 +170,8 @@ def _content_differences(store: Store, name: str, pool: Pool) -> list[str]:
 class ReplayedChoices:
     """One version of a live pool, gone through choice by choice.
 
-    `pool` is the version as it was made, `earlier` what was chosen in versions before it, `ends` the topics that have
-    ended, in this version or before. `wrong` says what differs; `chosen` is what came into each topic since, as the
+    `pool` is the version as it was made, `recorded` what was chosen in it and the versions before it, `ends` the
+    topics that have ended. `wrong` says what differs; `chosen` is what came into each topic since, as the
     plan has it, and `passed_over` what samples after the end passed over.
     """
 
@@ -179,10 +179,10 @@ class ReplayedChoices:
         self,
         pool: Pool,
         runs: PooledRuns,
+        recorded: Sequence[RecordedChoice],
+        ends: Mapping[str, RecordedEnd],
         *,
         clusters: Mapping[str, int] | None,
-        earlier: Sequence[RecordedChoice],
-        ends: Mapping[str, RecordedEnd],
         happened: Mapping[str, Sequence[Event]],
         relevant_from: Mapping[int, int],
     ) -> None:
@@ -193,16 +193,19 @@ class ReplayedChoices:
         before = {end.topic: end.rule for end in ends.values() if end.final and end.version < pool.version}
         self._ends = {end.topic: end for end in ends.values() if end.version == pool.version}
         self._live = LivePool(build.without_model(pool.plan), runs, pool=pool, clusters=clusters, ended=before)
-        self._handed_out = live_workflow.HandedOut.of(pool, earlier)
+        self._handed_out = live_workflow.HandedOut.of(pool, (one for one in recorded if one.version < pool.version))
+        self._recorded = [one for one in recorded if one.version == pool.version]
 
-    def go_through(self, recorded: Sequence[RecordedChoice]) -> None:
+    def go_through(self) -> None:
         """Make every choice again and look at every end: topic by topic, or at once where they share a budget."""
         topics = self._live.topics
         self.wrong += [
-            f"{_words_of(one)} is for a topic that is not in the pool" for one in recorded if one.topic not in topics
+            f"{_words_of(one)} is for a topic that is not in the pool"
+            for one in self._recorded
+            if one.topic not in topics
         ]
         for some in [topics] if self._live.spreads else [[topic] for topic in topics]:
-            mine = [one for one in recorded if one.topic in some]
+            mine = [one for one in self._recorded if one.topic in some]
             over = [self._ends[topic] for topic in some if topic in self._ends]
             if mine or over:
                 self._walk(some, mine, over)

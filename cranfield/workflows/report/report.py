@@ -34,7 +34,7 @@ from cranfield.store import Store, documents, events, history, pools, releases
 from cranfield.workflows import qrels as qrels_workflow
 from cranfield.workflows.collection import CITATION_SETTING, DESCRIPTION_SETTING, licence_of
 from cranfield.workflows.evaluate.evaluate import RECALL_LEVELS, Evaluation, draw_curves, draw_strips, evaluate
-from cranfield.workflows.inputs import PoolOptions, run_store
+from cranfield.workflows.inputs import PoolOptions, default_measures, run_store
 from cranfield.workflows.judge.agreement import AgreementReport, agreement_report
 from cranfield.workflows.judge.organise import judging_progress, open_cases
 from cranfield.workflows.pool.show import PoolView
@@ -52,9 +52,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportRequest:
-    """What a report is to show. `public` leaves out the names of assessors."""
+    """What a report is to show: without measures those of `evaluate`. `public` leaves out the names of assessors."""
 
-    measures: tuple[str, ...] = MEASURES
+    measures: tuple[str, ...] = ()
     qrels: str | None = None
     layers: tuple[str, ...] = (MAIN,)
     public: bool = False
@@ -97,7 +97,11 @@ class Material:
     no_agreement = ""
 
     def __init__(self, store: Store, request: ReportRequest, progress: Progress = silent) -> None:
-        self.request, self.made, self.missing = request, now(), list[str]()
+        self.made, self.missing, self.notes = now(), list[str](), tuple[str, ...]()
+        if not request.measures:
+            words, self.notes = default_measures(MEASURES, store, PoolOptions())
+            request = replace(request, measures=words)
+        self.request = request
         self.status, self.guidelines, self.licence = collection_status(store), store.guidelines(), licence_of(store)
         self.citation, self.description = (
             str(store.setting(name, "")) for name in (CITATION_SETTING, DESCRIPTION_SETTING)

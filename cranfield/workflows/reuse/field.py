@@ -25,6 +25,7 @@ from cranfield.qrels.qrels import Qrels
 from cranfield.reuse import assess, card, intervals, pairs, provenance, tables, verdict
 from cranfield.reuse.intervals import Intervals
 from cranfield.runs import reading as runs_reading
+from cranfield.store import judging, pools, releases
 from cranfield.store import runs as stored_runs
 from cranfield.store.store import Store
 from cranfield.workflows.inputs import PoolOptions
@@ -32,7 +33,7 @@ from cranfield.workflows.inputs import PoolOptions
 with deferred:  # what verdicts on files do without
     from cranfield.pool import plan as plans
     from cranfield.pool import replay
-    from cranfield.store import judging, live_pools, pools, releases
+    from cranfield.store import live_pools
     from cranfield.workflows.pool import inputs as pool_inputs
 
 SETTING = "thresholds"
@@ -73,7 +74,10 @@ class Field:
 
     def requested(self) -> Read:
         """What was read of the requested runs alone."""
-        return self.read if self.asked == len(self.read.runs) else self.read.first(self.asked)
+        read = self.read
+        if self.asked == len(read.runs):
+            return read
+        return replace(read, runs=read.runs[: self.asked], aligned=read.aligned.chosen([*range(self.asked)]))
 
     def contributed(self, run: int) -> bool | None:
         """Whether a run contributed to the pool, at whatever depth; None where that is not known."""
@@ -489,19 +493,21 @@ def claim_of(
     first: int,
     second: int,
     *,
+    inferred: bool,
     p: float | None = None,
     **options: bool,
 ) -> pairs.Claim:
     """What may be said of a pair by the losses of its runs and p, which is that of a t-test if none is given.
 
-    `first` and `second` are the places of the runs in what is known of them.
+    `first` and `second` are the places of the runs in what is known of them; `inferred` says that the pool was.
     """
     loss = None if known is None or known.loss is None else known.loss.upper
     upper = None if loss is None else (float(loss[first]), float(loss[second]))
     values, rng = pair.difference.values, np.random.default_rng(assess.SEED)
     if p is None and len(values) > 1:
         p = float(student.student(values, np.zeros_like(values), rng=rng).p)
-    return pairs.claim_of(pair, loss95=upper, p_value=p, **options)
+    claim = pairs.claim_of(pair, loss95=upper, p_value=p, **options)
+    return replace(claim, reason=f"{claim.reason}{verdict.INFERRED}") if inferred else claim
 
 
 def thresholds_in_force(

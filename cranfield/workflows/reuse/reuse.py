@@ -62,7 +62,7 @@ _REMOVED = {
 def reuse(
     inputs: input_kinds.Inputs,
     runs: Sequence[str],
-    measures: str | Sequence[str],
+    measures: str | Sequence[str] | None,
     *,
     thresholds: Mapping[str, float] | None,
 ) -> ReuseResult:

@@ -183,7 +183,9 @@ def is_run_file(path: Path, folder: Path) -> bool:
         return False
     places = folder.name, *path.relative_to(folder).parts[:-1]
     is_output = path.parent.name == "output" and path.name.partition(".")[0] == "run"  # as TIRA has it
-    return is_output or not {*RUN_FOLDERS}.isdisjoint(places) or bool(_tags(Source(path).head()))
+    is_beside = (path.parent / "output").is_dir()  # what a system of TIRA printed
+    is_placed = not is_beside and not {*RUN_FOLDERS}.isdisjoint(places)
+    return is_output or is_placed or bool(_tags(Source(path).head()))
 
 
 def may_be_run(path: Path) -> bool:
