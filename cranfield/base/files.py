@@ -23,7 +23,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path, PosixPath
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, TypeGuard, cast
 
 from cranfield.base.errors import MissingExtra, SourceError, UsageError, quoted, reason_of
 from cranfield.base.registry import deferred
@@ -273,7 +273,7 @@ class Source:
 
     def _raw(self, *, buffering: int = -1) -> BinaryIO:
         try:
-            if isinstance(self.path, Place) and self.path.is_remote:  # kept as a pipe is, but can be fetched again
+            if is_remote(self.path):  # kept as a pipe is, but can be fetched again
                 return self.spooled.open("rb", buffering=buffering)
             mode = 0 if str(self.path) in ("-", "/dev/stdin") else self.path.stat().st_mode
             if stat.S_ISDIR(mode):
@@ -473,14 +473,9 @@ class Place(PosixPath):
         """The name of the data set of ir_datasets that is meant, if one is."""
         return self.whole.removeprefix(DATA_SET) if self.whole.startswith(DATA_SET) else ""
 
-    @property
-    def is_remote(self) -> bool:
-        """Whether it is a URL."""
-        return _URL.match(self.whole) is not None
-
     def exists(self, **options: Any) -> bool:
         """Whether there is something; a URL is believed."""
-        return self.is_remote or bool(self.data_set) or Path(self.whole).exists()
+        return is_remote(self) or bool(self.data_set) or Path(self.whole).exists()
 
     def is_file(self, **options: Any) -> bool:
         """Whether a run can be read there, and is a file."""
@@ -494,15 +489,15 @@ class Place(PosixPath):
         """Copy the file to this machine; it is refused where it has more than `most` bytes."""
         size = 0
 
-        def count(arrived: int) -> None:
+        def count(inc: int = 1) -> None:
             nonlocal size
-            size += arrived
+            size += inc
             if size > most:
                 raise SourceError(str(self), f"more than {most >> 20:,} MB; make the file smaller, or copy it first")
 
-        def get(files: Any, path: str) -> None:
+        with self.opened() as (files, path):
             callback = fsspec.callbacks.Callback()
-            callback.relative_update = lambda inc=1: count(inc)
+            callback.relative_update = count
             try:
                 files.get_file(path, copy, callback=callback)
             except FileNotFoundError:
@@ -511,18 +506,14 @@ class Place(PosixPath):
                 inside = quoted(f"{str(self).rstrip('/')}/*")
                 raise SourceError(str(self), f"this is a folder; its files are {inside}") from None
 
-        self.asked(get)
-
-    def asked(self, ask: Callable[[Any, str], Any]) -> Any:
-        """What a file system of fsspec answers."""
-        with self.answering():
-            return ask(*fsspec.url_to_fs(self.whole))
-
     @contextmanager
-    def answering(self) -> Iterator[None]:
-        """Turn what goes wrong into one sentence without the library's own, which may hold an access key."""
+    def opened(self) -> Iterator[tuple[Any, str]]:
+        """The file system of fsspec, and the path in it.
+
+        What goes wrong there becomes one sentence without the library's own, which may hold an access key.
+        """
         try:
-            yield
+            yield fsspec.url_to_fs(self.whole)
             return
         except ImportError:
             raise MissingExtra(quoted(str(self)), "remote") from None
@@ -538,6 +529,11 @@ class Place(PosixPath):
             reason = "no credentials; they belong into the environment" if "Credentials" in kind else reason
             reason = "fsspec knows no such kind of address" if str(error).startswith("Protocol not known") else reason
         raise SourceError(str(self), reason) from None
+
+
+def is_remote(path: Path) -> TypeGuard[Place]:
+    """Whether a path is a URL."""
+    return isinstance(path, Place) and _URL.match(path.whole) is not None
 
 
 def _without_query(word: str) -> str:
@@ -556,14 +552,11 @@ def located(word: str | os.PathLike[str]) -> Path:
 def matching(word: str | os.PathLike[str]) -> list[str]:
     """The files that a URL with * or [ matches, in order; any other word as it is."""
     place = located(word)
-    if not isinstance(place, Place) or not place.is_remote or not {"*", "["} & set(str(place)):
+    if not is_remote(place) or not {"*", "["} & set(str(place)):
         return [place.word if isinstance(place, Place) else os.fspath(word)]
-
-    def listed(files: Any, path: str) -> list[str]:
+    with place.opened() as (files, path):
         files.invalidate_cache()
-        return sorted(files.unstrip_protocol(one) for one in files.glob(path))
-
-    found: list[str] = place.asked(listed)
+        found = sorted(files.unstrip_protocol(one) for one in files.glob(path))
     if not found:
         raise SourceError(str(place), "no file matches")
     return found

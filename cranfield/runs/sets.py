@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Literal
 import pyarrow as pa
 
 from cranfield.base.errors import ProblemsFound, SourceError
-from cranfield.base.files import Place, Source, located, matching, most_grown
+from cranfield.base.files import Place, Source, is_remote, located, matching, most_grown
 from cranfield.base.registry import deferred
 from cranfield.base.writing import inside
 from cranfield.runs import reading
@@ -123,8 +123,8 @@ def refuse_grown(name: str, facts: Any, size: int, columns: int) -> Any:
 @contextmanager
 def _sound(name: str) -> Iterator[None]:
     place = located(name)
-    remote = place if isinstance(place, Place) and place.is_remote else None
-    with remote.answering() if remote else nullcontext():
+    remote = place if is_remote(place) else None
+    with remote.opened() if remote else nullcontext():
         try:
             yield
         except FileNotFoundError:
@@ -140,10 +140,10 @@ def _opened(whole: str) -> _Set | None:
     place = located(whole)
     name, is_folder = str(place), whole.endswith("/")
     options: dict[str, Any] = {}
-    if isinstance(place, Place) and place.is_remote:
-        system, path = place.asked(lambda files, path: (files, path))
-        options["filesystem"] = system
-        files = place.asked(lambda files, path: sorted(files.find(path)) if is_folder else [files.info(path)["name"]])
+    if is_remote(place):
+        with place.opened() as (system, path):
+            options["filesystem"] = system
+            files = sorted(system.find(path)) if is_folder else [system.info(path)["name"]]
     else:
         path = str(place)
         files = sorted(map(str, place.rglob("*"))) if place.is_dir() else [path]
@@ -169,7 +169,7 @@ def _names_in(whole: str) -> list[str]:
     try:
         opened = _opened(whole)
     except SourceError:
-        if isinstance(place := located(whole), Place) and place.is_remote:
+        if is_remote(located(whole)):
             raise  # a set whose names did not arrive would be read as one run
         return []  # what is wrong is said where it is read
     if opened is None:
