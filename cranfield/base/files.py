@@ -431,12 +431,10 @@ def _transcoded(blocks: Iterator[bytes], source: Source) -> Iterator[bytes]:
 class Place(PosixPath):
     """A URL, or one run of a set of runs, such as `runs.parquet#bm25`, where a path is expected.
 
-    `whole` is the file or folder, by its path or its URL. As a path and in messages a URL has no query, which may
+    `word` is what the user typed, `whole` the file or folder, by its path or its URL, and `data_set` the name of a
+    data set of ir_datasets, if one is meant. As a path and in messages a URL has no query, which may
     hold a key. The network is asked nothing before the file is read: until then a URL is believed to be a file.
     """
-
-    whole: str
-    run: str
 
     def __new__(cls, word: str) -> Place:
         """The place that a word names."""
@@ -446,7 +444,9 @@ class Place(PosixPath):
         if sys.version_info >= (3, 12):
             super().__init__(_without_query(word))
         one = _ONE_OF_A_SET.fullmatch(word)
+        self.word = word
         self.whole, self.run = (one[1], one[2]) if one else (word, "")
+        self.data_set = word.removeprefix(DATA_SET) if word.startswith(DATA_SET) else ""
         if _PASSWORD.search(word):
             raise UsageError("a password in a URL is seen by everyone who sees the command: use the environment")
 
@@ -462,16 +462,6 @@ class Place(PosixPath):
     def parent(self) -> Path:  # type: ignore[override]
         """What would be beside a file; of a URL that is nothing that can be read."""
         return Path(str(self)).parent
-
-    @property
-    def word(self) -> str:
-        """What the user typed."""
-        return f"{self.whole}#{self.run}" if self.run else self.whole
-
-    @property
-    def data_set(self) -> str:
-        """The name of the data set of ir_datasets that is meant, if one is."""
-        return self.whole.removeprefix(DATA_SET) if self.whole.startswith(DATA_SET) else ""
 
     def exists(self, **options: Any) -> bool:
         """Whether there is something; a URL is believed."""
