@@ -273,8 +273,7 @@ class Table:
         series = {}
         for place, column in enumerate(self.columns):
             cells = [row[place] for row in self.rows]
-            gaps = not cells or None in cells
-            kind = None if not gaps else "float64" if column.numeric else "object"
+            kind = None if cells and None not in cells else "float64" if column.numeric else "object"
             series[column.name] = pd.Series(cells, dtype=kind)
         return pd.DataFrame(series)
 

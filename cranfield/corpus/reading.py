@@ -80,7 +80,10 @@ def read_topics(
 def _records(source: Source, kind: Kind, format: str | None, columns: Mapping[str, str] | None) -> Iterator[Any]:
     """What a file holds, read in its format, with some of its columns called as the user says."""
     if source.data_set:
-        return _of_data_set(source.data_set, kind)
+        schema = DOCUMENT if kind == "documents" else TOPIC
+        found = datasets.DataSet(source.data_set).records("docs" if kind == "documents" else "queries", schema)
+        numbered = enumerate(found, start=1)
+        return (one for number, (parts, metadata) in numbered for one in checked(schema, parts, metadata, number))
     name = format_of(source, kind, format)
     reader = FORMATS[kind].get(name)
     if columns:
@@ -101,14 +104,6 @@ def _with_named(records: Iterator[Any], columns: Mapping[str, str]) -> Iterator[
     for part, word in absent.items() if others else ():
         seen = ", ".join(quoted(name, limit=40) for name in islice(others, 10))
         yield Problem("no-column", f"no {part} in a column {quoted(word)}; other columns are {seen}")
-
-
-def _of_data_set(name: str, kind: Kind) -> Iterator[Document | Topic | Problem]:
-    """The documents or topics of a data set of ir_datasets."""
-    schema = DOCUMENT if kind == "documents" else TOPIC
-    records = datasets.DataSet(name).records("docs" if kind == "documents" else "queries", schema)
-    for number, (parts, metadata) in enumerate(records, start=1):
-        yield from checked(schema, parts, metadata, number)
 
 
 def with_columns(schema: Schema, columns: Mapping[str, str]) -> Schema:
@@ -337,8 +332,7 @@ DOCUMENT = Schema(
         "title": ("title", "headline"),
         "text": ("text", "contents", "body", "passage", "segment", "content", "abstract"),
     },
-    faults=(),
-    needed=("id",),
+    needed=("id", "text"),
 )
 TOPIC = Schema(
     {
@@ -347,8 +341,7 @@ TOPIC = Schema(
         "description": ("description", "desc", "question"),
         "narrative": ("narrative", "narr"),
     },
-    faults=(),
-    needed=("id",),
+    needed=("id", "title"),
 )
 
 

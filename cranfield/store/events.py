@@ -15,7 +15,7 @@ from cranfield.base.records import Pair
 from cranfield.base.text import now
 from cranfield.judge.events import NOBODY, Event, Evidence, PairKey, SourceKind, fold, key_of
 from cranfield.store.history import EVENT_COLUMNS
-from cranfield.store.store import Query, Store, grouped, marks, value
+from cranfield.store.store import Query, Store, grouped, marks
 
 _INSERT = f"INSERT INTO judgment_events (sequence, {', '.join(EVENT_COLUMNS)}) VALUES (?{', ?' * len(EVENT_COLUMNS)})"
 _FIELDS = attrgetter(*("order" if name == "shown_order" else name for name in EVENT_COLUMNS))
@@ -207,11 +207,6 @@ layers_with_grades = Query[list[tuple[str, int]]](
     "SELECT layer, count(*) FROM judgments WHERE grade IS NOT NULL GROUP BY layer ORDER BY layer", list
 )
 """(layer, number of standing grades)."""
-
-standing_in = Query[int](
-    f"SELECT count(*) FROM judgments WHERE layer = ? AND kind = 'imported' AND assessor = '{NOBODY}'", value
-)
-"""How many grades of a layer were imported from qrels, which name no assessor."""
 
 has_grades = Query[bool]("SELECT 1 FROM judgments WHERE layer = ? AND grade IS NOT NULL LIMIT 1", bool)
 """Whether anything stands in a layer."""

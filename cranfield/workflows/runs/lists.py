@@ -22,6 +22,9 @@ from cranfield.workflows.runs.submit import Names, Request
 
 LOWEST_PRIORITY = 1000
 
+Files = Sequence[str | os.PathLike[str]]
+"""Run files, folders, sets and TOML files, as a user names them."""
+
 # `runs.toml`: many run files and what their senders say about them, in one file.
 
 _ENTRIES: Mapping[str, Any] = {
@@ -35,9 +38,7 @@ _ENTRIES: Mapping[str, Any] = {
 }
 
 
-def requests_for(
-    files: Sequence[str | os.PathLike[str]], *, run_list: Path | None = None, **given: Any
-) -> list[Request]:
+def requests_for(files: Files, *, run_list: Path | None = None, **given: Any) -> list[Request]:
     """One request per run file, or run of a set; a folder and a TOML file stand for the runs they have or describe.
 
     What the list says of a run is added, what is given overrides all; a run of the list without a file is refused.
@@ -50,8 +51,7 @@ def requests_for(
             found += read_requests(file) if file.suffix == ".toml" else [Request(path=file)]
     if run_list is not None:
         found, missing = described(found, run_list)
-        summary = f"{run_list} names runs that are not among these files"
-        refuse(summary, "listed-run-missing", missing, file=run_list)
+        refuse(f"{run_list} names runs that are not among these files", "listed-run-missing", missing, file=run_list)
     known = {name: value for name, value in given.items() if value is not None}
     return [replace(request, **known) for request in found]
 
