@@ -33,8 +33,8 @@ class Chooser(Screen[None]):
     BINDINGS = [  # noqa: RUF012
         ("escape,q", "leave", "back"),
         ("slash", "type", "type"),
-        ("j", "cursor('down')", ""),
-        ("k", "cursor('up')", ""),
+        ("j", "focused.cursor_down", ""),
+        ("k", "focused.cursor_up", ""),
     ]
     heading = ""
     hint = ""
@@ -87,9 +87,6 @@ class Chooser(Screen[None]):
         """Go to the line to type in."""
         for words in self.query("#words"):
             words.focus()
-
-    def action_cursor(self, where: str) -> None:
-        self.options.action_cursor_down() if where == "down" else self.options.action_cursor_up()
 
 
 class TopicsScreen(Chooser):

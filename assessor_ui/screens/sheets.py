@@ -30,12 +30,9 @@ class Sheet(ModalScreen[None]):
 
     BINDINGS = [  # noqa: RUF012
         ("escape,q,g,question_mark,enter", "dismiss", "close"),
-        ("down,j", "scroll(1)", ""),
-        ("up,k", "scroll(-1)", ""),
-        ("space,pagedown", "scroll(0, 1)", ""),
-        ("pageup", "scroll(0, -1)", ""),
-        ("home", f"scroll({-keymap.FAR})", ""),
-        ("end", f"scroll({keymap.FAR})", ""),
+        ("j", "focused.scroll_down", ""),
+        ("k", "focused.scroll_up", ""),
+        ("space", "focused.page_down", ""),
     ]
 
     def __init__(self, heading: str, parts: Callable[[int], Sequence[Widget]]) -> None:
@@ -44,15 +41,10 @@ class Sheet(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         # The parts are made for the cells that a line of the sheet has.
-        with VerticalScroll(id="sheet", can_focus=False) as sheet:
+        with VerticalScroll(id="sheet") as sheet:
             sheet.border_title = self._heading
             sheet.border_subtitle = "↓↑ Space scroll · Esc closes"
             yield from self._parts(min(self.app.size.width * 9 // 10, 92) - 7)
-
-    def action_scroll(self, lines: int, pages: int = 0) -> None:
-        """Scroll by lines and pages."""
-        sheet = self.query_one("#sheet")
-        sheet.scroll_relative(y=lines + pages * max(sheet.size.height - 2, 1), animate=False)
 
 
 class TopicCard(Sheet):

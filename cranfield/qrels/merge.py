@@ -95,11 +95,9 @@ def _opinions(words: Sequence[Coded], numbers: Sequence[Places]) -> Opinions:
 
 def row_of(event: Event) -> OpinionRow:
     """A standing event that has a grade as a row."""
-    if event.grade is None:
-        raise ValueError(f"event {event.uuid} has no grade")
     decided, stands_in = event.kind == "adjudicated", event.stands_in
     who = event.topic, event.document, event.layer, event.assessor
-    return (*who, int(decided), int(stands_in), event.grade, event.sequence, event.scale)
+    return (*who, int(decided), int(stands_in), event.grade or 0, event.sequence, event.scale)
 
 
 # One opinion is chosen for each pair.

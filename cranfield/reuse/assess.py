@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.random import default_rng
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cranfield.base.text import counted
 from cranfield.evaluate.align import Alignment
@@ -24,9 +24,10 @@ from cranfield.reuse.completeness import Completed, Completion
 from cranfield.reuse.completions import unjudged_within
 from cranfield.reuse.expected_loss import Loss, ModelCache, expected_loss, scale_model
 from cranfield.reuse.intervals import Intervals, interval, interval_depth, intervals_of_runs, takes_pool_depth
-from cranfield.reuse.provenance import Provenance, prefix_of
+from cranfield.reuse.provenance import Provenance
 from cranfield.reuse.unjudged_model import UnjudgedModel, fit_model
 from cranfield.reuse.verdict import DEFAULTS, REMEDY, Evidence, Thresholds, Verdict, verdict_of
+from cranfield.runs.columns import Mask
 
 TAIL = 0.01
 """The weight that RBP may have left below its depth k."""
@@ -60,11 +61,11 @@ class Coverage:
     count: Counts
     length: Counts
     first: Counts
-    scored: NDArray[np.bool_]
-    contributed: NDArray[np.bool_]
+    scored: Mask
+    contributed: Mask
 
     @cached_property
-    def counted(self) -> NDArray[np.bool_]:
+    def counted(self) -> Mask:
         """The topics of each run that are scored and have a list."""
         return self.scored & ~np.isnan(self.judged)
 
@@ -120,11 +121,7 @@ def coverage_of(
     lists, shape = alignment.lists, alignment.scored.shape
     depth = measure_depths(measure, pool_depth)
     reach = np.minimum(lists.length, depth[lists.topics])
-    if 2 * int(reach.sum()) < len(lists.grades):  # most documents lie below the depth: they are cut off first
-        prefix = prefix_of(lists, depth)[0]
-        count = reach - prefix.judged_so_far.until(prefix.length)
-    else:
-        count = reach - lists.judged_so_far.until(reach)
+    count = reach - lists.judged_so_far.until(reach)
     if measure.kind.tail is None:
         judged = 1.0 - ratio(count, reach)
     else:  # the share of RBP's weight on judged documents: 1 - residual where there is no cutoff
@@ -136,7 +133,7 @@ def coverage_of(
     contributed = np.zeros(shape, dtype=bool)
     if provenance is not None:
         pooled = np.minimum(lists.length, provenance.depth[lists.topics]) >= reach
-        contributed = (provenance.group_of_run >= 0)[:, np.newaxis] & (pooled & (reach > 0)).reshape(shape)
+        contributed = (provenance.group_of_run >= 0)[:, None] & (pooled & (reach > 0)).reshape(shape)
     return Coverage(
         measure=measure,
         topic_ids=alignment.topic_ids,
@@ -202,8 +199,8 @@ def rank_interval(lower: ArrayLike, upper: ArrayLike) -> RankIntervals:
     low, high = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
     known = np.isfinite(low) & np.isfinite(high)
     low, high = np.where(known, low, -np.inf), np.where(known, high, np.inf)
-    surely = low[np.newaxis, :] > high[:, np.newaxis]
-    possibly = high[np.newaxis, :] > low[:, np.newaxis]
+    surely = low[None, :] > high[:, None]
+    possibly = high[None, :] > low[:, None]
     np.fill_diagonal(possibly, val=False)
     return RankIntervals(1 + surely.sum(axis=1), 1 + possibly.sum(axis=1))
 
@@ -294,11 +291,17 @@ def assess_measures(
         completed = dict(zip(deep, completion.of(deep, rng=default_rng(SEED)), strict=True))
     assessments = []
     for place, measure in enumerate(chosen):
-        ends: Any = {"low": intervals.lowest[place], "high": intervals.highest[place], "rng": default_rng(SEED)}
-        common: Any = {"thresholds": thresholds, "cache": cache, "learn": learn}
-        assessments.append(
-            assess_runs(alignment, measure, knowledge, completed=completed.get(measure), **ends, **common)
+        found = assess_runs(
+            *(alignment, measure, knowledge),
+            low=intervals.lowest[place],
+            high=intervals.highest[place],
+            rng=default_rng(SEED),
+            thresholds=thresholds,
+            cache=cache,
+            completed=completed.get(measure),
+            learn=learn,
         )
+        assessments.append(found)
     return intervals, tuple(assessments)
 
 
@@ -376,7 +379,7 @@ def assess_runs(
         untestable=untestable,
         evidence=tuple(evidence),
         verdicts=tuple(verdict_of(one, table) for one in evidence),
-        rank=1 + (score[np.newaxis, :] > score[:, np.newaxis]).sum(axis=1),
+        rank=1 + (score[None, :] > score[:, None]).sum(axis=1),
         ranks=rank_interval(np.fmin(low, score), np.fmax(high, score)),
         likely_ranks=rank_interval(score, score + upper),
     )
@@ -498,7 +501,7 @@ def _open_by_pooled(alignment: Alignment, measure: Measure, depth: Counts) -> Va
     found = unjudged_within(lists, depth)
     here = np.unique(found.cell[found.grade != NOT_POOLED] // topics)
     if len(here):
-        cells = (here[:, np.newaxis] * topics + np.arange(topics)).ravel()
+        cells = (here[:, None] * topics + np.arange(topics)).ravel()
         chosen = lists.chosen(cells)
         waiting = unjudged_within(chosen, depth)
         ends = interval(measure, chosen, waiting.where(waiting.grade != NOT_POOLED))

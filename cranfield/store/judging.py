@@ -188,8 +188,11 @@ forget_expired = Query[None](f"DELETE FROM leases WHERE expires NOT BETWEEN ?1 A
 # Assignments: who judges which topics, and what is planned for all of them.
 
 
-assigned = Query("SELECT topic, assessor, role FROM assignments ORDER BY topic, role", records(Assigned))
-"""All assignments."""
+assigned = Query(
+    "SELECT topic, assessor, role FROM assignments LEFT JOIN topics ON id = topic ORDER BY number, topic, role",
+    records(Assigned),
+)
+"""All assignments, topics in the order they were given."""
 
 
 graded_by = Query[list[tuple[str, str, str]]](
@@ -352,10 +355,10 @@ queue_names = Query[list[str]]("SELECT name FROM queues WHERE purpose <> 'queue'
 queue_topics = Query[list[str]]("SELECT DISTINCT topic FROM queue_entries WHERE queue = ? ORDER BY topic", column)
 """The topics of a queue by its number."""
 
-queue_documents = Query[list[tuple[str, int]]](
-    "SELECT document, position FROM queue_entries WHERE queue = ? AND topic = ?", list
+queue_documents = Query[list[str]](
+    "SELECT document FROM queue_entries WHERE queue = ? AND topic = ? ORDER BY position", column
 )
-"""(document, position) of one topic of a queue."""
+"""The documents of one topic of a queue in their order."""
 
 queue_answers = Query[dict[Pair, int | None]](
     """SELECT topic, document, grade FROM queue_entries CROSS JOIN judgments USING (topic, document)

@@ -60,6 +60,8 @@ Watch = Callable[[], AbstractContextManager[Progress]]
 """Opens a progress bar, or nothing that shows."""
 
 Outcome = TypeVar("Outcome")
+Words = str | Sequence[str]
+"""One word, or several."""
 
 CHOICES: Mapping[str, tuple[object, ...]] = {
     "ties": ("trec", "best", "worst", "expected"),
@@ -121,7 +123,7 @@ class Inputs:
 
     def evaluate(
         self,
-        measures: str | Sequence[str] | None = None,
+        measures: Words | None = None,
         *,
         runs: Sequence[str] | None = None,
         by_topic: bool = False,
@@ -141,15 +143,17 @@ class Inputs:
         first. The frame's `attrs` hold the hash of the qrels, the tie order, and in `notes` what the command line
         prints.
         """
-        options: Any = {"ties": ties, "duplicates": duplicates}
-        with self.requested(measures, runs, topics=topics, clusters=clusters, as_files=True, **options) as request:
+        chosen = self.requested(
+            measures, runs, as_files=True, topics=topics, clusters=clusters, ties=ties, duplicates=duplicates
+        )
+        with chosen as request:
             return replace(self.evaluated(request, verdicts=verdicts), by_topic=by_topic)
 
     def compare(
         self,
         *runs: str,
-        measures: str | Sequence[str] | None = None,
-        baselines: str | Sequence[str] = (),
+        measures: Words | None = None,
+        baselines: Words = (),
         test: str = "t",
         correction: str | None = None,
         alpha: float = 0.05,
@@ -178,11 +182,11 @@ class Inputs:
             seed=seed,
         )
         chosen: Any = {"topics": topics, "duplicates": duplicates, "clusters": clusters}
-        with self.requested(measures, runs or None, default=("AP", "nDCG@10"), **chosen) as request:
+        with self.requested(measures, runs or None, default=("nDCG@10", "AP"), **chosen) as request:
             return comparing.compare_runs(self, request, options, verdicts=verdicts)
 
     def reuse(
-        self, *runs: str, measures: str | Sequence[str] | None = None, thresholds: Mapping[str, float] | None = None
+        self, *runs: str, measures: Words | None = None, thresholds: Mapping[str, float] | None = None
     ) -> reusing.ReuseResult:
         """Assess how reliable scores are: for non-contributing runs in general, and for each run (all by default).
 
@@ -195,7 +199,7 @@ class Inputs:
         first: str,
         second: str,
         *,
-        measures: str | Sequence[str] | None = None,
+        measures: Words | None = None,
         until: Literal["certain", "likely"] = "certain",
         everything: bool = False,
         queue: str = "",
@@ -209,14 +213,15 @@ class Inputs:
         them in the collection for `cranfield judge --queue`; their judgments go into the layer `into`.
         `attrs["notes"]` summarises the comparison.
         """
-        options: Any = {"until": until, "everything": everything, "queue": queue, "into": into}
-        return settling.settle(self, first, second, measures, **options)
+        return settling.settle(
+            self, first, second, measures, until=until, everything=everything, queue=queue, into=into
+        )
 
     def simulate(
         self,
         *plans: str,
         budgets: Sequence[int] = (),
-        measures: str | Sequence[str] | None = None,
+        measures: Words | None = None,
         runs: Sequence[str] | None = None,
         outsiders: bool = False,
         relevant_from: int | None = None,
@@ -234,9 +239,7 @@ class Inputs:
             options: Any = {"budgets": budgets, "outsiders": outsiders, "relevant_from": relevant_from, "seed": seed}
             return simulating.simulate_plans(self, request, plans, **options)
 
-    def explain(
-        self, topic: str, *runs: str, depth: int = 30, measures: str | Sequence[str] = "AP"
-    ) -> evaluation.Explanation:
+    def explain(self, topic: str, *runs: str, depth: int = 30, measures: Words = "AP") -> evaluation.Explanation:
         """Ranked lists of runs for a topic: each rank with its document, its judgment, and P, R and DCG so far.
 
         The relevance threshold and gains are those of the measure: `P(rel=2)` counts grades from 2 on as relevant.
@@ -272,7 +275,7 @@ class Inputs:
     @contextmanager
     def requested(
         self,
-        measures: str | Sequence[str] | None,
+        measures: Words | None,
         runs: Sequence[str] | None,
         *,
         default: Sequence[str] = MEASURES,
@@ -501,7 +504,7 @@ def default_measures(
     return words, (f"measures to the pool depth {depth}: {', '.join(words)}; -m chooses others",)
 
 
-def words_of(words: str | Sequence[str]) -> tuple[str, ...]:
+def words_of(words: Words) -> tuple[str, ...]:
     """One word, or several, as a tuple. A measure of ir_measures is the word it prints as; its ERR is gdeval's."""
     given: object = [words] if isinstance(words, str) else words
     parts = tuple(given) if isinstance(given, Iterable) else (given,)

@@ -126,9 +126,7 @@ def _with_strata(store: Store, qrels: columns.Qrels) -> columns.Qrels:
     return qrels if known is None else columns.with_strata(qrels, *known)
 
 
-def merged_now(
-    store: Store, selection: Selection = ALL, *, primary: merge.Primary | None = None
-) -> tuple[merge.Opinions, merge.Merged]:
+def merged_now(store: Store, selection: Selection = ALL) -> tuple[merge.Opinions, merge.Merged]:
     """What stands, or stood at an event, and what the rule makes of it; with the primary assessors of now."""
     layers, up_to = selection.layers, selection.event(store)
     if up_to is not None:
@@ -138,8 +136,7 @@ def merged_now(
         read = merge.opinions_in_text(events.opinion_text(store, layers))
         opinions = read or merge.opinions_of(events.opinion_rows(store, layers))
     rule = collection_rule(store) if selection.rule is None else selection.rule
-    first = events.primary_assessors(store) if primary is None else primary
-    return opinions, merge.merged(opinions, rule=rule, primary=first, layers=layers)
+    return opinions, merge.merged(opinions, rule=rule, primary=events.primary_assessors(store), layers=layers)
 
 
 def released_qrels(store: Store, name: str) -> columns.Qrels:
@@ -173,8 +170,7 @@ def older_grades(store: Store, word: str | None = None, selection: Selection = A
 
     One sentence; empty where there are none, and for files, of which nothing is known.
     """
-    if not (others := store.other_scales()):
-        return ""
+    others = store.other_scales()
     chosen, on_scale = meant_by(store, word, layers=selection.layers), [step.grade for step in store.scale().grades]
     older = off_scale = 0
     if chosen == NOW:
@@ -204,7 +200,7 @@ def scoring_warnings(store: Store, word: str | None, layers: Sequence[str], qrel
             if facts.rows > judged and (whole := manifest_from(facts.manifest).judged) > judged:
                 own, others = counted(judged, "judgment"), counted(whole, "judgment")
                 yield f"scored with the {own} made here; release {quoted(name)} has {others}: --qrels {name}"
-    if older := older_grades(store, word, Selection(layers=tuple(layers))):
+    if store.other_scales() and (older := older_grades(store, word, Selection(layers=tuple(layers)))):
         on_scale = f"its gains, relevant from grade {store.scale().relevant_from}"
         yield f"{older}; all are interpreted on the current scale: {on_scale}"
     if qrels.strata is not None and pools.draws_unevenly(store):
@@ -281,17 +277,21 @@ class Qrels:
         more = beside({"pooled but not judged": len(qrels) - judged - junk, junk_said: junk})
         size = f"{counted(judged, 'judgment')} on {counted(len(qrels.topic_ids), 'topic')}{more}"
         remarks = [f"{size}; content hash {qrels.content_hash}"]
-        if older := older_grades(store, which, selection):
+        if store.other_scales() and (older := older_grades(store, which, selection)):
             how = "as relevant or not on its own scale" if binary else "as it was assigned"
             remarks.insert(0, f"warning: {older}; each is written {how}")
-        if not binary and (lost := _scale_lost(store)):
-            remarks.append(f"note: {lost}")
-        if qrels.strata is not None and format == "trec":
-            remarks.append("the pool is a sample: the column before the grade is the stratum, for xinfAP")
-        elif qrels.strata is not None:
-            remarks.append(
-                f"the pool is a sample, but {format} has no column for the strata; use --to trec for xinfAP"
-            )
+        lost, scale = dict[str, str](), store.scale()  # what a file of graded qrels cannot say
+        if (lowest := scale.relevant_from) != 1:
+            lost[f"relevant from grade {lowest}"] = f"-m 'AP(rel={lowest})'"
+        if scale.own_gains:
+            lost["gains of the grades"] = f"-m '{measuring.parse_measures(['nDCG'], gains=scale.own_gains)[0]}'"
+        if lost and not binary:
+            used = " ".join(lost.values())
+            remarks.append(f"note: not in the file: {' and '.join(lost)}; in other tools use {used}")
+        if qrels.strata is not None:
+            column = ": the column before the grade is the stratum, for xinfAP"
+            none = f", but {format} has no column for the strata; use --to trec for xinfAP"
+            remarks.append(f"the pool is a sample{column if format == 'trec' else none}")
         return Export(qrels, format, remarks)
 
     def release(
@@ -481,19 +481,6 @@ def binary_qrels(store: Store, word: str | None, selection: Selection) -> column
         for version in made.scales:
             relevant_from = thresholds[int(version)]
     return columns.binary(qrels_for(store, chosen), relevant_from=relevant_from)
-
-
-def _scale_lost(store: Store) -> str:
-    """What a file of graded qrels does not contain: from which grade on documents are relevant, and gains."""
-    scale = store.scale()
-    lost, options = [], []
-    if scale.relevant_from != 1:
-        lost.append(f"relevant from grade {scale.relevant_from}")
-        options.append(f"-m 'AP(rel={scale.relevant_from})'")
-    if any(step.gain != step.grade for step in scale.grades):
-        lost.append("gains of the grades")
-        options.append(f"-m '{measuring.parse_measures(['nDCG'], gains=scale.own_gains)[0]}'")
-    return f"not in the file: {' and '.join(lost)}; in other tools use {' '.join(options)}" if lost else ""
 
 
 def _freeze(store: Store, qrels: columns.Qrels, name: str, note: str, **story: Any) -> Manifest:
