@@ -192,8 +192,7 @@ def assign(
         known, pooled = [facts.name for facts in pools.pool_facts(store)], documents.topic_ids(store)
         check_known("pool", filter(None, [pool]), known)
         sizes, unread = dict.fromkeys(pooled, 1), dict[str, set[str]]()
-        if known:
-            name = pool or known[-1]
+        if name := pool or (known[-1] if known else ""):
             pooled = pools.pool_topics(store, name)
             unread = {topic: {*pools.documents_to_judge(store, name, topic)} for topic in pooled}
             sizes = {topic: len(some) for topic, some in unread.items()}
