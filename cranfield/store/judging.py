@@ -352,6 +352,14 @@ def queue_named(store: Store, name: str) -> QueueFacts:
 queue_names = Query[list[str]]("SELECT name FROM queues WHERE purpose <> 'queue' ORDER BY number", column)
 """The queues in the order they were made, but that of a packet."""
 
+unjudged_queues = Query[list[str]](
+    """SELECT DISTINCT name FROM queues JOIN queue_entries AS one ON number = queue WHERE purpose <> 'queue'
+       AND NOT EXISTS (SELECT 1 FROM judgments WHERE topic = one.topic AND document = one.document
+                       AND layer = queues.layer AND (grade IS NOT NULL OR kind = 'cannot-judge'))""",
+    column,
+)
+"""The queues with a document that nobody has answered; one that adapts may be decided all the same."""
+
 queue_topics = Query[list[str]]("SELECT DISTINCT topic FROM queue_entries WHERE queue = ? ORDER BY topic", column)
 """The topics of a queue by its number."""
 

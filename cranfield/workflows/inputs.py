@@ -31,7 +31,7 @@ with deferred:
     from cranfield.runs import reading as runs_reading
     from cranfield.runs import run as runs_run
     from cranfield.runs import sets
-    from cranfield.store import pools, releases
+    from cranfield.store import judging, pools, releases
     from cranfield.store import runs as stored_runs
     from cranfield.workflows import compare as comparing
     from cranfield.workflows import corpus, status
@@ -252,7 +252,10 @@ class Inputs:
         if self.store is None or found.trust is None:
             return None
         store = self.store
-        return found.trust.next_step(lambda: status.status(store).next_step, lambda: queues.open_queues(store))
+        waiting = judging.unjudged_queues(store)  # few have any, and whether one is decided takes a while to say
+        return found.trust.next_step(
+            lambda: status.status(store).next_step, lambda: queues.open_queues(store) if waiting else ()
+        )
 
     def collection(self, word: str) -> Store:
         """The collection that a word of the command line needs."""
