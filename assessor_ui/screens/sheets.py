@@ -25,15 +25,16 @@ if TYPE_CHECKING:
     from assessor_ui.app import AssessorApp
 
 
+class Paper(VerticalScroll):
+    """What scrolls, with letters too."""
+
+    BINDINGS = [("j", "scroll_down", ""), ("k", "scroll_up", ""), ("space", "page_down", "")]  # noqa: RUF012
+
+
 class Sheet(ModalScreen[None]):
     """A sheet of paper that scrolls and is put away with Esc, q or the key that brought it."""
 
-    BINDINGS = [  # noqa: RUF012
-        ("escape,q,g,question_mark,enter", "dismiss", "close"),
-        ("j", "focused.scroll_down", ""),
-        ("k", "focused.scroll_up", ""),
-        ("space", "focused.page_down", ""),
-    ]
+    BINDINGS = [("escape,q,g,question_mark,enter", "dismiss", "close")]  # noqa: RUF012
 
     def __init__(self, heading: str, parts: Callable[[int], Sequence[Widget]]) -> None:
         super().__init__()
@@ -41,7 +42,7 @@ class Sheet(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         # The parts are made for the cells that a line of the sheet has.
-        with VerticalScroll(id="sheet") as sheet:
+        with Paper(id="sheet") as sheet:
             sheet.border_title = self._heading
             sheet.border_subtitle = "↓↑ Space scroll · Esc closes"
             yield from self._parts(min(self.app.size.width * 9 // 10, 92) - 7)

@@ -250,7 +250,8 @@ def _check_history(store: Store, against: Path | None, anchor: history.Anchor | 
 def _anchor_of(store: Store, file: Path) -> history.Anchor:
     """The place in the history that a backup, a card or a bundle carries."""
     if inputs.may_be_bundle(file):
-        return _anchor_of(store, release.open_bundle(file).qrels.with_name(release.CARD))
+        bundle = release.open_bundle(file)  # whose files are there as long as it is
+        return _anchor_of(store, bundle.qrels.with_name(release.CARD))
     if not file.is_file():
         raise InputError(f"{file} is not a file")
     with file.open("rb") as stream:

@@ -83,22 +83,25 @@ def qrels_for(store: Store | None, word: str | None = None, selection: Selection
     Without a word: what is judged now; where nothing is judged, the only release. The selection is for `now`; a
     release and a file are what they are.
     """
-    if store is None:
-        if word is None:
-            raise UsageError("no qrels: name a qrels file, or a collection with -C")
-        return reading.read_qrels(Source(located(word)))
-    chosen = meant_by(store, word, layers=selection.layers)
-    if chosen == NOW:
+    chosen = word if store is None else meant_by(store, word, layers=selection.layers)
+    if store is not None and chosen == NOW:
         with store.snapshot():
             qrels = merged_now(store, selection)[1].qrels
             return with_pooled(store, qrels) if selection.unjudged else qrels
-    if chosen in releases.known(store):
-        if Path(chosen).exists():
-            raise UsageError(f"{quoted(chosen)} is both a release and a file; write ./{chosen} for the file")
-        return released_qrels(store, chosen)
-    if not located(chosen).exists() and chosen != "-" and not {"/", "."} & set(chosen):
-        raise UnknownName("release or qrels file", chosen, [NOW, *releases.known(store)])
-    return reading.read_qrels(Source(located(chosen)))
+    return _kept_qrels(store, chosen)
+
+
+def _kept_qrels(store: Store | None, word: str | None) -> columns.Qrels:
+    """The qrels of a release, or of a file."""
+    if word is None:
+        raise UsageError("no qrels: name a qrels file, or a collection with -C")
+    if store is not None and word in releases.known(store):
+        if Path(word).exists():
+            raise UsageError(f"{quoted(word)} is both a release and a file; write ./{word} for the file")
+        return released_qrels(store, word)
+    if store is not None and not located(word).exists() and word != "-" and not {"/", "."} & set(word):
+        raise UnknownName("release or qrels file", word, [NOW, *releases.known(store)])
+    return reading.read_qrels(Source(located(word)))
 
 
 def meant_by(store: Store, word: str | None, *, layers: Sequence[str] = (MAIN,)) -> str:
@@ -108,10 +111,9 @@ def meant_by(store: Store, word: str | None, *, layers: Sequence[str] = (MAIN,))
     if any(events.has_grades(store, layer) for layer in layers):
         return NOW
     names = list(releases.known(store))
-    if not names:
-        raise InputError(NOTHING_JUDGED)
-    if len(names) > 1:
-        raise InputError(f"no judgments here, and several releases: name one of {', '.join(names)}")
+    if len(names) != 1:
+        several = f"no judgments here, and several releases: name one of {', '.join(names)}"
+        raise InputError(several if names else NOTHING_JUDGED)
     return names[0]
 
 
@@ -273,9 +275,8 @@ class Qrels:
         if not qrels.grades.size:
             raise InputError(f"nothing to export: no judgments in layer {' or '.join(selection.layers)}")
         judged, junk = (int(np.count_nonzero(rows)) for rows in (qrels.grades >= 0, qrels.grades <= columns.JUNK))
-        junk_said = f"junk (grade {columns.JUNK} or below)"
-        more = beside({"pooled but not judged": len(qrels) - judged - junk, junk_said: junk})
-        size = f"{counted(judged, 'judgment')} on {counted(len(qrels.topic_ids), 'topic')}{more}"
+        others = {"pooled but not judged": len(qrels) - judged - junk, f"junk (grade {columns.JUNK} or below)": junk}
+        size = f"{counted(judged, 'judgment')} on {counted(len(qrels.topic_ids), 'topic')}{beside(others)}"
         remarks = [f"{size}; content hash {qrels.content_hash}"]
         if store.other_scales() and (older := older_grades(store, which, selection)):
             how = "as relevant or not on its own scale" if binary else "as it was assigned"
