@@ -19,7 +19,6 @@ from cranfield.judge.queue import Assigned, Overlap, Probes
 from cranfield.judge.session import Answer, Item, Opinion, Saved
 from cranfield.store import Store, documents, events, judging, pools
 from cranfield.store.files import known_troubles
-from cranfield.store.judging import Draft, DraftState, Refusal
 from cranfield.workflows.collection import rejudging
 from cranfield.workflows.judge.queue import TRY_LAYER, Source, choose_source, open_queues
 from cranfield.workflows.judge.session import Judging, StoredSession, answer_of, checked_name
@@ -34,7 +33,7 @@ _HOUR = 3600.0
 class Trial(Result):
     """The state of a draft topic: its author, the estimated number of relevant documents, and the verdict on it."""
 
-    draft: Draft
+    draft: judging.Draft
     estimate: rules.Estimate
     sampled: int
 
@@ -85,7 +84,7 @@ def begin_trial(store: Store, topic: str, *, author: str) -> StoredSession:
             raise InputError(f"no document matches the title of topic {quoted(topic)} ({quoted(title)})")
         with store.write():
             tried = rules.sample_of_hits(topic, hits)
-            judging.put_draft(store, Draft(topic, name), tried=tried)
+            judging.put_draft(store, judging.Draft(topic, name), tried=tried)
     return StoredSession(Source(store, "try", TRY_LAYER, assessor=name, only=(topic,)), name)
 
 
@@ -105,7 +104,7 @@ def decide_topic(store: Store, topic: str, *, refuse: str | None) -> Trial:
     if refuse is not None and not refuse.strip():
         raise InputError("a reason is required to refuse a topic")
     trial = trial_of(store, topic)
-    state: DraftState = "accepted" if refuse is None else "refused"
+    state: judging.DraftState = "accepted" if refuse is None else "refused"
     draft = replace(trial.draft, state=state, reason=(refuse or "").strip(), expected=trial.estimate.expected)
     others = [one for one in judging.assigned(store) if one.topic == topic and one.assessor != draft.author]
     kept = [replace(one, role="share") if one.role == "primary" else one for one in others]
@@ -324,7 +323,7 @@ class JudgingProgress(Result):
     layer: str
     topics: Sequence[TopicProgress]
     assessors: Sequence[AssessorProgress]
-    refusals: Sequence[Refusal]
+    refusals: Sequence[judging.Refusal]
     speed: rules.Speed | None
     older: int = 0
     by: str = "topic"

@@ -29,7 +29,7 @@ from cranfield.base.text import Changed, Result, Table, beside, counted, moment,
 from cranfield.judge.events import Event, Kind, faults_of, fold
 from cranfield.store import Store, create_store, documents, events, files, judging, open_store
 from cranfield.store.events import Found
-from cranfield.store.judging import PACKET, Lease, PacketFacts, Queued
+from cranfield.store.judging import Lease
 from cranfield.store.store import grouped
 from cranfield.workflows import outside
 from cranfield.workflows.judge.organise import ADJUDICATORS
@@ -102,7 +102,7 @@ def make_packet(
 
 def _furnish(store: Store, packet: Store, assessor: str, layer: str, session: str, pairs: Sequence[Pair]) -> None:
     """Write what an assessor needs, and nothing else, in the transaction that makes the file."""
-    facts = PacketFacts(
+    facts = judging.PacketFacts(
         collection=store.setting("name", ""),
         collection_made=store.setting("made", ""),
         assessor=assessor,
@@ -123,11 +123,11 @@ def _furnish(store: Store, packet: Store, assessor: str, layer: str, session: st
         "documents": [document for document in found if document is not None],
     }
     for kind, records in copied.items():
-        source = documents.add_source(packet, documents.LoadedFile(kind, PACKET, PACKET, ""))
+        source = documents.add_source(packet, documents.LoadedFile(kind, judging.PACKET, judging.PACKET, ""))
         documents.add(packet, records, source=source)
         documents.finish_source(packet, source, records=len(records))
-    queued = [Queued(topic, name) for topic, name in pairs]
-    judging.add_queue(packet, PACKET, queued, purpose="queue", layer=layer)
+    queued = [judging.Queued(topic, name) for topic, name in pairs]
+    judging.add_queue(packet, judging.PACKET, queued, purpose="queue", layer=layer)
 
 
 def write_recovery(store: Store, answers: Sequence[Event]) -> str:
@@ -171,7 +171,11 @@ _FAULTS = {
 
 
 def refusals(
-    store: Store, fresh: Sequence[Event], known: Sequence[Event], finds: Sequence[Found], packet: PacketFacts | None
+    store: Store,
+    fresh: Sequence[Event],
+    known: Sequence[Event],
+    finds: Sequence[Found],
+    packet: judging.PacketFacts | None,
 ) -> Iterator[Problem]:
     """Everything for which a packet is refused; `known` are its events that were merged before.
 
@@ -218,7 +222,7 @@ _RANDOM = re.compile("[0-9a-f]{8}(-?)[0-9a-f]{4}\\1[4][0-9a-f]{3}\\1[89ab][0-9a-
 
 
 def _not_issued(
-    store: Store, fresh: Sequence[Event], known: Sequence[Event], finds: Sequence[Found], facts: PacketFacts
+    store: Store, fresh: Sequence[Event], known: Sequence[Event], finds: Sequence[Found], facts: judging.PacketFacts
 ) -> Iterator[Problem]:
     """What differs from what the assessor was given here."""
     issued = judging.issued_packet(store, facts.session)
