@@ -28,27 +28,21 @@ Runs = Annotated[
     ),
 ]
 Measures = Annotated[list[str] | None, console.measure_option(MEASURES)]
-ByTopic = Annotated[bool, Option("--by-topic", help="Scores of each topic, and the summary.")]
-Topics = Annotated[
-    str, Option(help="Topics to average: qrels (all topics of the qrels), common, run, or a file of topic ids.")
-]
+ByTopic = Annotated[bool, "Scores of each topic, and the summary."]
+Topics = Annotated[str, "Topics to average: qrels (all topics of the qrels), common, run, or a file of topic ids."]
 Ties = Annotated[
     Literal["trec", "best", "worst", "expected"],
-    Option(help="Tie order: by id as trec_eval, best or worst case, or the mean over all orders."),
+    "Tie order: by id as trec_eval, best or worst case, or the mean over all orders.",
 ]
 Plot = Annotated[
-    Path | None,
-    Option(help="Plot the first measure by topic (PNG, SVG, PDF); for iprec_at_recall, precision-recall curves."),
+    Path | None, "Plot the first measure by topic (PNG, SVG, PDF); for iprec_at_recall, precision-recall curves."
 ]
-Chart = Annotated[
-    bool, Option("--chart", help="Draw bars in the terminal, a chart for each measure; for iprec_at_recall, curves.")
-]
-Explain = Annotated[bool, Option("--explain", help="Show the ranked list of a run for one topic.")]
+Chart = Annotated[bool, "Draw bars in the terminal, a chart for each measure; for iprec_at_recall, curves."]
+Explain = Annotated[bool, "Show the ranked list of a run for one topic."]
 Depth = Annotated[int, Option(min=1, help="Number of ranks that --explain shows.")]
 
 
 @stage.command(
-    "evaluate",
     "evaluate",
     "evaluate -m nDCG@10 -m AP --chart",
     "evaluate --qrels qrels.txt bm25.run dense.run",

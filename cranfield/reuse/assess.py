@@ -246,10 +246,10 @@ class Knowledge:
     """Where what is known about unjudged documents comes from: the contributing runs, or a card, or neither.
 
     `pool_depth` is one number per topic of the alignment. `families` names the kind of each run of the alignment
-    ("" for unknown); `relevant_from` is the lowest grade that is relevant. `judged` is the share of the pool that is
-    judged, as far as it is known beside the qrels; `finished` is the share of the topics for which a live plan has
-    chosen everything. `inferred` says that contributors or pool depth were inferred, and
-    `depth_known` is false where the pool depth is nothing but the length of the lists.
+    ("" for unknown); `relevant_from` is the lowest grade that is relevant. `judged` are the share of the pool that is
+    judged and the smallest of a topic's pool, as far as they are known beside the qrels; `finished` is the share of
+    the topics for which a live plan has chosen everything. `inferred` says that contributors or pool depth were
+    inferred, and `depth_known` is false where the pool depth is nothing but the length of the lists.
     """
 
     pool_depth: Counts
@@ -257,7 +257,7 @@ class Knowledge:
     card: Card | None = None
     families: Sequence[str] = ()
     relevant_from: int = 1
-    judged: float = 1.0
+    judged: tuple[float, float] = (1.0, 1.0)
     finished: float = 1.0
     inferred: bool = False
     depth_known: bool = True
@@ -465,9 +465,9 @@ def _of_pool(knowledge: Knowledge, lists: Lists, *, to_rank: str, whole: bool) -
 
     `to_rank` is the pool depth, if the measure looks below it; `whole` says that the interval does, too.
     """
-    pool_judged, topic_pool_judged = _judged_shares(lists)
+    pool_judged, topic_pool_judged = map(min, zip(_judged_shares(lists), knowledge.judged, strict=True))
     return {
-        "pool_judged": min(pool_judged, knowledge.judged),
+        "pool_judged": pool_judged,
         "topic_pool_judged": topic_pool_judged,
         "finished": knowledge.finished,
         "depth_known": knowledge.depth_known or not to_rank,

@@ -91,6 +91,8 @@ class Completion:
         """Why nothing can be told; an empty text where something can."""
         if self.alignment.pair_keys is None:
             return "the documents of the runs are not at hand"
+        if self.alignment.lists.stratified is not None:
+            return "the qrels are a sample of the pool"
         if self.provenance.method != "deletion":
             return "the plan depends on who takes part"
         if self.pool_depth < FEWEST_DEPTHS:

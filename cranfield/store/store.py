@@ -248,11 +248,6 @@ class Store:
         kind = object if default is None else list if isinstance(default, tuple) else type(default)
         return stored(kind, text, f"the setting {name} of {self.path}")
 
-    def settings(self) -> dict[str, Any]:
-        """All settings by name."""
-        rows = self.rows("SELECT name, value FROM settings ORDER BY name")
-        return {name: stored(object, value, f"the setting {name} of {self.path}") for name, value in rows}
-
     def set(self, name: str, value: Any) -> None:
         """Set one setting, as JSON, inside `write()`."""
         self.put("settings", [(name, json.dumps(value))], existing="OR REPLACE")

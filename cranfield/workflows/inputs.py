@@ -31,7 +31,7 @@ with deferred:
     from cranfield.runs import reading as runs_reading
     from cranfield.runs import run as runs_run
     from cranfield.runs import sets
-    from cranfield.store import pools, releases
+    from cranfield.store import judging, pools, releases
     from cranfield.store import runs as stored_runs
     from cranfield.workflows import compare as comparing
     from cranfield.workflows import corpus, status
@@ -77,7 +77,7 @@ class PoolOptions:
     `groups` says which runs contributed, as a file or as it is; `depth` is the pool depth; `card` is what a published
     collection says of itself; `pool` names one of several pools of a collection; `settled` is how many judgments of a
     published collection were made in queues of `settle`; its contributing runs are judged down to `plain_depth`,
-    and the share of its pool that is judged is `judged`.
+    and `judged` are the share of its pool that is judged, and the smallest of a topic's pool.
     """
 
     groups: Path | Sequence[runs_reading.Member] | None = None
@@ -86,7 +86,7 @@ class PoolOptions:
     pool: str = ""
     settled: int = 0
     plain_depth: int = 0
-    judged: float = 1.0
+    judged: tuple[float, float] = (1.0, 1.0)
 
 
 class Inputs:
@@ -181,8 +181,8 @@ class Inputs:
             draws=draws,
             seed=seed,
         )
-        chosen: Any = {"topics": topics, "clusters": clusters, "duplicates": duplicates}
-        with self.requested(measures, runs or None, default=("AP", "nDCG@10"), **chosen) as request:
+        chosen: Any = {"topics": topics, "duplicates": duplicates, "clusters": clusters}
+        with self.requested(measures, runs or None, default=("nDCG@10", "AP"), **chosen) as request:
             return comparing.compare_runs(self, request, options, verdicts=verdicts)
 
     def reuse(
@@ -236,9 +236,8 @@ class Inputs:
         replay cannot show.
         """
         with self.requested(measures, runs, default=("nDCG@10", "AP"), with_ids=True) as request:
-            return simulating.simulate_plans(
-                *(self, request, plans), budgets=budgets, outsiders=outsiders, relevant_from=relevant_from, seed=seed
-            )
+            options: Any = {"budgets": budgets, "outsiders": outsiders, "relevant_from": relevant_from, "seed": seed}
+            return simulating.simulate_plans(self, request, plans, **options)
 
     def explain(self, topic: str, *runs: str, depth: int = 30, measures: Words = "AP") -> evaluation.Explanation:
         """Ranked lists of runs for a topic: each rank with its document, its judgment, and P, R and DCG so far.
@@ -253,7 +252,10 @@ class Inputs:
         if self.store is None or found.trust is None:
             return None
         store = self.store
-        return found.trust.next_step(lambda: status.status(store).next_step, lambda: queues.open_queues(store))
+        waiting = judging.unjudged_queues(store)  # few have any, and whether one is decided takes a while to say
+        return found.trust.next_step(
+            lambda: status.status(store).next_step, lambda: queues.open_queues(store) if waiting else ()
+        )
 
     def collection(self, word: str) -> Store:
         """The collection that a word of the command line needs."""

@@ -6,7 +6,6 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
 
 from cranfield.base.errors import InputError, check_known, quoted
 from cranfield.base.files import Progress, silent
@@ -50,7 +49,10 @@ class SqliteTable:
             number = int(id) if id.isdecimal() and len(id) < _LONGEST_NUMBER else id
             found = connection.execute(f"SELECT * FROM {table} WHERE {column} IN (?, ?)", [id, number])  # noqa: S608
             names, row = [name for name, *_ in found.description], found.fetchone()
-        return None if row is None else document_of(dict(zip(names, map(_plain, row), strict=True)), self._schema)
+        if row is None:
+            return None
+        plain = (quoted(cell[:20]) if isinstance(cell, bytes) else cell for cell in row)
+        return document_of(dict(zip(names, plain, strict=True)), self._schema)
 
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
@@ -85,7 +87,3 @@ class SqliteTable:
 
 def _name(word: str) -> str:
     return '"' + word.replace('"', '""') + '"'
-
-
-def _plain(value: Any) -> Any:
-    return quoted(value[:20]) if isinstance(value, bytes) else value

@@ -15,6 +15,7 @@ import numpy as np
 
 from cranfield._version import __version__
 from cranfield.base.text import Column, Number, Value, counted, facts_table, few, table_of
+from cranfield.judge.queue import Speed
 from cranfield.report.page import (
     Block,
     Callout,
@@ -34,7 +35,7 @@ from cranfield.reuse.collection import MeasureVerdict
 from cranfield.reuse.tables import groups_table, trust_table, verdicts_table
 from cranfield.reuse.verdict import MARKS, WORST_FIRST, Level
 from cranfield.workflows.judge.agreement import OVERALL, AgreementReport, overall_table
-from cranfield.workflows.pool.show import ASSUMED_SECONDS, Speed
+from cranfield.workflows.pool.show import ASSUMED_SECONDS
 from cranfield.workflows.reuse.reuse import about_collection
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from shlex import quote
 
@@ -130,8 +129,8 @@ def field_of(request: Request, options: PoolOptions, *, store: Store | None = No
         pool = replace(stored, contributors=(*stored.contributors, *others))
         # A release leaves out what was pooled and not judged, unless it was made with --unjudged.
         if store is not None and stored.facts is not None:
-            for pooled, graded in releases.pool_judged(store, stored.facts.name, read.qrels.content_hash):
-                judged = graded / max(pooled, 1)
+            for pooled, graded, least in releases.pool_judged(store, stored.facts.name, read.qrels.content_hash):
+                judged = graded / max(pooled, 1), least
     else:
         pool = _pool_without_store(read, options, [one for one in here if one.contributing])
     levels: provenance.Levels = {}
@@ -166,8 +165,8 @@ def field_of(request: Request, options: PoolOptions, *, store: Store | None = No
     notes = list(pool.notes)
     if to_settle := len(settled) or options.settled:
         notes.append(
-            f"{counted(to_settle, 'judgment')} made in queues of settle: such judgments favour the runs they were"
-            " chosen for, and other runs are at a disadvantage"
+            f"{counted(to_settle, 'judgment')} of documents that settle queued: such judgments favour the runs they"
+            " were chosen for, and other runs are at a disadvantage"
         )
     return Field(
         *(read, tuple(request.runs), levels, knowledge, thresholds_in_force(store)),
@@ -292,8 +291,7 @@ def replayed_without_groups(
                     labels,
                     topics=[topic for topic in topics if topic in runs.codes_by_topic],
                     seed=facts.seed,
-                    texts=partial(pool_inputs.read_texts, store),
-                    queries=pool_inputs.queries(store),
+                    words=pool_inputs.words(store),
                 )
                 chosen[group] = [(one.topic, one.document) for one in play.judged]
         replayed[level] = provenance.replayed(levels[level], qrels, chosen)
@@ -444,7 +442,8 @@ class Trusted:
         worst = self.doubtful()
         if not worst:
             return
-        levels = dict.fromkeys(one.verdicts[run].level for run, one in worst.items())
+        marked = {one.verdicts[run].level for one in self.trusts for run in worst if one.verdicts[run].mark}
+        levels = sorted(marked, key=verdict.WORST_FIRST.index)
         yield "; ".join(f"{verdict.MARKS[level]} {level}" for level in levels)
         for run, one in list(worst.items())[:TOLD_AT_MOST]:
             known = float(one.score[run]), one.coverage.judged_name, one.evidence[run], one.verdicts[run]
