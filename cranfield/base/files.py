@@ -327,14 +327,20 @@ def _translated(name: str) -> Iterator[None]:
     """Turn what opening and decompressing raise into a `SourceError` that names the file."""
     try:
         yield
-    except EOFError:
-        raise SourceError(name, "the compressed data is truncated") from None
     except Exception as error:
-        if isinstance(error, OSError) and error.strerror:
-            raise SourceError(name, f"cannot be read: {reason_of(error)}") from None
-        if isinstance(error, _BROKEN) or type(error).__name__ == "ZstdError":
-            raise SourceError(name, f"the compressed data is damaged or followed by other data ({error})") from None
+        if why := _why_unreadable(error):
+            raise SourceError(name, why) from None
         raise
+
+
+def _why_unreadable(error: Exception) -> str:
+    if isinstance(error, EOFError):
+        return "the compressed data is truncated"
+    if isinstance(error, OSError) and error.strerror:
+        return f"cannot be read: {reason_of(error)}"
+    if isinstance(error, _BROKEN) or type(error).__name__ == "ZstdError":
+        return f"the compressed data is damaged or followed by other data ({error})"
+    return ""
 
 
 class _Stream(io.RawIOBase):

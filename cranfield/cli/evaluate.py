@@ -83,13 +83,12 @@ def evaluate(
         if idle := ", ".join(name for name, value in given.items() if value):
             raise typer.BadParameter(f"--explain shows the lists of one topic; {idle} does not apply")
     named = [words[0], *words[2:]] if explain else runs
-    chosen: dict[str, Any] = {"measures": measure} if measure else {}
     with console.opened(inputs, named, warn=console.say) as files:
         if explain:
-            console.show(files.explain(words[1], *(named or ()), depth=depth, **chosen), format)
+            console.show(files.explain(words[1], *(named or ()), depth=depth, measures=measure or "AP"), format)
             return
-        chosen |= {"by_topic": by_topic, "topics": topics, "ties": ties, **console.novelty(duplicates)}
-        found = files.evaluate(runs=named, verdicts=not no_verdict, **chosen)
+        how: dict[str, Any] = {"by_topic": by_topic, "topics": topics, "ties": ties, **console.novelty(duplicates)}
+        found = files.evaluate(measure, runs=named, verdicts=not no_verdict, **how)
         step = files.next_step(found) if found.trust and format == "table" else None
     console.show(found, format, draw=partial(_draw, found) if chart else None)
     if step:

@@ -296,10 +296,10 @@ class Inputs:
         if isinstance(runs, str):
             raise UsageError(f"runs is a list of names: [{runs!r}]")
         refuse_unknown(options)
-        are_ids = isinstance(topics, Sequence) and not isinstance(topics, str)
-        words, notes = words_of(measures or ()), tuple[str, ...]()
         if measures is None:
             words, notes = default_measures(default, self.store, self.pool_options, self.bundle)
+        else:
+            words, notes = words_of(measures), ()
         if options.get("duplicates") == "novelty":
             options["clusters"] = corpus.clusters_for(clusters, self.store)
         if self.bundle is not None:  # in full: its scale has the threshold and the gains
@@ -310,7 +310,7 @@ class Inputs:
                 qrels=qrels,
                 runs=chosen,
                 measures=words,
-                topics=tuple(map(str, cast("Sequence[str]", topics))) if are_ids else str(topics),
+                topics=tuple(map(str, topics)) if isinstance(topics, list | tuple) else str(topics),
                 notes=(*notes, *self.left_out),
                 workers=self.workers,
                 progress=progress,
@@ -350,12 +350,16 @@ class Inputs:
             return self.given_qrels, runs
         try:
             return self.qrels_found(), runs
-        except InputError:  # a misspelt bundle is more to the point than that nothing is judged here
-            known = self.names()
-            for word in runs if names else ():
-                if word not in (*known, "-") and not located(word).exists():
-                    raise UnknownName("run, file or release bundle", word, known) from None
+        except InputError:
+            self._refuse_misspelt(runs if names else ())
             raise
+
+    def _refuse_misspelt(self, words: Sequence[str]) -> None:
+        """A misspelt bundle is more to the point than that nothing is judged here."""
+        known = self.names()
+        for word in words:
+            if word not in (*known, "-") and not located(word).exists():
+                raise UnknownName("run, file or release bundle", word, known) from None
 
     def stored(self, words: Sequence[str]) -> tuple[str, ...]:
         """The words, with the name of a stored run for the file it was submitted as: its verdict is that run's."""
