@@ -14,6 +14,8 @@ from cranfield.base.text import counted, in_words, shortened, visible_line
 from cranfield.judge.session import Answer, Item, Opinion, Saved, SearchHit, SessionProgress, TopicState
 
 Kind = Literal["saved", "undone", "trouble", "hint", "aside"]
+Status = tuple[str, tuple[int, int] | None, SessionProgress | None]
+"""What is left, the share of it that is done, and the pace of an assessor."""
 
 
 @dataclass(frozen=True)

@@ -279,9 +279,9 @@ def hits_of(text: str, terms: Terms, stem: Stem) -> tuple[list[Span], list[Span]
     return titles, others
 
 
-def find(text: str, words: str) -> tuple[Span, ...]:
+def find(text: str, words: str) -> list[Span]:
     """Where `words` stand in `text`, letter for letter but whatever the case; a blank finds any white space."""
     pattern = r"\s+".join(re.escape(word) for word in words.split())
     if not pattern:
-        return ()
-    return tuple(match.span() for match in re.finditer(pattern, text, re.IGNORECASE))
+        return []
+    return [match.span() for match in re.finditer(pattern, text, re.IGNORECASE)]

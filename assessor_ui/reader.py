@@ -16,7 +16,7 @@ from cranfield.base.errors import CollectionMoved, CranfieldError
 from cranfield.base.records import Document, GradeScale, Pair
 from cranfield.base.text import counted, shortened
 from cranfield.judge.events import Evidence
-from cranfield.judge.session import AdjudicationSession, Item, Saved, SessionProgress
+from cranfield.judge.session import AdjudicationSession, Item, Saved
 
 FAILURES = (CranfieldError, OSError)
 """What a collection may raise: the assessor sees the message, and the judging goes on."""
@@ -104,10 +104,10 @@ class Reading:
 
     document: Document
     page: Page
-    marked: tuple[Span, ...] = ()
+    marked: Sequence[Span] = ()
     title_hits: Sequence[Span] = ()
     description_hits: Sequence[Span] = ()
-    found: tuple[Span, ...] = ()
+    found: Sequence[Span] = ()
     current: Span | None = None
     marker: Marker | None = None
     remark: str = ""
@@ -122,10 +122,10 @@ class Reading:
         return [one for one in self.marked if one[0] < span[1] and span[0] < one[1]]
 
     @property
-    def kept(self) -> tuple[Evidence, ...]:
+    def kept(self) -> list[Evidence]:
         """The evidence, in characters of the document's text."""
         places = [place for span in self.marked if (place := self.page.to_document(span)) is not None]
-        return tuple(Evidence(start, end, self.document.text[start:end]) for start, end in places)
+        return [Evidence(start, end, self.document.text[start:end]) for start, end in places]
 
 
 class GradeKeys:
@@ -159,7 +159,7 @@ class Draft:
 
     item: Item
     note: str
-    marked: tuple[Span, ...]
+    marked: Sequence[Span]
     seconds: float
 
 
@@ -200,7 +200,7 @@ class Reader:
         return self.ended if self.ended.text else messages.GOODBYE
 
     @property
-    def status(self) -> tuple[str, tuple[int, int] | None, SessionProgress | None]:
+    def status(self) -> messages.Status:
         """What is left, the share of it that is done, and the pace of an assessor."""
         if (item := self.open) is None:
             return "", None, None
@@ -347,14 +347,14 @@ class Reader:
         joined = min(starts), max(ends)
         if reading is None or (place := reading.page.to_document(joined)) is None:
             return self._say(messages.MARK_LEFT)
-        reading.marked = tuple(sorted([joined, *(one for one in reading.marked if one not in touching)]))
+        reading.marked = sorted([joined, *(one for one in reading.marked if one not in touching)])
         return self._say(messages.MARKED, text=shortened(reading.document.text[slice(*place)], 40))
 
     def unmark(self, spans: Sequence[Span]) -> Notice:
         """Take marks away."""
         if self.reading is None or not spans:
             return self._say(messages.MARK_LEFT)
-        self.reading.marked = tuple(span for span in self.reading.marked if span not in spans)
+        self.reading.marked = [span for span in self.reading.marked if span not in spans]
         return self._say(messages.UNMARKED, marks=counted(len(spans), "mark"))
 
     # Inner workings
@@ -423,7 +423,7 @@ class Reader:
         self.grade_before = before.grade if before and before.scale is None else None
         own = before.evidence if before else ()
         others = [piece for opinion in item.opinions for piece in opinion.evidence]
-        marks = tuple(page.from_document((piece.start, piece.end)) for piece in own)
+        marks = [page.from_document((piece.start, piece.end)) for piece in own]
         hits = hits_of(page.text, terms_of(item.topic, self._stem), self._stem)
         self.reading = Reading(item.document, page, marks, *hits, remark=remark)
         self.others_evidence = joined = list[Span]()

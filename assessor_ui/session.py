@@ -7,7 +7,7 @@ here says "saved" before the collection has it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
@@ -35,8 +35,8 @@ class Session(Reader):
         super().__init__(judging, language=language, clock=clock)
         self._clock = clock
         self.progress: SessionProgress | None = None
-        self.waiting: tuple[TopicState, ...] = ()
-        self.beyond: tuple[str, ...] = ()
+        self.waiting: Sequence[TopicState] = ()
+        self.beyond: Sequence[str] = ()
         self.searched = ("", "")
         """The topic and the words of the latest search: its results can be gone through one by one."""
         self._before_search: float | None = None
@@ -157,7 +157,7 @@ class Session(Reader):
     # What a front shows beside topic and document
 
     @property
-    def status(self) -> tuple[str, tuple[int, int] | None, SessionProgress | None]:
+    def status(self) -> messages.Status:
         """What is left, the share of the topic that is done, and the pace."""
         return messages.left(self.open, self.progress), super().status[1], self.progress
 
@@ -192,7 +192,7 @@ class Session(Reader):
             self._save_note(replaced=replaces)
 
     def _run_out(self) -> None:
-        self.stuck, self.waiting, self.beyond = False, tuple(self.judging.topics()), tuple(self.judging.beyond())
+        self.stuck, self.waiting, self.beyond = False, self.judging.topics(), self.judging.beyond()
 
     def _count(self, notice: Notice) -> Notice:
         """Say how far they are now: what was put aside meanwhile must not count as it did then."""

@@ -144,7 +144,7 @@ def refills(plan: str, folder: Path) -> tuple[int, float]:
         Pool(store).build(plan)
         refiller, topic = Refiller(store, "pool"), pool_topics(store, "pool")[0]
         rng, times = np.random.default_rng(1), []
-        waiting = [document for document, _ in documents_to_judge(store, "pool", topic)]
+        waiting = documents_to_judge(store, "pool", topic)
         while len(times) < 200:
             with store.write():
                 append_events(store, [_judged(topic, document, rng) for document in waiting])

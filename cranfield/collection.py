@@ -175,8 +175,7 @@ class Files(Cached):
         if self._read is None:
             qrels, found = reading.read_short(self._request(self.given, progress), keep_keys=True)
             names = self.called or tuple(run.tag for run in found)
-            named = {name: reading.renamed(run, name) for run, name in zip(found, names, strict=True)}
-            self._read = qrels, named
+            self._read = qrels, {name: reading.renamed(run, name) for run, name in zip(found, names, strict=True)}
         return self._read
 
     def _request(self, runs: tuple[str | AnyRun, ...], progress: Progress) -> reading.Request:
@@ -351,8 +350,7 @@ class Opened:
     ) -> pd.DataFrame:
         """A pool of the collection, the latest by default: its documents, or one table about it."""
         inputs = self.results
-        pool = pool_workflow.Pool(inputs.collection("a pool"))
-        return pool.show(name or inputs.pool_options.pool, by=by).frame()
+        return pool_workflow.Pool(inputs.collection("a pool")).show(name or inputs.pool_options.pool, by=by).frame()
 
     def judgments(self, *, layers: str | Sequence[str] = (), every: bool = False) -> pd.DataFrame:
         """The judgments that count now, one row for each assessor and document; with `every` all events.
@@ -526,10 +524,8 @@ def open_files(
     Results are the same.
     """
     options = pool_given(groups=groups, depth=pool_depth, card=card)
-    watch, workers = (
-        partial(display.shown_progress, wanted=progress),
-        Cluster(cluster) if cluster else Processes(jobs),
-    )
+    watch = partial(display.shown_progress, wanted=progress)
+    workers = Cluster(cluster) if cluster else Processes(jobs)
     return Opened(Files(qrels, runs, options, watch, skip_bad=skip_bad, workers=workers))
 
 

@@ -29,7 +29,7 @@ from cranfield.base.errors import CranfieldError
 from cranfield.base.files import Source
 from cranfield.evaluate import frames
 from cranfield.evaluate.direct import JudgedPairs, read_direct, table_of_pairs
-from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values
+from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values, crossed, rows_of
 from cranfield.evaluate.measure import Measure, parse_measure
 from cranfield.runs.columns import Codes, running_sum, text_of
 
@@ -89,10 +89,9 @@ class _Evaluator(providers.Evaluator):
             self.topics[topic] = _Topic(place, sought, np.fromiter(sought.values(), np.int32))
         topics, grades = topics[grades >= 0], grades[grades >= 0]
         levels = np.unique(grades)
-        shape, cells = (len(judged), len(levels)), topics * len(levels) + levels.searchsorted(grades)
         self.facts: dict[str, Any] = {
             "levels": levels,
-            "level_counts": np.bincount(cells, minlength=math.prod(shape)).reshape(shape),
+            "level_counts": crossed(topics, levels.searchsorted(grades), (len(judged), len(levels))),
             "highest_grade": int(levels.max(initial=0)),
             "pooled_count": lengths,
         }
@@ -190,8 +189,7 @@ def _at_each_rank(
     # Ties go to the higher id; only those with a document that is sought are looked at.
     first = np.unique(first[keys.take(first + 1, mode="clip") == wanted])
     sizes = keys.searchsorted(keys[first], "right") - first
-    group = np.repeat(np.arange(len(first)), sizes)
-    places = np.arange(len(group)) + (first - running_sum(sizes)[:-1])[group]
+    group, places = np.repeat(np.arange(len(first)), sizes), rows_of(first, sizes)
     cell = keys[places] >> 32
     documents = {number: [*rankings[number]] for number in np.unique(cell).tolist()}
     rows = (order[places] - offsets[cell]).tolist()

@@ -194,8 +194,7 @@ class JudgeScreen(Screen[None]):
     # What commands do here
 
     def do_scroll(self, lines: int) -> None:
-        view = self.query_one(DocumentView)
-        view.scroll_to(y=view.scroll_offset.y + lines, animate=False, immediate=True)
+        self.query_one(DocumentView).scroll_relative(y=lines, animate=False, immediate=True)
 
     def do_page(self, pages: int) -> None:
         """Scroll the document by pages, with one line of overlap."""

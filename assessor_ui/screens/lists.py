@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 STATE_WIDTH = 10
 
 
+class Lines(OptionList):
+    """Lines to choose from, moved through with letters too."""
+
+    BINDINGS = [("j", "cursor_down", ""), ("k", "cursor_up", "")]  # noqa: RUF012
+
+
 class Chooser(Screen[None]):
     """A list over the whole screen, with a line to type in where it can be searched."""
 
@@ -33,8 +39,6 @@ class Chooser(Screen[None]):
     BINDINGS = [  # noqa: RUF012
         ("escape,q", "leave", "back"),
         ("slash", "type", "type"),
-        ("j", "cursor('down')", ""),
-        ("k", "cursor('up')", ""),
     ]
     heading = ""
     hint = ""
@@ -43,7 +47,7 @@ class Chooser(Screen[None]):
 
     def __init__(self, session: Session) -> None:
         super().__init__()
-        self.session, self.options = session, OptionList(markup=False)
+        self.session, self.options = session, Lines(markup=False)
         self._choices: Sequence[Callable[[], Notice]] = ()
 
     def compose(self) -> ComposeResult:
@@ -87,9 +91,6 @@ class Chooser(Screen[None]):
         """Go to the line to type in."""
         for words in self.query("#words"):
             words.focus()
-
-    def action_cursor(self, where: str) -> None:
-        self.options.action_cursor_down() if where == "down" else self.options.action_cursor_up()
 
 
 class TopicsScreen(Chooser):

@@ -25,18 +25,16 @@ if TYPE_CHECKING:
     from assessor_ui.app import AssessorApp
 
 
+class Paper(VerticalScroll):
+    """What scrolls, with letters too."""
+
+    BINDINGS = [("j", "scroll_down", ""), ("k", "scroll_up", ""), ("space", "page_down", "")]  # noqa: RUF012
+
+
 class Sheet(ModalScreen[None]):
     """A sheet of paper that scrolls and is put away with Esc, q or the key that brought it."""
 
-    BINDINGS = [  # noqa: RUF012
-        ("escape,q,g,question_mark,enter", "dismiss", "close"),
-        ("down,j", "scroll(1)", ""),
-        ("up,k", "scroll(-1)", ""),
-        ("space,pagedown", "scroll(0, 1)", ""),
-        ("pageup", "scroll(0, -1)", ""),
-        ("home", f"scroll({-keymap.FAR})", ""),
-        ("end", f"scroll({keymap.FAR})", ""),
-    ]
+    BINDINGS = [("escape,q,g,question_mark,enter", "dismiss", "close")]  # noqa: RUF012
 
     def __init__(self, heading: str, parts: Callable[[int], Sequence[Widget]]) -> None:
         super().__init__()
@@ -44,15 +42,10 @@ class Sheet(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         # The parts are made for the cells that a line of the sheet has.
-        with VerticalScroll(id="sheet", can_focus=False) as sheet:
+        with Paper(id="sheet") as sheet:
             sheet.border_title = self._heading
             sheet.border_subtitle = "↓↑ Space scroll · Esc closes"
             yield from self._parts(min(self.app.size.width * 9 // 10, 92) - 7)
-
-    def action_scroll(self, lines: int, pages: int = 0) -> None:
-        """Scroll by lines and pages."""
-        sheet = self.query_one("#sheet")
-        sheet.scroll_relative(y=lines + pages * max(sheet.size.height - 2, 1), animate=False)
 
 
 class TopicCard(Sheet):

@@ -13,7 +13,6 @@ from assessor_ui import keymap, messages
 from assessor_ui.messages import Notice
 from cranfield.base.records import GradeScale
 from cranfield.base.text import visible_line
-from cranfield.judge.session import SessionProgress
 
 _LOOKS = {"saved": ("✓ ", "$saved"), "undone": ("↶ ", "$key"), "trouble": ("✗ ", "bold $trouble")}
 """The sign and the style of a notice; hints have none of their own."""
@@ -33,8 +32,7 @@ def meter(done: int, of: int) -> str:
 class StatusLine(Widget):
     """How far the assessor is, in the topic and in all, and how long it will take."""
 
-    status: reactive[tuple[str, tuple[int, int] | None, SessionProgress | None]] = reactive(("", None, None))
-    """What is left, the share of the topic that is done, and the pace."""
+    status: reactive[messages.Status] = reactive(("", None, None))
 
     def render(self) -> Content:
         """Draw as much as fits: what is left first, the pace after it."""

@@ -166,8 +166,7 @@ class MissingExtra(CranfieldError):
 def quoted(value: object, *, limit: int = 80) -> str:
     """`value` in quotes, shortened, with what a terminal would act on made visible."""
     text = str(value)
-    shown = text if len(text) <= limit else f"{text[: limit - 1]}…"
-    return repr(shown)
+    return repr(text if len(text) <= limit else f"{text[: limit - 1]}…")
 
 
 def reason_of(error: OSError) -> str:

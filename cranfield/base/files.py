@@ -23,7 +23,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path, PosixPath
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, TypeGuard, cast
 
 from cranfield.base.errors import MissingExtra, SourceError, UsageError, quoted, reason_of
 from cranfield.base.registry import deferred
@@ -103,7 +103,7 @@ class Source:
 
         They are kept on disk with this very source, so another source for the same path would find nothing.
         """
-        return self.is_stdin or (self.path.exists() and not self.path.is_file() and not self.path.is_dir())
+        return self.is_stdin or self.path.is_fifo()
 
     @property
     def run(self) -> str:
@@ -224,8 +224,7 @@ class Source:
                     rest = b""
                 rest += block[end:]
                 if len(rest) > LONGEST_LINE:
-                    message = f"a line of more than {LONGEST_LINE >> 20} MB; is this a text file?"
-                    raise SourceError(self.name, message)
+                    raise SourceError(self.name, f"a line of more than {LONGEST_LINE >> 20} MB; is this a text file?")
                 block = coming.result()
             if rest:
                 yield rest
@@ -274,7 +273,7 @@ class Source:
 
     def _raw(self, *, buffering: int = -1) -> BinaryIO:
         try:
-            if isinstance(self.path, Place) and self.path.is_remote:  # kept as a pipe is, but can be fetched again
+            if is_remote(self.path):  # kept as a pipe is, but can be fetched again
                 return self.spooled.open("rb", buffering=buffering)
             mode = 0 if str(self.path) in ("-", "/dev/stdin") else self.path.stat().st_mode
             if stat.S_ISDIR(mode):
@@ -328,15 +327,20 @@ def _translated(name: str) -> Iterator[None]:
     """Turn what opening and decompressing raise into a `SourceError` that names the file."""
     try:
         yield
-    except EOFError:
-        raise SourceError(name, "the compressed data is truncated") from None
     except Exception as error:
-        if isinstance(error, OSError) and error.strerror:
-            raise SourceError(name, f"cannot be read: {reason_of(error)}") from None
-        if isinstance(error, _BROKEN) or type(error).__name__ == "ZstdError":
-            message = f"the compressed data is damaged or followed by other data ({error})"
-            raise SourceError(name, message) from None
+        if why := _why_unreadable(error):
+            raise SourceError(name, why) from None
         raise
+
+
+def _why_unreadable(error: Exception) -> str:
+    if isinstance(error, EOFError):
+        return "the compressed data is truncated"
+    if isinstance(error, OSError) and error.strerror:
+        return f"cannot be read: {reason_of(error)}"
+    if isinstance(error, _BROKEN) or type(error).__name__ == "ZstdError":
+        return f"the compressed data is damaged or followed by other data ({error})"
+    return ""
 
 
 class _Stream(io.RawIOBase):
@@ -433,12 +437,10 @@ def _transcoded(blocks: Iterator[bytes], source: Source) -> Iterator[bytes]:
 class Place(PosixPath):
     """A URL, or one run of a set of runs, such as `runs.parquet#bm25`, where a path is expected.
 
-    `whole` is the file or folder, by its path or its URL. As a path and in messages a URL has no query, which may
+    `word` is what the user typed, `whole` the file or folder, by its path or its URL, and `data_set` the name of a
+    data set of ir_datasets, if one is meant. As a path and in messages a URL has no query, which may
     hold a key. The network is asked nothing before the file is read: until then a URL is believed to be a file.
     """
-
-    whole: str
-    run: str
 
     def __new__(cls, word: str) -> Place:
         """The place that a word names."""
@@ -448,7 +450,9 @@ class Place(PosixPath):
         if sys.version_info >= (3, 12):
             super().__init__(_without_query(word))
         one = _ONE_OF_A_SET.fullmatch(word)
+        self.word = word
         self.whole, self.run = (one[1], one[2]) if one else (word, "")
+        self.data_set = word.removeprefix(DATA_SET) if word.startswith(DATA_SET) else ""
         if _PASSWORD.search(word):
             raise UsageError("a password in a URL is seen by everyone who sees the command: use the environment")
 
@@ -465,24 +469,9 @@ class Place(PosixPath):
         """What would be beside a file; of a URL that is nothing that can be read."""
         return Path(str(self)).parent
 
-    @property
-    def word(self) -> str:
-        """What the user typed."""
-        return f"{self.whole}#{self.run}" if self.run else self.whole
-
-    @property
-    def data_set(self) -> str:
-        """The name of the data set of ir_datasets that is meant, if one is."""
-        return self.whole.removeprefix(DATA_SET) if self.whole.startswith(DATA_SET) else ""
-
-    @property
-    def is_remote(self) -> bool:
-        """Whether it is a URL."""
-        return _URL.match(self.whole) is not None
-
     def exists(self, **options: Any) -> bool:
         """Whether there is something; a URL is believed."""
-        return self.is_remote or bool(self.data_set) or Path(self.whole).exists()
+        return is_remote(self) or bool(self.data_set) or Path(self.whole).exists()
 
     def is_file(self, **options: Any) -> bool:
         """Whether a run can be read there, and is a file."""
@@ -496,15 +485,15 @@ class Place(PosixPath):
         """Copy the file to this machine; it is refused where it has more than `most` bytes."""
         size = 0
 
-        def count(arrived: int) -> None:
+        def count(inc: int = 1) -> None:
             nonlocal size
-            size += arrived
+            size += inc
             if size > most:
                 raise SourceError(str(self), f"more than {most >> 20:,} MB; make the file smaller, or copy it first")
 
-        def get(files: Any, path: str) -> None:
+        with self.opened() as (files, path):
             callback = fsspec.callbacks.Callback()
-            callback.relative_update = lambda inc=1: count(inc)
+            callback.relative_update = count
             try:
                 files.get_file(path, copy, callback=callback)
             except FileNotFoundError:
@@ -513,18 +502,14 @@ class Place(PosixPath):
                 inside = quoted(f"{str(self).rstrip('/')}/*")
                 raise SourceError(str(self), f"this is a folder; its files are {inside}") from None
 
-        self.asked(get)
-
-    def asked(self, ask: Callable[[Any, str], Any]) -> Any:
-        """What a file system of fsspec answers."""
-        with self.answering():
-            return ask(*fsspec.url_to_fs(self.whole))
-
     @contextmanager
-    def answering(self) -> Iterator[None]:
-        """Turn what goes wrong into one sentence without the library's own, which may hold an access key."""
+    def opened(self) -> Iterator[tuple[Any, str]]:
+        """The file system of fsspec, and the path in it.
+
+        What goes wrong there becomes one sentence without the library's own, which may hold an access key.
+        """
         try:
-            yield
+            yield fsspec.url_to_fs(self.whole)
             return
         except ImportError:
             raise MissingExtra(quoted(str(self)), "remote") from None
@@ -540,6 +525,11 @@ class Place(PosixPath):
             reason = "no credentials; they belong into the environment" if "Credentials" in kind else reason
             reason = "fsspec knows no such kind of address" if str(error).startswith("Protocol not known") else reason
         raise SourceError(str(self), reason) from None
+
+
+def is_remote(path: Path) -> TypeGuard[Place]:
+    """Whether a path is a URL."""
+    return isinstance(path, Place) and _URL.match(path.whole) is not None
 
 
 def _without_query(word: str) -> str:
@@ -558,14 +548,11 @@ def located(word: str | os.PathLike[str]) -> Path:
 def matching(word: str | os.PathLike[str]) -> list[str]:
     """The files that a URL with * or [ matches, in order; any other word as it is."""
     place = located(word)
-    if not isinstance(place, Place) or not place.is_remote or not {"*", "["} & set(str(place)):
+    if not is_remote(place) or not {"*", "["} & set(str(place)):
         return [place.word if isinstance(place, Place) else os.fspath(word)]
-
-    def listed(files: Any, path: str) -> list[str]:
+    with place.opened() as (files, path):
         files.invalidate_cache()
-        return sorted(files.unstrip_protocol(one) for one in files.glob(path))
-
-    found: list[str] = place.asked(listed)
+        found = sorted(files.unstrip_protocol(one) for one in files.glob(path))
     if not found:
         raise SourceError(str(place), "no file matches")
     return found

@@ -104,6 +104,7 @@ class GradeScale:
             below = gains.get(grade, below)
             if below != grade and (grade in gains or grade > above):
                 named.append((grade, below))
+        # A scale is frozen, and these are asked for with every score: so they are found once, here.
         known = {"lowest": numbers[0], "highest": numbers[-1], "own_gains": tuple(named)}
         for name, value in known.items():
             object.__setattr__(self, name, value)
@@ -118,6 +119,7 @@ class GradeScale:
 
 
 def _hash_of(content: list[object]) -> str:
+    # These hashes stand in collections: neither the order of the fields nor a blank of this form may ever change.
     canonical = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -51,8 +51,8 @@ class Schema:
     """
 
     columns: Mapping[str, tuple[str, ...]]
-    faults: tuple[Fault, ...]
-    needed: tuple[str, ...]
+    faults: tuple[Fault, ...] = ()
+    needed: tuple[str, ...] = ()
     comment: str = ""
     wording: str = "{meaning}{often}{seen}"
 

@@ -124,7 +124,7 @@ def lines_about(problems: Sequence[Problem], *, total: int = 0, most: int, by_ki
     remedies: set[tuple[str, str]] = set()
     for problem, *same in list(alike.values())[:most]:
         others, unlisted = list(map(str, problem.lines[1:])), problem.count - len(problem.lines)
-        files_too = dict.fromkeys(Path(one.file).name for one in same if one.file)
+        files_too = dict.fromkeys(Path(one.file).name for one in same if one.file not in ("", problem.file))
         also = f" ({len(same) + 1:,} times)" if same else ""
         also = f" (also in {few(list(files_too), FILES_NAMED)})" if files_too else also
         if others and not same:
@@ -273,8 +273,7 @@ class Table:
         series = {}
         for place, column in enumerate(self.columns):
             cells = [row[place] for row in self.rows]
-            gaps = not cells or None in cells
-            kind = None if not gaps else "float64" if column.numeric else "object"
+            kind = None if cells and None not in cells else "float64" if column.numeric else "object"
             series[column.name] = pd.Series(cells, dtype=kind)
         return pd.DataFrame(series)
 

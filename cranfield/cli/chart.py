@@ -57,20 +57,16 @@ def _lines(rows: Sequence[Bar | Curve], width: int) -> Iterator[tuple[str, str]]
     room = max(width - widest - longest - 3, _NARROWEST)
     bars = [row for row in rows if isinstance(row, Bar)]
     most = max((one for row in bars for one in (row.value, row.high or 0.0) if one == one), default=0.0)
+    scale = room / most if most > 0 else 0.0
     for label, row in zip(labels, rows, strict=True):
         if isinstance(row, Bar):
-            drawn, colour = _bar(row, room, most), display.colour_of(row.verdict)
+            # It ends at an eighth of a cell.
+            eighths = round(max(row.value, 0.0) * scale * 8) if row.value == row.value else 0
+            drawn = _FULL * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
+            drawn += _SHADE * (round((row.high or 0.0) * scale) - len(drawn))
+            drawn, colour = drawn.ljust(room), display.colour_of(row.verdict)
         else:
             step = max(1, min(_STEP, room // max(len(row.values), 1)))
             heights = (round(min(max(value, 0.0), 1.0) * (len(_LEVELS) - 1)) for value in row.values)
             drawn, colour = "".join(_LEVELS[height] * step for height in heights), ""
         yield f"{label}{' ' * (widest - texts.cell_width(label))} {drawn} {row.text}", colour
-
-
-def _bar(row: Bar, room: int, most: float) -> str:
-    """A bar in the room, which ends at an eighth of a cell."""
-    scale = room / most if most > 0 else 0.0
-    eighths = round(max(row.value, 0.0) * scale * 8) if row.value == row.value else 0
-    drawn = _FULL * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
-    end = round((row.high or 0.0) * scale)
-    return (drawn + _SHADE * (end - len(drawn))).ljust(room)

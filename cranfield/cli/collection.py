@@ -34,7 +34,7 @@ stage = Stage()
 
 
 @stage.command(
-    "init", "init", "init recipes --scale graded --guidelines guidelines.md", "init --recipe kitchen -C kitchen.db"
+    "init", "init recipes --scale graded --guidelines guidelines.md", "init --recipe kitchen -C kitchen.db"
 )
 def init(
     name: Annotated[str, Argument(help="Name of the collection.")] = "",
@@ -87,7 +87,7 @@ def _say_created(collection: Path, scale: GradeScale) -> None:
     console.say(f"created {collection}; scale: {steps}; relevant from grade {scale.relevant_from}")
 
 
-@stage.command("status", "status", "status -C recipes.db", "status --sql")
+@stage.command("status", "status -C recipes.db", "status --sql")
 def status(
     store: InCollection,
     sql: Annotated[bool, "Print the query behind each number, as a script for SQLite."] = False,
@@ -104,7 +104,6 @@ def status(
 
 
 @stage.command(
-    "datasette",
     "datasette --open",
     "datasette --port 8010 -C recipes.db",
     "datasette --get '/collection/progress.json?_shape=array'",
@@ -157,7 +156,7 @@ def datasette(
             pm.unregister(ReadOnly)
 
 
-@stage.command("check", "check", "check --against backup.db")
+@stage.command("check", "check --against backup.db")
 def check(
     store: InCollection,
     against: Annotated[
@@ -168,17 +167,14 @@ def check(
     """Verify the integrity of the collection file."""
     with console.progress() as progress:
         soundness = check_workflow.check(store, against=against, progress=progress)
-    table = soundness.table()
-    # In the terminal, problems are listed below the table.
-    console.put_table(table.select([0, 1, 2]) if format == "table" else table, format)
-    console.say(*soundness.remarks)
+    console.show(soundness, format)
     if soundness.wrong:
         raise typer.Exit(1)
 
 
-@stage.command("backup", "backup copy.db", "backup backups --keep 7")
+@stage.command("backup copy.db", "backup backups --keep 7")
 def backup(
-    file: Annotated[Path, Argument(help="File to create, never overwritten; with --keep, a folder.")],
+    file: Annotated[Path, "File to create, never overwritten; with --keep, a folder."],
     store: InCollection,
     keep: Annotated[
         int | None, Option(min=1, help="Write a dated copy into the folder, and keep only the latest N there.")
@@ -196,9 +192,9 @@ def backup(
         console.say(f"warning: what was copied is not sound: {wrong}{kept}; cranfield check lists all that is wrong")
 
 
-@stage.command("restore", "restore backup.db", "restore backup.db -C recipes.db")
+@stage.command("restore backup.db", "restore backup.db -C recipes.db")
 def restore(
-    backup: Annotated[Path, Argument(help="A file that cranfield backup has made.")],
+    backup: Annotated[Path, "A file that cranfield backup has made."],
     unsound: Annotated[bool, "Take a backup in which check finds errors, too."] = False,
     collection: Collection = COLLECTION,
 ) -> None:
@@ -213,9 +209,7 @@ def restore(
             console.say(f"judgments that only it has come back with: {merge}")
 
 
-@stage.command(
-    "demo", "demo", "demo kitchen", removed={"--whole": "type a command that it prints to see all of its table"}
-)
+@stage.command("demo", "demo kitchen", removed={"--whole": "type a command that it prints to see all of its table"})
 def demo(folder: Annotated[Path, Argument(help="Folder for the demonstration.")] = Path("cranfield-demo")) -> None:
     """Run every stage on the shipped collection. A folder in use is left as it is: the next gets a number."""
     wanted, number = folder, 1

@@ -15,7 +15,7 @@ with deferred:
 
 stage = Stage()
 
-Measures = Annotated[list[str] | None, console.measure_option(("AP", "nDCG@10"))]
+Measures = Annotated[list[str] | None, console.measure_option(("nDCG@10", "AP"))]
 Baselines = Annotated[
     list[str] | None,
     Option(
@@ -25,9 +25,7 @@ Baselines = Annotated[
         autocompletion=completion.runs,
     ),
 ]
-Test = Annotated[
-    str, Option(help="Significance test: t, wilcoxon, sign, randomisation, bootstrap, or tukey over all runs.")
-]
+Test = Annotated[str, "Significance test: t, wilcoxon, sign, randomisation, bootstrap, or tukey over all runs."]
 CorrectionName = Annotated[
     str | None,
     Option(
@@ -36,7 +34,7 @@ CorrectionName = Annotated[
     ),
 ]
 Alpha = Annotated[float, Option(min=0.0001, max=0.5, help="Significance level for the corrected p.")]
-Topics = Annotated[str, Option(help="Topics to average over: qrels (all judged), common, or a file of topic ids.")]
+Topics = Annotated[str, "Topics to average over: qrels (all judged), common, or a file of topic ids."]
 Draws = Annotated[
     int | None,
     Option(
@@ -48,15 +46,13 @@ Draws = Annotated[
 ]
 Seed = Annotated[int, Option(min=0, help="Random seed.")]
 Plot = Annotated[
-    Path | None,
-    Option(help="Plot the differences of two runs by topic and the first measure to this file (PNG, SVG, PDF)."),
+    Path | None, "Plot the differences of two runs by topic and the first measure to this file (PNG, SVG, PDF)."
 ]
 # Options that were dropped; the hints go with the next version.
 _SAME_QRELS = "compare the runs themselves: cranfield compare RUN RUN… --qrels QRELS"
 
 
 @stage.command(
-    "compare",
     "compare bm25 dense",
     "compare --baseline bm25 -m nDCG@10 --test randomisation",
     "compare --qrels qrels.txt bm25.run dense.run",

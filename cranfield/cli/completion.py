@@ -37,6 +37,7 @@ def _completing(find: Callable[[typer.Context, str], Iterable[str]]) -> Complete
 
     def complete(context: typer.Context, incomplete: str) -> list[str]:
         with suppress(Exception):
+            # A shell prints what it is offered as it is: a name that could repaint the terminal is not offered.
             names = (name for name in find(context, incomplete) if texts.visible_line(name) == name)
             return [name for name in names if name.startswith(incomplete)]
         return []

@@ -27,7 +27,11 @@ Files = Annotated[
     ),
 ]
 From = Annotated[str | None, "The format, if it is not recognised (see cranfield formats)."]
-Columns = Annotated[str, "What a table or JSON lines call the parts, if not by the usual words: id=name,text=body."]
+Columns = Annotated[
+    str,
+    "What a table or JSON lines call the parts, if not by the usual words: id=name,text=body; of topics"
+    " title=query,description=details.",
+]
 _MINHASH = "it only set which pairs are compared, and 128 permutations find 99% of those at the threshold"
 
 
@@ -48,9 +52,7 @@ class Loading:
         return options
 
 
-@stage.command(
-    "add", "corpus add documents.jsonl", "corpus add texts", "corpus add documents.jsonl --keep-going --update"
-)
+@stage.command("corpus add documents.jsonl", "corpus add texts", "corpus add documents.jsonl --keep-going --update")
 def add(files: Files, loading: Loading, store: InCollection) -> None:
     """Add documents."""
     with console.progress() as progress:
@@ -59,7 +61,7 @@ def add(files: Files, loading: Loading, store: InCollection) -> None:
         raise typer.Exit(1)
 
 
-@stage.command("topics", "corpus topics topics.trec", "corpus topics")
+@stage.command("corpus topics topics.trec", "corpus topics")
 def topics(
     loading: Loading,
     store: InCollection,
@@ -97,7 +99,7 @@ def _report(outcome: "corpus.Loaded | CranfieldError") -> None:
         console.say(str(outcome))
 
 
-@stage.command("outside", "corpus outside jsonl:documents.jsonl", "corpus outside --approve", "corpus outside")
+@stage.command("corpus outside jsonl:documents.jsonl", "corpus outside --approve", "corpus outside")
 def outside(
     store: InCollection,
     sources: Annotated[
@@ -116,7 +118,7 @@ def outside(
         return corpus.Corpus(store, progress=progress).outside(sources or (), do=do, columns=_columns(columns))
 
 
-@stage.command("show", "corpus show", "corpus show K146")
+@stage.command("corpus show", "corpus show K146")
 def show(
     store: InCollection,
     document: Annotated[str, Argument(help="A document id; omit it to list the first documents.")] = "",
@@ -129,6 +131,7 @@ def show(
         console.show(documents.show(document, count=count), format)
         return
     one = documents.document(document)
+    # The title of a text file is its first line, which would stand there twice.
     title = "" if texts.begins_with(one.text, one.title) else one.title
     lines = [f"{one.id}  {title}".rstrip(), *(f"{name}: {value}" for name, value in one.metadata.items())]
     console.put(
@@ -137,9 +140,9 @@ def show(
     )
 
 
-@stage.command("search", "corpus search burnt pan", "corpus search '\"burnt pan\"' --count 3")
+@stage.command("corpus search burnt pan", "corpus search '\"burnt pan\"' --count 3")
 def search(
-    words: Annotated[list[str], Argument(help="Query words; a phrase in double quotes inside single quotes.")],
+    words: Annotated[list[str], "Query words; a phrase in double quotes inside single quotes."],
     store: InCollection,
     count: Annotated[int, Option("-n", "--count", min=1, help="How many hits.")] = 10,
     every_word: Annotated[bool, Option("--all", help="Only documents that contain every word.")] = False,
@@ -149,7 +152,6 @@ def search(
 
 
 @stage.command(
-    "duplicates",
     "corpus duplicates",
     "corpus duplicates --threshold 0.5",
     "corpus duplicates --stored",

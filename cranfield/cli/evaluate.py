@@ -28,27 +28,21 @@ Runs = Annotated[
     ),
 ]
 Measures = Annotated[list[str] | None, console.measure_option(MEASURES)]
-ByTopic = Annotated[bool, Option("--by-topic", help="Scores of each topic, and the summary.")]
-Topics = Annotated[
-    str, Option(help="Topics to average: qrels (all topics of the qrels), common, run, or a file of topic ids.")
-]
+ByTopic = Annotated[bool, "Scores of each topic, and the summary."]
+Topics = Annotated[str, "Topics to average: qrels (all topics of the qrels), common, run, or a file of topic ids."]
 Ties = Annotated[
     Literal["trec", "best", "worst", "expected"],
-    Option(help="Tie order: by id as trec_eval, best or worst case, or the mean over all orders."),
+    "Tie order: by id as trec_eval, best or worst case, or the mean over all orders.",
 ]
 Plot = Annotated[
-    Path | None,
-    Option(help="Plot the first measure by topic (PNG, SVG, PDF); for iprec_at_recall, precision-recall curves."),
+    Path | None, "Plot the first measure by topic (PNG, SVG, PDF); for iprec_at_recall, precision-recall curves."
 ]
-Chart = Annotated[
-    bool, Option("--chart", help="Draw bars in the terminal, a chart for each measure; for iprec_at_recall, curves.")
-]
-Explain = Annotated[bool, Option("--explain", help="Show the ranked list of a run for one topic.")]
+Chart = Annotated[bool, "Draw bars in the terminal, a chart for each measure; for iprec_at_recall, curves."]
+Explain = Annotated[bool, "Show the ranked list of a run for one topic."]
 Depth = Annotated[int, Option(min=1, help="Number of ranks that --explain shows.")]
 
 
 @stage.command(
-    "evaluate",
     "evaluate",
     "evaluate -m nDCG@10 -m AP --chart",
     "evaluate --qrels qrels.txt bm25.run dense.run",
@@ -89,13 +83,12 @@ def evaluate(
         if idle := ", ".join(name for name, value in given.items() if value):
             raise typer.BadParameter(f"--explain shows the lists of one topic; {idle} does not apply")
     named = [words[0], *words[2:]] if explain else runs
-    chosen: dict[str, Any] = {"measures": measure} if measure else {}
     with console.opened(inputs, named, warn=console.say) as files:
         if explain:
-            console.show(files.explain(words[1], *(named or ()), depth=depth, **chosen), format)
+            console.show(files.explain(words[1], *(named or ()), depth=depth, measures=measure or "AP"), format)
             return
-        chosen |= {"by_topic": by_topic, "topics": topics, "ties": ties, **console.novelty(duplicates)}
-        found = files.evaluate(runs=named, verdicts=not no_verdict, **chosen)
+        how: dict[str, Any] = {"by_topic": by_topic, "topics": topics, "ties": ties, **console.novelty(duplicates)}
+        found = files.evaluate(measure, runs=named, verdicts=not no_verdict, **how)
         step = files.next_step(found) if found.trust and format == "table" else None
     console.show(found, format, draw=partial(_draw, found) if chart else None)
     if step:

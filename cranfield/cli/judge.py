@@ -21,6 +21,7 @@ with deferred:
     from assessor_ui import session as interface_session
     from cranfield.base import text as texts
     from cranfield.workflows import collection as collections
+    from cranfield.workflows import outside
     from cranfield.workflows.judge import judge as workflow
 
 if TYPE_CHECKING:
@@ -29,19 +30,13 @@ if TYPE_CHECKING:
 stage = Stage("judge", "Judge pooled documents, alone or as a team.")
 
 
-Layer = Annotated[str, Option(help="Layer of the judgments.")]
-Layers = Annotated[
-    list[str] | None, Option("--layer", help="A layer; repeatable, earlier layers take precedence. [default: main]")
-]
+Layer = Annotated[str, "Layer of the judgments."]
+Layers = Annotated[list[str] | None, "A layer; repeatable, earlier layers take precedence. [default: main]"]
 Pool = Annotated[str, Option(help="The pool. [default: the latest]", autocompletion=completion.pools)]
 Queue = Annotated[str, Option(help="A queue instead of a pool.", autocompletion=completion.queues)]
 Topics = Annotated[list[str] | None, console.topic_option("Only this topic; repeatable.")]
 Plain = Annotated[
-    bool,
-    Option(
-        "--plain",
-        help="Judge line by line, without the full-screen interface: for pipes, scripts and screen readers.",
-    ),
+    bool, "Judge line by line, without the full-screen interface: for pipes, scripts and screen readers."
 ]
 # What is said of options that were dropped; it goes with the next version.
 _ORDER = {
@@ -58,7 +53,6 @@ def opened(collection: Path, *, plain: bool) -> "Store":
 
 
 @stage.command(
-    "",
     "judge",
     "judge --assessor Ann --topic T01",
     "judge --queue settle --plain",
@@ -79,13 +73,11 @@ def judge(
         str,
         Option(help="Judge a queue, such as a top-up or the documents of settle.", autocompletion=completion.queues),
     ] = "",
-    layer: Annotated[str, Option(help="Layer of the judgments. [default: main]")] = "",
-    rejudge: Annotated[
-        bool, Option("--rejudge", help="Judge again what you judged under an older scale or older guidelines.")
-    ] = False,
+    layer: Annotated[str, "Layer of the judgments. [default: main]"] = "",
+    rejudge: Annotated[bool, "Judge again what you judged under an older scale or older guidelines."] = False,
     plain: Plain = False,
-    theme: Annotated[Literal["auto", "dark", "light"], Option(help="Colour theme of the interface.")] = "auto",
-    language: Annotated[str, Option(help="Language of the documents, for stemming highlighted words.")] = "english",
+    theme: Annotated[Literal["auto", "dark", "light"], "Colour theme of the interface."] = "auto",
+    language: Annotated[str, "Language of the documents, for stemming highlighted words."] = "english",
 ) -> None:
     """Judge. Without a subcommand the assessor interface opens; an answer is shown as saved only once it is."""
     if context.invoked_subcommand is not None:
@@ -98,10 +90,10 @@ def judge(
             pool=pool,
             queue=queue,
             layer=layer,
-            topics=tuple(topic or ()),
+            topics=topic or (),
             rejudge=rejudge,
         )
-        for note in judging.opening_notes():
+        for note in outside.nowhere(store):
             console.say(note)
         session = interface_session.Session(stored, language=language)
         # What the end of a topic needs takes a while to load: that is done while the first document is read.
@@ -144,7 +136,6 @@ def _share(text: str | None) -> float | None:
 
 
 @stage.command(
-    "assign",
     "judge assign Ann Ben",
     "judge assign Ann Ben --overlap 20% --probes 5%",
     "judge assign",
@@ -161,87 +152,77 @@ def assign(
     topic: Annotated[
         list[str] | None, console.topic_option("Assign this topic; repeatable. [default: all unassigned topics]")
     ] = None,
-    pool: Annotated[str, Option(help="The pool whose topics are assigned. [default: the latest]")] = "",
-    together: Annotated[
-        bool, Option("--together", help="All assessors share all these topics; the first one is primary.")
-    ] = False,
-    again: Annotated[bool, Option("--again", help="Reassign all topics.")] = False,
-    take_over: Annotated[
-        bool, Option("--take-over", help="Make the named assessors primary also where another assessor judged.")
-    ] = False,
-    overlap: Annotated[
-        str | None, Option(help="Share of documents judged by several assessors, such as 20%.")
-    ] = None,
+    pool: Annotated[str, "The pool whose topics are assigned. [default: the latest]"] = "",
+    together: Annotated[bool, "All assessors share all these topics; the first one is primary."] = False,
+    again: Annotated[bool, "Reassign all topics."] = False,
+    take_over: Annotated[bool, "Make the named assessors primary also where another assessor judged."] = False,
+    overlap: Annotated[str | None, "Share of documents judged by several assessors, such as 20%."] = None,
     by: Annotated[int, Option(min=2, help="Assessors per document in the overlap.")] = 2,
     probes: Annotated[
-        str | None, Option(help="Share of answers followed by a consistency probe: an earlier document shown again.")
+        str | None, "Share of answers followed by a consistency probe: an earlier document shown again."
     ] = None,
-    adjudicator: Annotated[
-        list[str] | None, Option("--adjudicator", help="Who may adjudicate; repeatable. [default: everybody]")
-    ] = None,
+    adjudicator: Annotated[list[str] | None, "Who may adjudicate; repeatable. [default: everybody]"] = None,
     format: Format = "table",
 ) -> None:
     """Assign topics to assessors in equal shares; plan overlap and consistency probes."""
-    shares = _share(overlap), _share(probes)
     result = workflow.Judge(store).assign(
         assessors or (),
-        topics=tuple(topic or ()),
+        topics=topic or (),
         pool=pool,
         together=together,
         again=again,
         take_over=take_over,
-        overlap=shares[0],
+        overlap=_share(overlap),
         by=by,
-        probes=shares[1],
+        probes=_share(probes),
         adjudicators=adjudicator or (),
     )
     console.show(result, format if result.made else "table")
 
 
-@stage.command("progress", "judge progress", "judge progress --by assessor")
+@stage.command("judge progress", "judge progress --by assessor")
 def progress(
     store: InCollection,
     by: Annotated[
         Literal["topic", "assessor", "cannot"],
-        Option(help="By topic, by assessor, or the documents that cannot be judged, with reasons."),
+        "By topic, by assessor, or the documents that cannot be judged, with reasons.",
     ] = "topic",
     pool: Pool = "",
     queue: Queue = "",
-    layer: Annotated[str, Option(help="The layer. [default: main]")] = "",
+    layer: Annotated[str, "The layer. [default: main]"] = "",
 ) -> Shown:
     """Show the progress of judging, by topic or assessor."""
     return workflow.Judge(store).progress(by=by, pool=pool, queue=queue, layer=layer)
 
 
-@stage.command("guidelines", "judge guidelines guidelines.md", "judge guidelines guidelines.md -C recipes.db")
-def guidelines(file: Annotated[Path, Argument(help="A Markdown file.")], store: InCollection) -> "texts.Result":
+@stage.command("judge guidelines guidelines.md", "judge guidelines guidelines.md -C recipes.db")
+def guidelines(file: Annotated[Path, "A Markdown file."], store: InCollection) -> "texts.Result":
     """Replace the guidelines; judgments made under the old ones are kept and can be made again."""
     return workflow.Judge(store).guidelines(file)
 
 
-@stage.command("scale", "judge scale graded", "judge scale '0=no, 1=partly, 2=mostly, 3=fully' --relevant-from 2")
+@stage.command("judge scale graded", "judge scale '0=no, 1=partly, 2=mostly, 3=fully' --relevant-from 2")
 def scale(
-    scale: Annotated[str, Argument(help="As for init: binary, graded, '0=no, 1=yes', or a TOML file.")],
+    scale: Annotated[str, "As for init: binary, graded, '0=no, 1=yes', or a TOML file."],
     store: InCollection,
-    relevant_from: Annotated[int | None, Option(help="The lowest grade that counts as relevant.")] = None,
+    relevant_from: Annotated[int | None, "The lowest grade that counts as relevant."] = None,
 ) -> "texts.Result":
     """Replace the scale; judgments made on the old one are kept and can be made again."""
     return workflow.Judge(store).scale(scale, relevant_from=relevant_from)
 
 
 @stage.command(
-    "try",
     "judge try T15",
     "judge try T15 --accept",
     removed={"--few": _SIZES, "--many": _SIZES, "--seed": "the sample of a topic is selected once and kept"},
 )
-def try_topic(
+def try_(
     topic: Annotated[str, Argument(help="A topic of the collection.", autocompletion=completion.topics)],
     store: InCollection,
     assessor: Assessor = "",
-    accept: Annotated[bool, Option("--accept", help="Accept the topic: you become its primary assessor.")] = False,
-    refuse: Annotated[str | None, Option(help="Refuse the topic, for this reason.")] = None,
-    show: Annotated[bool, Option("--show", help="Only show the estimate.")] = False,
+    accept: Annotated[bool, "Accept the topic: you become its primary assessor."] = False,
+    refuse: Annotated[str | None, "Refuse the topic, for this reason."] = None,
+    show: Annotated[bool, "Only show the estimate."] = False,
     plain: Plain = False,
 ) -> Shown:
     """Try a draft topic: judge about 25 hits, estimate the number of relevant documents, accept or refuse it."""
@@ -256,7 +237,7 @@ def try_topic(
     return judging.try_(topic, accept=accept, refuse=refuse)
 
 
-@stage.command("import", "judge import judgments.csv", "judge import qrels.txt --assessor Ann --layer second")
+@stage.command("judge import judgments.csv", "judge import qrels.txt --assessor Ann --layer second")
 def import_(
     file: Annotated[
         Path,
@@ -265,21 +246,19 @@ def import_(
         ),
     ],
     store: InCollection,
-    assessor: Annotated[str, Option(help="The assessor, if the file does not name one.")] = "",
+    assessor: Annotated[str, "The assessor, if the file does not name one."] = "",
     layer: Layer = "main",
-    from_: Annotated[
-        str | None, Option("--from", help="The format, if it is not recognised: see cranfield formats.")
-    ] = None,
+    from_: Annotated[str | None, "The format, if it is not recognised: see cranfield formats."] = None,
 ) -> "texts.Result":
     """Import judgments made elsewhere; importing the same file twice changes nothing."""
     return workflow.Judge(store).import_(file, assessor=assessor, layer=layer, format=from_)
 
 
 @stage.command(
-    "packet", "judge packet Ben -o for-ben.db", "judge packet Ben -o for-ben.db --topic T01 --days 30", removed=_ORDER
+    "judge packet Ben -o for-ben.db", "judge packet Ben -o for-ben.db --topic T01 --days 30", removed=_ORDER
 )
 def packet(
-    assessor: Annotated[str, Argument(help="The assessor of the packet.")],
+    assessor: Annotated[str, "The assessor of the packet."],
     output: Annotated[Path, Option("-o", "--output", help="The packet to write.")],
     store: InCollection,
     topic: Topics = None,
@@ -290,24 +269,21 @@ def packet(
     ] = 14,
 ) -> "texts.Result":
     """Write a judging packet: a small collection for one assessor, to be judged elsewhere."""
-    topics = tuple(topic or ())
+    topics = topic or ()
     return workflow.Judge(store).packet(assessor, output, pool=pool, queue=queue, topics=topics, days=days)
 
 
-@stage.command("merge", "judge merge ben.db", "judge merge recovered.db --trust")
+@stage.command("judge merge ben.db", "judge merge recovered.db --trust")
 def merge(
-    file: Annotated[Path, Argument(help="A judged packet, or with --trust a recovery file or a copy.")],
+    file: Annotated[Path, "A judged packet, or with --trust a recovery file or a copy."],
     store: InCollection,
-    trust: Annotated[
-        bool, Option("--trust", help="Merge the file as it is, also if it was not issued here to its assessor.")
-    ] = False,
+    trust: Annotated[bool, "Merge the file as it is, also if it was not issued here to its assessor."] = False,
 ) -> Shown:
     """Merge the judgments of a packet; merging it twice changes nothing."""
     return workflow.Judge(store).merge(file, trust=trust)
 
 
 @stage.command(
-    "with",
     "judge with ./judge.py --as words@1",
     "judge with ./judge.py --as words@1 --only judged --limit 50",
     removed={
@@ -316,14 +292,13 @@ def merge(
     },
 )
 def with_(
-    command: Annotated[str, Argument(help="A program that reads JSON lines and writes JSON lines.")],
+    command: Annotated[str, "A program that reads JSON lines and writes JSON lines."],
     judge: Annotated[str, Option("--as", help="Name of the judge: NAME@VERSION.")],
     store: InCollection,
     topic: Topics = None,
-    pool: Annotated[str, Option(help="Only this pool. [default: all pools and all judged documents]")] = "",
+    pool: Annotated[str, "Only this pool. [default: all pools and all judged documents]"] = "",
     only: Annotated[
-        Literal["all", "judged", "unjudged"],
-        Option(help="All documents, or only those judged, or not judged, by people."),
+        Literal["all", "judged", "unjudged"], "All documents, or only those judged, or not judged, by people."
     ] = "all",
     limit: Annotated[int | None, Option(min=1, help="Number of documents, sampled at random.")] = None,
     batch: Annotated[int, Option(min=1, help="Documents per process.")] = 20,
@@ -340,7 +315,7 @@ def with_(
             judge,
             progress=progress,
             pool=pool,
-            topics=tuple(topic or ()),
+            topics=topic or (),
             only=only,
             limit=limit,
             batch=batch,
@@ -354,7 +329,6 @@ def with_(
 
 
 @stage.command(
-    "agreement",
     "judge agreement",
     "judge agreement --by pair",
     removed={
@@ -365,31 +339,29 @@ def with_(
 )
 def agreement(
     store: InCollection,
-    by: Annotated[
-        str | None, Option(help="One table: overall, pair, topic, probes, confusion. [default: the main ones]")
-    ] = None,
+    by: Annotated[str | None, "One table: overall, pair, topic, probes, confusion. [default: the main ones]"] = None,
     layer: Layers = None,
     format: Format = "table",
 ) -> None:
     """Measure inter- and intra-assessor agreement, and its effect on the ranking of runs."""
     if format in console.DATA_FORMATS:
         by = by or "overall"
-    console.show(workflow.Judge(store).agreement(by=by, layers=tuple(layer or ["main"])), format)
+    console.show(workflow.Judge(store).agreement(by=by, layers=layer or ["main"]), format)
 
 
-@stage.command("adjudicate", "judge adjudicate", "judge adjudicate --list")
+@stage.command("judge adjudicate", "judge adjudicate --list")
 def adjudicate(
     assessor: Assessor = "",
     collection: Collection = COLLECTION,
     topic: Topics = None,
     layer: Layer = "main",
-    across: Annotated[bool, Option("--across", help="Only disagreements between relevant and not relevant.")] = False,
+    across: Annotated[bool, "Only disagreements between relevant and not relevant."] = False,
     listed: Annotated[bool, Option("--list", help="Only list the open cases, without names.")] = False,
     plain: Plain = False,
     format: Format = "table",
 ) -> None:
     """Adjudicate disagreements; assessors are not named."""
-    topics = tuple(topic or ())
+    topics = topic or ()
     if listed:
         with console.open_collection(collection) as store:
             console.show(workflow.Judge(store).cases(layer=layer, across=across, topics=topics), format)
@@ -406,7 +378,6 @@ def adjudicate(
 
 
 @stage.command(
-    "propagate",
     "judge propagate",
     "judge propagate --layer second",
     removed={"--exact": "grades pass to all near-duplicates; corpus duplicates --threshold 1 finds exact ones only"},

@@ -33,7 +33,6 @@ _CUTOFFS = {"none": "", "optional": "[@k]", "needed": "@k", "level": "@recall"}
 
 
 @stage.command(
-    "trec-eval",
     "trec-eval qrels.txt bm25.run",
     "trec-eval -q -m map -m P.5,10 qrels.txt bm25.run",
     context_settings={"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []},
@@ -50,7 +49,7 @@ def trec_eval(context: typer.Context) -> None:
     raise typer.Exit(printed.status)
 
 
-@stage.command("measures", "measures", "measures nDCG@10")
+@stage.command("measures", "measures nDCG@10")
 def measures(
     name: Annotated[
         str, Argument(help="A measure; all are listed without one.", autocompletion=completion.measures)
@@ -64,13 +63,13 @@ def measures(
         console.put_table(list_measures(), format)
 
 
-@stage.command("formats", "formats", "formats --format csv")
+@stage.command("formats", "formats --format csv")
 def formats(format: Format = "table") -> None:
     """List the input and output formats."""
     console.put_table(list_formats(), format)
 
 
-@stage.command("strategies", "strategies", "strategies rrf")
+@stage.command("strategies", "strategies rrf")
 def strategies(
     name: Annotated[
         str,
@@ -86,7 +85,7 @@ def strategies(
     console.say("formula and source of each: cranfield strategies NAME")
 
 
-@stage.command("tests", "tests", "tests randomisation")
+@stage.command("tests", "tests randomisation")
 def tests(
     name: Annotated[str, Argument(help="A test or a correction. [default: list all]")] = "",  # noqa: PT028
     format: Format = "table",  # noqa: PT028

@@ -25,7 +25,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar, cast
 
 import typer
 import typer.main
-from typer import Option
+from typer import Argument, Option
 from typer.core import TyperCommand, TyperGroup
 
 from cranfield._version import __version__
@@ -67,16 +67,17 @@ class Stage:
         self.alone: Declared | None = None
 
     def command(
-        self, name: str, *examples: str, removed: Mapping[str, str] | None = None, **settings: Any
+        self, *examples: str, removed: Mapping[str, str] | None = None, **settings: Any
     ) -> Callable[[Function], Function]:
-        """Declare a command; without a name, what the stage does without a subcommand."""
+        """Declare a command of the function's name; one of the stage's own name needs no subcommand."""
 
         def declare(function: Function) -> Function:
+            name = function.__name__.strip("_").replace("_", "-")
             declared = Declared(_opening(function), examples, removed or {}, settings)
-            if name:
-                self.commands[name] = declared
-            else:
+            if name == self.name:
                 self.alone = declared
+            else:
+                self.commands[name] = declared
             return function
 
         return declare
@@ -90,9 +91,9 @@ class Stage:
 def _opening(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function as it is called: with the common options behind its own.
 
-    A parameter of which only the help is said, as `Annotated[str, "…"]`, is an option of its own name. One whose kind
-    is a group of options is made of them. For one called `store` the collection of -C is opened. What a function
-    returns is shown, in a format that is an option where it says so.
+    A parameter of which only the help is said, as `Annotated[str, "…"]`, is an option of its own name, or an argument
+    if it has no default. One whose kind is a group of options is made of them. For one called `store` the collection
+    of -C is opened. What a function returns is shown, in a format that is an option where it says so.
     """
     declared = signature(function)
     makers = {
@@ -107,8 +108,9 @@ def _opening(function: Callable[..., Any]) -> Callable[..., Any]:
     options += [one.replace(kind=Parameter.KEYWORD_ONLY) for one in common]
     for place, one in enumerate(options):
         if isinstance(told := getattr(one.annotation, "__metadata__", [None])[0], str):
-            option = Option(f"--{one.name.strip('_').replace('_', '-')}", help=told)
-            options[place] = one.replace(annotation=Annotated[one.annotation.__origin__, option])
+            name = f"--{one.name.strip('_').replace('_', '-')}"
+            about = Argument(help=told) if one.default is Parameter.empty else Option(name, help=told)
+            options[place] = one.replace(annotation=Annotated[one.annotation.__origin__, about])
 
     @wraps(function)
     def called(**values: Any) -> None:

@@ -1,6 +1,5 @@
 """`cranfield pool`: from runs to what is judged, and why."""
 
-import shlex
 from functools import partial
 from typing import Annotated, Literal, cast
 
@@ -28,7 +27,6 @@ _HOURS = "hours are at the measured speed, else at 30 seconds per document"
 
 
 @stage.command(
-    "build",
     "pool build depth 10",
     "pool build 'depth 5; rrf until 60; sample 10% ranks=6-50'",
     "pool build depth 5 --run bm25 --name small",
@@ -42,7 +40,7 @@ def build(
         ),
     ],
     store: InCollection,
-    name: Annotated[str, Option(help="Name of the new pool.")] = "pool",
+    name: Annotated[str, "Name of the new pool."] = "pool",
     run: Annotated[
         list[str] | None, console.run_option("Pool this run; repeatable. [default: all contributing runs]")
     ] = None,
@@ -52,13 +50,10 @@ def build(
     ] = None,
     seed: Annotated[int, Option(min=0, help="Seed for all random draws.")] = 0,
     order: Annotated[
-        Literal["plan", "id", "random"], Option(help="Judging order: as in the plan, by document id, or random.")
+        Literal["plan", "id", "random"], "Judging order: as in the plan, by document id, or random."
     ] = "plan",
     one_per_cluster: Annotated[
-        bool,
-        Option(
-            "--one-per-cluster", help="Pool one document of each near-duplicate cluster; it represents the others."
-        ),
+        bool, "Pool one document of each near-duplicate cluster; it represents the others."
     ] = False,
 ) -> "texts.Result":
     """Build a pool from the runs according to a plan."""
@@ -74,7 +69,7 @@ def build(
     )
 
 
-@stage.command("extend", "pool extend", "pool extend --run dense")
+@stage.command("pool extend", "pool extend --run dense")
 def extend(
     store: InCollection,
     name: Name = "",
@@ -88,7 +83,6 @@ def extend(
 
 
 @stage.command(
-    "top-up",
     "pool top-up dense --depth 10",
     "pool top-up dense.run --depth 5 --topic T01",
     removed={"--seconds-per-document": _HOURS},
@@ -97,21 +91,16 @@ def top_up(
     run: Annotated[str, Argument(help="A stored run or a run file.", autocompletion=completion.runs)],
     depth: Annotated[int, Option(min=1, help="Cutoff down to which the run is to be judged.")],
     store: InCollection,
-    name: Annotated[str, Option(help="Name of the queue. [default: top-up-RUN]")] = "",
+    name: Annotated[str, "Name of the queue. [default: top-up-RUN]"] = "",
     topic: Annotated[
         list[str] | None, console.topic_option("Only this topic; repeatable. [default: all topics]")
     ] = None,
-) -> None:
+) -> "texts.Result":
     """Queue the unjudged documents at the top of a new run, so that it can be scored like a contributing run."""
-    result = pool.Pool(store).top_up(run, depth=depth, name=name, topics=topic or ())
-    console.show(result)
-    if result.facts["documents"]:
-        queue = shlex.quote(str(result.facts["queue"]))
-        console.say(f"next: cranfield judge --queue {queue}")
+    return pool.Pool(store).top_up(run, depth=depth, name=name, topics=topic or ())
 
 
 @stage.command(
-    "show",
     "pool show",
     "pool show --by depth --chart",
     "pool show --by topic --format csv",
@@ -129,12 +118,10 @@ def show(
     name: Name = "",
     by: Annotated[
         Literal["run", "group", "topic", "depth", "version", "document"],
-        Option(
-            help="Contributions of runs or groups; size and end of each topic; what each greater depth would add, and"
-            " its cost; versions; all documents."
-        ),
+        "Contributions of runs or groups; size and end of each topic; what each greater depth would add, and"
+        " its cost; versions; all documents.",
     ] = "run",
-    chart: Annotated[bool, Option("--chart", help="Draw runs, groups, topics or depths as bars.")] = False,
+    chart: Annotated[bool, "Draw runs, groups, topics or depths as bars."] = False,
     format: Format = "table",
 ) -> None:
     """Show the size of a pool, the contribution of each run, and the cost of judging it."""
@@ -164,10 +151,10 @@ def _draw(by: str, table: "texts.Table") -> None:
     charts.put(title, bars, legend=legend)
 
 
-@stage.command("explain", "pool explain T01 K146", "pool explain T01 K146 --format json")
+@stage.command("pool explain T01 K146", "pool explain T01 K146 --format json")
 def explain(
     topic: Annotated[str, Argument(help="Topic id.", autocompletion=completion.topics)],
-    document: Annotated[str, Argument(help="Document id.")],
+    document: Annotated[str, "Document id."],
     store: InCollection,
     name: Name = "",
 ) -> Shown:
@@ -175,7 +162,7 @@ def explain(
     return pool.Pool(store).explain(topic, document, name=name)
 
 
-@stage.command("verify", "pool verify", "pool verify --name first")
+@stage.command("pool verify", "pool verify --name first")
 def verify(store: InCollection, name: Name = "") -> None:
     """Rebuild a pool from the stored runs, repeat every choice, and list any differences."""
     result = pool.Pool(store).verify(name)

@@ -24,12 +24,9 @@ Which = Annotated[
         help="A release, a file, or now (the current judgments). [default: now]", autocompletion=completion.releases
     ),
 ]
-Layers = Annotated[
-    list[str] | None,
-    Option("--layer", help="A layer; repeatable: later layers add, and override nothing. [default: main]"),
-]
-Unjudged = Annotated[bool, Option("--unjudged", help="Add pooled but unjudged documents, with grade -1.")]
-From = Annotated[str | None, Option("--from", help="The format, if it is not recognised: see cranfield formats.")]
+Layers = Annotated[list[str] | None, "A layer; repeatable: later layers add, and override nothing. [default: main]"]
+Unjudged = Annotated[bool, "Add pooled but unjudged documents, with grade -1."]
+From = Annotated[str | None, "The format, if it is not recognised: see cranfield formats."]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,14 +37,11 @@ class Selected:
     layer: Layers = None
     rule: Annotated[
         str,
-        Option(
-            help="Merge rule, the first word that gives a grade decides: adjudicated, primary, majority, latest,"
-            " highest, lowest, median. [default: the rule of the collection]"
-        ),
+        "Merge rule, the first word that gives a grade decides: adjudicated, primary, majority, latest,"
+        " highest, lowest, median. [default: the rule of the collection]",
     ] = ""
     as_of: Annotated[
-        str,
-        Option(help="Judgments recorded up to this time (ISO 8601; a date means its end, UTC), or up to this event."),
+        str, "Judgments recorded up to this time (ISO 8601; a date means its end, UTC), or up to this event."
     ] = ""
 
     def selection(self) -> "qrels.Selection":
@@ -57,7 +51,6 @@ class Selected:
 
 
 @stage.command(
-    "export",
     "qrels export -o qrels.txt",
     "qrels export first --binary",
     removed={
@@ -71,8 +64,8 @@ def export(
     which: Which = None,
     output: Annotated[Path | None, Option("-o", "--output", help="Output file. [default: standard output]")] = None,
     replace: Replace = False,
-    to: Annotated[str, Option("--to", help="Output format: see cranfield formats.")] = "trec",
-    binary: Annotated[bool, Option("--binary", help="1 for relevant and 0 for not relevant, by the scale.")] = False,
+    to: Annotated[str, "Output format: see cranfield formats."] = "trec",
+    binary: Annotated[bool, "1 for relevant and 0 for not relevant, by the scale."] = False,
 ) -> None:
     """Write qrels to a file."""
     made = qrels.Qrels(store).export(which, format=to, binary=binary, selection=selected.selection())
@@ -82,20 +75,19 @@ def export(
 
 
 @stage.command(
-    "release",
     "qrels release second",
     "qrels release second --note 'all topics' --bundle bundle",
     removed={"--up-to-event": "use --as-of N"},
 )
 def release(
-    name: Annotated[str, Argument(help="Name of the release.")],
+    name: Annotated[str, "Name of the release."],
     selected: Selected,
     store: InCollection,
-    note: Annotated[str, Option(help="A note, stored with the release.")] = "",
+    note: Annotated[str, "A note, stored with the release."] = "",
     bundle: Annotated[
-        Path | None, Option(help="Also write a folder to publish: topics, qrels, pool, runs, cards, checksums.")
+        Path | None, "Also write a folder to publish: topics, qrels, pool, runs, cards, checksums."
     ] = None,
-    sign: Annotated[Path | None, Option(help="Sign the checksums of the bundle with this SSH key.")] = None,
+    sign: Annotated[Path | None, "Sign the checksums of the bundle with this SSH key."] = None,
 ) -> Shown:
     """Release the current qrels under a name, with a hash and a manifest; a release never changes."""
     selection = selected.selection()
@@ -105,31 +97,26 @@ def release(
         )
 
 
-@stage.command(
-    "import", "qrels import qrels.txt --name theirs", "qrels import qrels.txt --name theirs --note 'from the track'"
-)
+@stage.command("qrels import qrels.txt --name theirs", "qrels import qrels.txt --name theirs --note 'from the track'")
 def import_(
     file: Annotated[Path, Argument(parser=console.path_or_url, help="A qrels file, compressed or not, or its URL.")],
-    name: Annotated[str, Option("--name", help="Name of the release.")],
+    name: Annotated[str, Option(help="Name of the release.")],
     store: InCollection,
     from_: From = None,
-    note: Annotated[str, Option(help="A note, stored with the release.")] = "",
+    note: Annotated[str, "A note, stored with the release."] = "",
 ) -> None:
     """Release the qrels of a file (cranfield judge import turns them into judgments)."""
     made = qrels.Qrels(store).import_(file, name, format=from_, note=note)
     console.say(*made.remarks)
 
 
-@stage.command("list", "qrels list", "qrels list --name first")
-def list_(
-    store: InCollection, name: Annotated[str, Option("--name", help="Show the manifest of one release.")] = ""
-) -> Shown:
+@stage.command("qrels list", "qrels list --name first")
+def list_(store: InCollection, name: Annotated[str, "Show the manifest of one release."] = "") -> Shown:
     """List the releases, and count the judgments in each layer."""
     return qrels.Qrels(store).list(name)
 
 
 @stage.command(
-    "diff",
     "qrels diff first now",
     "qrels diff qrels.txt now --by grade",
     removed={"--by-topic": "use -f csv, which has the topic of each change", "--matrix": "use --by grade"},
@@ -140,15 +127,13 @@ def diff(
     store: InAnyCollection,
     layer: Layers = None,
     unjudged: Unjudged = False,
-    by: Annotated[
-        Literal["document", "grade"], Option(help="Each change, or the number of pairs of grades.")
-    ] = "document",
+    by: Annotated[Literal["document", "grade"], "Each change, or the number of pairs of grades."] = "document",
 ) -> Shown:
     """Compare two sets of qrels: judgments added, removed and changed."""
     return qrels.diff(store, before, after, layers=tuple(layer or ["main"]), unjudged=unjudged, by=by)
 
 
-@stage.command("licence", "qrels licence", "qrels licence CC-BY-4.0")
+@stage.command("qrels licence", "qrels licence CC-BY-4.0")
 def licence(
     store: InCollection,
     text: Annotated[
@@ -163,7 +148,7 @@ def licence(
         console.say("no licence is set; set one with cranfield qrels licence 'CC-BY-4.0'")
 
 
-@stage.command("rule", "qrels rule", "qrels rule adjudicated,majority,latest")
+@stage.command("qrels rule", "qrels rule adjudicated,majority,latest")
 def rule(
     store: InCollection,
     words: Annotated[str, Argument(help="The rule, like adjudicated,majority,latest. [default: show the rule]")] = "",

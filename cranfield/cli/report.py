@@ -22,12 +22,11 @@ Output = Annotated[
     Option("-o", "--output", help="Output file: .html or .md. [default: report.html beside the collection]"),
 ]
 Measures = Annotated[list[str] | None, console.measure_option(MEASURES)]
-Public = Annotated[bool, Option("--public", help="Omit the names of assessors.")]
-CardFile = Annotated[Path | None, Option("--card", help="Also write the collection card (JSON).")]
+Public = Annotated[bool, "Omit the names of assessors."]
+CardFile = Annotated[Path | None, "Also write the collection card (JSON)."]
 
 
 @stage.command(
-    "report",
     "report",
     "report -o page.html --public",
     "report -o report.md -m nDCG@5 --card card.json",

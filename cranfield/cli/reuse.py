@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from typer import Option
 
 from cranfield.base.errors import UsageError
 from cranfield.base.records import MEASURES
@@ -21,23 +20,21 @@ stage = Stage()
 
 Measures = Annotated[list[str] | None, console.measure_option(MEASURES)]
 ThresholdValues = Annotated[
-    list[str] | None,
-    Option("--threshold", help="Set a threshold for this call, as NAME=NUMBER; repeatable. See --thresholds."),
+    list[str] | None, "Set a threshold for this call, as NAME=NUMBER; repeatable. See --thresholds."
 ]
 RUNS_TOLD = 5
 """Up to how many runs that are named have their verdicts before all else; those of more are in the tables."""
 
-ShowThresholds = Annotated[bool, Option("--thresholds", help="Show the thresholds.")]
-KeepThresholds = Annotated[bool, Option("--keep", help="Save the thresholds in this collection.")]
-WriteCard = Annotated[Path | None, Option(help="Write the card of the pool to this file.")]
+ShowThresholds = Annotated[bool, "Show the thresholds."]
+KeepThresholds = Annotated[bool, "Save the thresholds in this collection."]
+WriteCard = Annotated[Path | None, "Write the card of the pool to this file."]
 OneTable = Annotated[
     Literal["collection", "hold-outs", "groups", "runs"] | None,
-    Option("--table", help="Only this table, in any format [default for csv, json and jsonl: runs]."),
+    "Only this table, in any format [default for csv, json and jsonl: runs].",
 ]
 
 
 @stage.command(
-    "reuse",
     "reuse",
     "reuse dense",
     "reuse dense.run -m P@5 --table groups",

@@ -35,7 +35,6 @@ Name = Annotated[str, Argument(help="The run's name: see cranfield runs list.", 
 
 
 @stage.command(
-    "check",
     "runs check bm25.run dense.run",
     "runs check bm25.run --repair repaired",
     removed={"--min-depth": "runs show has the number of rows of a run"},
@@ -69,9 +68,9 @@ def check(
         raise typer.Exit(1)
 
 
-@stage.command("watch", "runs watch runs --once", "runs watch runs --once --every 1")
+@stage.command("runs watch runs --once", "runs watch runs --once --every 1")
 def watch(
-    folder: Annotated[Path, Argument(help="The folder in which run files arrive, and folders in it.")],
+    folder: Annotated[Path, "The folder in which run files arrive, and folders in it."],
     store: InAnyCollection,
     order: Order = None,
     names: Names = None,
@@ -98,7 +97,6 @@ def watch(
 
 
 @stage.command(
-    "submit",
     "runs submit bm25.run --group larder --family lexical",
     "runs submit dense.run --new",
     "runs submit runs --repair",
@@ -149,13 +147,13 @@ def submit(
     return result
 
 
-@stage.command("list", "runs list", "runs list --withdrawn --format csv")
+@stage.command("runs list", "runs list --withdrawn --format csv")
 def list_(store: InCollection, withdrawn: Annotated[bool, "Show withdrawn runs too."] = False) -> Shown:
     """List the runs of the collection."""
     return workflow.Runs(store).list(withdrawn=withdrawn)
 
 
-@stage.command("show", "runs show bm25", "runs show bm25 --format json")
+@stage.command("runs show bm25", "runs show bm25 --format json")
 def show(name: Name, store: InCollection, format: Format = "table") -> None:
     """Show one run and the warnings from its submission."""
     result = workflow.Runs(store).show(name)
@@ -163,7 +161,7 @@ def show(name: Name, store: InCollection, format: Format = "table") -> None:
     console.put_problems(result.problems)
 
 
-@stage.command("export", "runs export bm25", "runs export bm25 -o bm25.txt")
+@stage.command("runs export bm25", "runs export bm25 -o bm25.txt")
 def export(
     name: Name,
     store: InCollection,
@@ -179,11 +177,9 @@ def export(
     console.say(*notes)
 
 
-@stage.command(
-    "pack", "runs pack runs -o runs.parquet", "runs pack bm25.run dense.run -o runs.parquet --columns pyterrier"
-)
+@stage.command("runs pack runs -o runs.parquet", "runs pack bm25.run dense.run -o runs.parquet --columns pyterrier")
 def pack(
-    files: Annotated[list[str], Argument(help="Run files, or folders of run files.")],
+    files: Annotated[list[str], "Run files, or folders of run files."],
     output: Annotated[Path, Option("-o", "--output", help="The Parquet file to write.")],
     names: Names = None,
     columns: Annotated[
@@ -199,13 +195,12 @@ def pack(
 
 
 @stage.command(
-    "withdraw",
     "runs withdraw dense --because 'made with an old index'",
     "runs withdraw dense --because 'submitted twice' -C recipes.db",
     options_metavar="--because TEXT [OPTIONS]",
 )
 def withdraw(
-    name: Name, because: Annotated[str, "The reason; it is stored with the run."], store: InCollection
+    name: Name, because: Annotated[str, Option(help="The reason; it is stored with the run.")], store: InCollection
 ) -> None:
     """Withdraw a run; its history is kept."""
     workflow.Runs(store).withdraw(name, because=because)
@@ -213,10 +208,7 @@ def withdraw(
 
 
 @stage.command(
-    "make",
-    "runs make",
-    "runs make fts5 --depth 100",
-    "runs make fts5 --field title --field description --tag fts5-long",
+    "runs make", "runs make fts5 --depth 100", "runs make fts5 --field title --field description --tag fts5-long"
 )
 def make(
     system: Annotated[

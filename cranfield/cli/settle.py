@@ -19,17 +19,16 @@ Runs = Annotated[
     ),
 ]
 Measures = Annotated[list[str] | None, console.measure_option(("nDCG@10",))]
-QueueName = Annotated[str, Option("--queue", help="Save the documents as a queue for cranfield judge --queue.")]
-Layer = Annotated[str, Option("--into", help="The layer for the judgments of the queue.")]
+QueueName = Annotated[str, "Save the documents as a queue for cranfield judge --queue."]
+Layer = Annotated[str, "The layer for the judgments of the queue."]
 All = Annotated[bool, Option("--all", help="The whole queue, not only what is expected to suffice.")]
 Until = Annotated[
     Literal["certain", "likely"],
-    Option(help="Judge until no grade can change which run is ahead, or until that has a probability of 95%."),
+    "Judge until no grade can change which run is ahead, or until that has a probability of 95%.",
 ]
 
 
 @stage.command(
-    "settle",
     "settle bm25 dense",
     "settle bm25 dense -m P@5 --until likely --queue bm25-dense",
     removed={

@@ -22,15 +22,8 @@ Plans = Annotated[
     ),
 ]
 Measures = Annotated[list[str] | None, console.measure_option(("nDCG@10", "AP"))]
-Budgets = Annotated[
-    str, Option(help="Simulate the plans at these budgets, as in 500,1000,2000: documents over all topics.")
-]
-Outsiders = Annotated[
-    bool,
-    Option(
-        "--outsiders", help="Also replay every plan without each group: the expected loss of a non-contributing run."
-    ),
-]
+Budgets = Annotated[str, "Simulate the plans at these budgets, as in 500,1000,2000: documents over all topics."]
+Outsiders = Annotated[bool, "Also replay every plan without each group: the expected loss of a non-contributing run."]
 _TOPICS = "compare says which difference these topics detect; half of it needs four times as many"
 _DEPTHS = "pool show --by depth counts the documents of deeper pools, and reuse estimates the relevant ones"
 RelevantFrom = Annotated[
@@ -41,7 +34,6 @@ Seed = Annotated[int, Option(min=0, help="Seed for all random draws.")]
 
 
 @stage.command(
-    "simulate",
     "simulate",
     "simulate --plan 'depth 3' --plan 'rrf until 20'",
     "simulate --budgets 500,1000,2000 -f csv",

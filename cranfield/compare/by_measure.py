@@ -350,6 +350,15 @@ def _compare_values(
     if topics in COVERAGE and any(result.high > result.low for result in results):
         coverage = f"about {COVERAGE[topics]:.0%}, not 95%, and lower for skewed differences"
         interval_notes = [f"with {topics} topics the actual coverage of these intervals is {coverage}"]
+    notes = [ONE_TOPIC]
+    if topics > 1:  # where the test has no power or is undefined
+        notes = _why_nothing_can_be_significant(results, options, drawn)
+        if any(result.degenerate and result.difference for result in results):
+            notes.append("the test is undefined where all differences are equal; p is then 2^(1-n) for n topics")
+        if options.tolerance:
+            notes.append(
+                f"won/tied/lost: differences up to {options.tolerance:g} count as ties; tests use no tolerance"
+            )
     adjusted, sizes = [result.adjusted_p for result in results], [result.difference for result in results]
     return MeasureComparison(
         measure=str(measure),
@@ -361,22 +370,9 @@ def _compare_values(
         deviation=residual_deviation(entries.values) if topics > 1 else 0.0,
         options=options,
         test_draws=drawn,
-        notes=tuple(_notes_on(results, options, drawn)),
+        notes=tuple(notes),
         interval_notes=tuple(interval_notes),
     )
-
-
-def _notes_on(results: Sequence[PairResult], options: Options, draws: int) -> list[str]:
-    """Where the test has no power or is undefined."""
-    topics = results[0].topics
-    if topics == 1:
-        return [ONE_TOPIC]
-    notes = _why_nothing_can_be_significant(results, options, draws)
-    if any(result.degenerate and result.difference for result in results):
-        notes.append("the test is undefined where all differences are equal; p is then 2^(1-n) for n topics")
-    if options.tolerance:
-        notes.append(f"won/tied/lost: differences up to {options.tolerance:g} count as ties; tests use no tolerance")
-    return notes
 
 
 def _why_nothing_can_be_significant(results: Sequence[PairResult], options: Options, draws: int) -> list[str]:

@@ -20,6 +20,7 @@ from cranfield.base.tables import Schema
 
 EXTRA = "datasets"
 Fields = dict[str, str]
+What = Literal["docs", "queries", "qrels", "scoreddocs"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class DataSet:
             guess = f"; did you mean {quoted(near[0])}?" if near else ""
             raise InputError(f"ir_datasets knows no data set {quoted(self.name)}{guess}") from None
 
-    def has(self, what: Literal["docs", "queries", "qrels", "scoreddocs"]) -> bool:
+    def has(self, what: What) -> bool:
         """Whether it has documents, topics, qrels or scored documents."""
         return bool(self.itself.has(what))
 
@@ -65,7 +66,7 @@ class DataSet:
         """Topic, document and score of each scored document."""
         return ((one.query_id, one.doc_id, repr(float(one.score))) for one in self._each("scoreddocs"))
 
-    def _each(self, what: Literal["docs", "queries", "qrels", "scoreddocs"]) -> Iterator[Any]:
+    def _each(self, what: What) -> Iterator[Any]:
         if not self.has(what):
             nouns = {"docs": "documents", "queries": "topics", "scoreddocs": "scored documents"}
             raise InputError(f"the data set {quoted(self.name)} has no {nouns.get(what, what)}")

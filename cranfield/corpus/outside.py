@@ -14,7 +14,7 @@ from threading import Lock, Thread
 from typing import Any, NamedTuple, Protocol
 
 from cranfield.base.errors import CranfieldError, InputError, Problem, UsageError, quoted
-from cranfield.base.files import Place, Progress, located, silent
+from cranfield.base.files import Progress, is_remote, located, silent
 from cranfield.base.records import Document
 from cranfield.base.registry import Registry, deferred
 from cranfield.base.tables import Schema
@@ -94,7 +94,7 @@ def parse_address(words: str, columns: Mapping[str, str] | None = None) -> Addre
 
 def here(place: str) -> str:
     """The place of a file or folder, whole: commands are typed in other folders, too."""
-    if isinstance(url := located(place), Place) and url.is_remote:
+    if is_remote(url := located(place)):
         add = f"download it, or copy its documents into the collection: cranfield corpus add {quoted(str(url))}"
         raise UsageError(f"{quoted(str(url))} is not a file of this machine; {add}")
     return str(Path(place).expanduser().resolve())

@@ -80,7 +80,10 @@ def read_topics(
 def _records(source: Source, kind: Kind, format: str | None, columns: Mapping[str, str] | None) -> Iterator[Any]:
     """What a file holds, read in its format, with some of its columns called as the user says."""
     if source.data_set:
-        return _of_data_set(source.data_set, kind)
+        schema = DOCUMENT if kind == "documents" else TOPIC
+        found = datasets.DataSet(source.data_set).records("docs" if kind == "documents" else "queries", schema)
+        numbered = enumerate(found, start=1)
+        return (one for number, (parts, metadata) in numbered for one in checked(schema, parts, metadata, number))
     name = format_of(source, kind, format)
     reader = FORMATS[kind].get(name)
     if columns:
@@ -103,14 +106,6 @@ def _with_named(records: Iterator[Any], columns: Mapping[str, str]) -> Iterator[
         yield Problem("no-column", f"no {part} in a column {quoted(word)}; other columns are {seen}")
 
 
-def _of_data_set(name: str, kind: Kind) -> Iterator[Document | Topic | Problem]:
-    """The documents or topics of a data set of ir_datasets."""
-    schema = DOCUMENT if kind == "documents" else TOPIC
-    records = datasets.DataSet(name).records("docs" if kind == "documents" else "queries", schema)
-    for number, (parts, metadata) in enumerate(records, start=1):
-        yield from checked(schema, parts, metadata, number)
-
-
 def with_columns(schema: Schema, columns: Mapping[str, str]) -> Schema:
     """The schema with some of its parts called as the user says."""
     check_known(f"part of {'documents' if 'text' in schema.columns else 'topics'}", columns, schema.columns)
@@ -120,16 +115,24 @@ def with_columns(schema: Schema, columns: Mapping[str, str]) -> Schema:
 def _placed(source: Source, records: Iterator[Any], noun: str) -> Iterator[Any]:
     """The records, each problem with the name of the file.
 
-    A file without a record or an error is empty; one in which most records look like the other kind is refused.
+    A file without a record or an error is empty; one in which most records look like the other kind is refused. A
+    warning names sentences of topics without a description: as metadata no assessor sees them.
     """
-    is_empty, count, others = True, 0, 0
+    is_empty, count, others, sentences, described = True, 0, 0, dict[str, None](), False
     for record in records:
         is_problem = isinstance(record, Problem)
         is_empty = is_empty and is_problem and not record.is_error
         count, others = count + (not is_problem), others + (not is_problem and _looks_like_other(record))
+        if isinstance(record, Topic):
+            described = described or bool(record.description or record.narrative)
+            sentences |= dict.fromkeys(name for name, text in record.metadata.items() if len(text.split()) > _WORDS)
         yield record.at(source.name) if is_problem and not record.file else record
     if is_empty:
         yield Problem("empty", f"it contains no {noun}", file=source.name)
+    if sentences and not described:
+        message = f"no topic has a description: assessors see the title, and not {', '.join(map(quoted, sentences))}"
+        remedy = f"to show it, add the topics again with --update --columns description={next(iter(sentences))}"
+        yield Problem("no-description", message, "warning", source.name, remedy=remedy)
     if 2 * others > count:
         meant, command = ("topics", "topics") if noun == "documents" else ("documents", "add")
         message = f"most records ({others:,} of {count:,}) look like {meant}, not {noun}"
@@ -230,8 +233,8 @@ def recognised(source: Source, formats: Registry[Any]) -> str | None:
 # Records made out of parts, with what is wrong about them.
 
 LONGEST_ID = 1000
-_LONGEST_QUERY = 100
-"""In words: longer ones are texts of documents."""
+_LONGEST_QUERY, _WORDS = 100, 3
+"""In words: longer queries are texts of documents, longer metadata of topics are sentences."""
 
 
 def checked(
@@ -329,8 +332,7 @@ DOCUMENT = Schema(
         "title": ("title", "headline"),
         "text": ("text", "contents", "body", "passage", "segment", "content", "abstract"),
     },
-    faults=(),
-    needed=("id",),
+    needed=("id", "text"),
 )
 TOPIC = Schema(
     {
@@ -339,8 +341,7 @@ TOPIC = Schema(
         "description": ("description", "desc", "question"),
         "narrative": ("narrative", "narr"),
     },
-    faults=(),
-    needed=("id",),
+    needed=("id", "title"),
 )
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import RESTORE, CollectionError, InputError, Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.text import counted
-from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Sample, strata_of
+from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Sample, crossed, rows_of, strata_of
 from cranfield.qrels.qrels import Grades, Qrels, pair_keys
 from cranfield.runs.columns import (
     MIXER,
@@ -117,7 +117,7 @@ class Alignment:
     def rows_of(self, runs: Sequence[int]) -> Places:
         """The rows of the lists of some runs."""
         ends = self.lists.offsets[:: max(len(self.topic_ids), 1)]
-        return np.concatenate([np.arange(ends[run], ends[run + 1]) for run in runs])
+        return rows_of(ends[runs], np.diff(ends)[runs])
 
     def chosen(self, runs: Sequence[int]) -> Alignment:
         """The alignment of some runs alone."""
@@ -159,7 +159,8 @@ def align(
     """Align runs with qrels over a set of topics; `keep_rows` keeps the rows of the qrels beside the grades."""
     if not runs:
         raise UsageError("no run to evaluate")
-    chosen = _chosen_topics(qrels, runs, topics)
+    every = np.arange(len(qrels.topic_ids))
+    chosen = every if topics in ("qrels", "run") else _chosen_topics(qrels, runs, topics)
     placed, known = _all_placed(qrels, runs, chosen), runs
     if whole := [run for run in runs if isinstance(run, Run)]:
         with ThreadPoolExecutor(THREADS) as threads:
@@ -284,8 +285,7 @@ def ties_of(tied: Mask, rows: Places) -> tuple[Places, Places]:
     first, end = edges[0::2], edges[1::2] + 1
     tie = np.flatnonzero(np.searchsorted(rows, first) < np.searchsorted(rows, end))
     sizes = end[tie] - first[tie]
-    starts = np.cumsum(sizes) - sizes
-    return np.repeat(first[tie] - starts, sizes) + np.arange(sizes.sum()), np.repeat(np.arange(len(tie)), sizes)
+    return rows_of(first[tie], sizes), np.repeat(np.arange(len(tie)), sizes)
 
 
 def levels_of(qrels: Qrels, place_of_row: Codes, places: int) -> tuple[Grades, Counts]:
@@ -294,14 +294,11 @@ def levels_of(qrels: Qrels, place_of_row: Codes, places: int) -> tuple[Grades, C
     rising = np.sort(qrels.grades[judged])
     levels = rising[np.diff(rising, prepend=-1) != 0]  # np.unique would load masked arrays
     level = np.searchsorted(levels, qrels.grades[judged])
-    cells = place_of_row[judged].astype(np.int64) * len(levels) + level
-    return levels, np.bincount(cells, minlength=places * len(levels)).reshape(places, len(levels))
+    return levels, crossed(place_of_row[judged], level, (places, len(levels)))
 
 
 def _chosen_topics(qrels: Qrels, runs: Sequence[AnyRun], topics: TopicSet) -> Places:
-    """The places of the topics that count, in byte order."""
-    if topics in ("qrels", "run"):
-        return np.arange(len(qrels.topic_ids))
+    """The places of the topics that all runs have, or of those that are named, in byte order."""
     if topics == "common":
         wanted = set(qrels.topics).intersection(*(run.topic_ids.to_pylist() for run in runs))
         if not wanted:

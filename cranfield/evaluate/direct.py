@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.files import UTF8_BOM, Source
 from cranfield.evaluate.align import NONE, KeyTable, KnownRun, Reference, ties_of
+from cranfield.evaluate.lists import rows_of
 from cranfield.qrels.qrels import Qrels
 from cranfield.runs import sets
 from cranfield.runs.columns import (
@@ -449,8 +450,23 @@ def _joined(parts: list[_Part], reference: Reference) -> KnownRun | None:
             keys = part.last_keys
     if len(set(topics)) != len(topics):
         return None
-    if tied.any():
-        _order_ties_by_id(judged, pair_keys, tied, parts, first_rows)
+    if tied.any():  # what is known of rows that tie with the row above comes into the order of their ids, high to low
+        wanted = np.flatnonzero(judged != NONE) if pair_keys is None else np.arange(len(judged))
+        rows, group = ties_of(tied, wanted)
+        sharing = np.concatenate([part.sharing + first for part, first in zip(parts, first_rows, strict=False)])
+        chosen, falling = np.searchsorted(sharing, rows), []
+        for number in range(max(len(part.sharing_ids.words) for part in parts)):
+            # One word of all ids, 0 where the ids of a part have ended. With their first byte highest, words are in
+            # the order of bytes; turned over, in the order from high to low.
+            words = [
+                ids.words[number] if number < len(ids.words) else np.zeros(len(ids.lengths), np.uint64)
+                for ids in (part.sharing_ids for part in parts)
+            ]
+            falling.append(~np.concatenate(words)[chosen].byteswap())
+        in_turn = rows[np.lexsort((*reversed(falling), group))]
+        judged[rows] = judged[in_turn]
+        if pair_keys is not None:
+            pair_keys[rows] = pair_keys[in_turn]
     starts = np.concatenate(begins)
     offsets = np.append(starts, len(judged))
     ids = text_of(topics)
@@ -458,30 +474,8 @@ def _joined(parts: list[_Part], reference: Reference) -> KnownRun | None:
     if not np.array_equal(order, np.arange(len(order))):
         counts = np.diff(offsets)[order]
         offsets = running_sum(counts)
-        places = np.repeat(starts[order] - offsets[:-1], counts) + np.arange(len(judged))
+        places = rows_of(starts[order], counts)
         ids, judged, tied = taken(ids, order), judged[places], tied[places]
         pair_keys = None if pair_keys is None else pair_keys[places]
     tag, *others = dict.fromkeys(tag for part in parts for tag in (part.first_tag, part.last_tag))
     return KnownRun(tag, parts[-1].last_tag, ids, offsets, judged, tied, pair_keys, tuple(others))
-
-
-def _order_ties_by_id(judged: Codes, keys: Keys | None, tied: Mask, parts: list[_Part], first_rows: Places) -> None:
-    """Bring what is known of rows that tie with the row above into the order of their ids, from high to low."""
-    rows, group = ties_of(tied, np.flatnonzero(judged != NONE) if keys is None else np.arange(len(judged)))
-    sharing = np.concatenate([part.sharing + first for part, first in zip(parts, first_rows, strict=False)])
-    chosen = np.searchsorted(sharing, rows)
-    falling = []
-    for number in range(max(len(part.sharing_ids.words) for part in parts)):
-        # One word of all ids, 0 where the ids of a part have ended. With their first byte highest, words are in the
-        # order of bytes; turned over, in the order from high to low.
-        words = [
-            part.sharing_ids.words[number]
-            if number < len(part.sharing_ids.words)
-            else np.zeros(len(part.sharing), np.uint64)
-            for part in parts
-        ]
-        falling.append(~np.concatenate(words)[chosen].byteswap())
-    in_turn = rows[np.lexsort((*reversed(falling), group))]
-    judged[rows] = judged[in_turn]
-    if keys is not None:
-        keys[rows] = keys[in_turn]

@@ -30,6 +30,18 @@ NOT_POOLED = np.int32(np.iinfo(np.int32).min)
 """Stands at a rank whose document is not in the qrels at all. Other negative grades: pooled, but not judged."""
 
 
+def rows_of(starts: Counts, lengths: Counts) -> Counts:
+    """The rows of stretches that begin anywhere, one stretch after the other."""
+    ends = np.cumsum(lengths)
+    return np.repeat(starts - ends + lengths, lengths) + np.arange(int(lengths.sum()))
+
+
+def crossed(rows: NDArray[np.integer], columns: NDArray[np.integer], shape: tuple[int, int]) -> Counts:
+    """How often each row and column occur together: a table of this shape."""
+    cells = rows.astype(np.int64) * shape[1] + columns
+    return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
+
+
 # The sample behind judgments: the strata of each topic, and how much of each was drawn.
 
 
@@ -65,11 +77,11 @@ class Sample:
 
     def estimated_counts(self) -> Values:
         """For each topic the estimated number of documents of each grade, drawn or not."""
-        return self._by_topic(self.level_counts * self.weight[:, np.newaxis])
+        return self._by_topic(self.level_counts * self.weight[:, None])
 
     def strata_without_draws(self) -> int:
         """Count the strata of the topics from which nothing was drawn: of their documents nothing is known."""
-        return int(self._by_topic((self.drawn == 0)[:, np.newaxis].astype(float)).sum())
+        return int(self._by_topic((self.drawn == 0)[:, None].astype(float)).sum())
 
     def _by_topic(self, values: Values) -> Values:
         ends = np.stack([self.first, self.first + self.count], axis=1).ravel()
@@ -274,8 +286,7 @@ class Lists:
     def chosen(self, cells: Counts) -> Lists:
         """Some of the lists, in the given order."""
         length = self.length[cells]
-        offsets = np.append(0, np.cumsum(length))
-        places = np.repeat(self.offsets[cells] - offsets[:-1], length) + np.arange(int(offsets[-1]))
+        places, offsets = rows_of(self.offsets[cells], length), np.append(0, np.cumsum(length))
         return replace(self.with_rows(places, offsets), topics=self.topics[cells])
 
     def pieces(self, rows: int) -> list[Lists]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
@@ -54,6 +54,12 @@ def aggregated_rows(values: np.ndarray, scored: np.ndarray, how: Aggregate) -> n
         return np.array([aggregated(row[kept], how) for row, kept in zip(values, scored, strict=True)], dtype=float)
     means: np.ndarray = np.add.accumulate(np.asarray(values, dtype=float), axis=1)[:, -1] / values.shape[1]
     return means
+
+
+def summaries(measures: Sequence[AnyMeasure], values: Iterable[np.ndarray], scored: np.ndarray) -> np.ndarray:
+    """One value for each measure and run: the topics that count, put together as the measure says."""
+    each = [aggregated_rows(rows, scored, one.aggregate) for one, rows in zip(measures, values, strict=True)]
+    return np.array(each, dtype=float).reshape(len(measures), len(scored))
 
 
 def sequential_sum(values: np.ndarray) -> float:
@@ -365,6 +371,8 @@ def _printed(value: Setting) -> str:
 _NAME = re.compile(r"[^\W\d]\w*")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,300}(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _BLANKS = re.compile(r"\s*")
+_EXPRESSION = re.compile(r"(?:[^\s(]|\([^)]*\)?)+")
+"""One of several with blanks between them, which may be inside brackets too."""
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
@@ -466,7 +474,7 @@ def parse_measures(texts: Sequence[str], *, threshold: int = 1, gains: GradeGain
     """
     found: dict[AnyMeasure, None] = {}
     for text in texts:
-        for part in _parts(text):
+        for part in _EXPRESSION.findall(text):
             # What has brackets or a cutoff is ours, and so is a word that trec_eval does not know.
             ours = {"@", "("} & set(part) or (part.isalnum() and part not in {*MEASURES, *NICKNAMES})
             for expression in [part] if ours else in_our_words(part) or [part]:
@@ -480,20 +488,6 @@ def parse_by_scale(texts: Sequence[str], scale: GradeScale) -> list[AnyMeasure]:
     A bare `AP` then takes its threshold and a bare `nDCG` its gains, and their printed forms tell both.
     """
     return parse_measures(texts, threshold=scale.relevant_from, gains=scale.own_gains)
-
-
-def _parts(text: str) -> Iterator[str]:
-    """Cut at blanks that are not inside brackets."""
-    depth, part = 0, ""
-    for letter in f"{text} ":
-        depth += (letter in "({") - (letter in ")}")
-        if not letter.isspace() or depth > 0:
-            part += letter
-        elif part:
-            yield part
-            part = ""
-    if part.strip():
-        yield part[:-1]
 
 
 def _measure(expression: Scanned, threshold: int, gains: GradeGains) -> AnyMeasure:

@@ -248,9 +248,9 @@ def _read_runs(
     qrels = None if qrels_come is None or all(word in stored for word in named) else qrels_come()
     pairs = None if qrels is None else direct.judged_pairs(qrels)
     ready = dict[str, AnyRun]()
-    shared = request.workers.count > 1
-    files = [word for word in named if shared and word not in stored and located(word).is_file()]
-    if pieces := in_pieces(files, request.workers):  # what the workers cannot read is read here, where it is said why
+    many = request.workers.count > 1 and len(named) >= WORTH  # what the workers cannot read is read here
+    files = [word for word in named if many and word not in stored and located(word).is_file()]
+    if pieces := in_pieces(files, request.workers) if files else []:
         for piece, some in zip(pieces, request.workers.map(_read_files, pieces, (pairs, keep_keys)), strict=True):
             ready |= {word: run for word, run in zip(piece, some, strict=True) if run is not None}
             request.progress("reading runs", len(ready), len(request.runs))
@@ -414,8 +414,6 @@ class _Scored(NamedTuple):
 
 def pieces_of(request: Request, measures: Sequence[AnyMeasure]) -> list[list[str]]:
     """The files of a request in pieces of some size; none where it is small, or its scores need all runs at once."""
-    if len(request.runs) < WORTH:
-        return []
     words = [word for word in request.runs if isinstance(word, str) and located(word).is_file()]
     is_alone = len(words) == len(request.runs) and request.collection is None
     is_plain = request.duplicates == "plain" and request.topics != "common" and request.ties != "expected"
@@ -432,7 +430,7 @@ def score_runs(
     A caller that has read and aligned the runs passes `read`. Many or large files are scored in pieces, unless their
     lists are there `at_once`.
     """
-    if not at_once and (pieces := pieces_of(request, measures)):
+    if not at_once and len(request.runs) >= WORTH and (pieces := pieces_of(request, measures)):
         qrels = collected(partial(read_qrels, request.qrels), [])
         if qrels is not None and qrels.strata is None:
             return *score_in_pieces(request, measures, pieces, qrels), []

@@ -22,7 +22,7 @@ from cranfield.base.errors import InputError, UsageError
 from cranfield.base.text import counted
 from cranfield.evaluate.align import THREADS, Alignment, AnyRun, TopicCounts, align, levels_of, ties_of
 from cranfield.evaluate.lists import NOT_POOLED, GradeGains, Lists, Values, gain_function
-from cranfield.evaluate.measure import AnyMeasure, Measure, aggregated_rows, own_measures
+from cranfield.evaluate.measure import AnyMeasure, Measure, own_measures, summaries
 from cranfield.qrels.qrels import Grades, Qrels
 from cranfield.runs.columns import Mask, Places
 
@@ -61,11 +61,7 @@ class Scores:
     @cached_property
     def summary(self) -> Values:
         """One value per measure and run: all scored topics put together as the measure says."""
-        each = [
-            aggregated_rows(values, self.scored, measure.aggregate)
-            for measure, values in zip(self.measures, self.values, strict=True)
-        ]
-        return np.array(each, dtype=float).reshape(len(self.measures), len(self.run_names))
+        return summaries(self.measures, self.values, self.scored)
 
     def of(self, measure: AnyMeasure) -> Values:
         """The scores of one measure as runs by topics."""
@@ -277,13 +273,7 @@ def score_with_ties(alignment: Alignment, measures: Sequence[AnyMeasure], ties: 
     if ties != "expected":
         return TiedScores(scores_at_end(alignment, found, ties))  # type: ignore[arg-type]
     expected = expected_scores(alignment, found, rng=np.random.default_rng(seed))
-    note = "ties: expected scores are exact, over all orders"
-    if expected.drawn:
-        note = (
-            f"ties: expected scores are exact but for {counted(expected.drawn, 'list')} with too many orders, of"
-            f" which {expected.orders:,} were sampled; standard error of a mean at most {expected.error:.1g}"
-        )
-    return TiedScores(expected.scores, note=note)
+    return TiedScores(expected.scores, note=expected.note)
 
 
 def scores_at_end(alignment: Alignment, scores: Scores, end: Literal["best", "worst"]) -> Scores:
@@ -440,6 +430,14 @@ class Expected(NamedTuple):
     drawn: int = 0
     orders: int = 0
     error: float = 0.0
+
+    @property
+    def note(self) -> str:
+        """How exact they are, in a sentence."""
+        if not self.drawn:
+            return "ties: expected scores are exact, over all orders"
+        some = f"{counted(self.drawn, 'list')} with too many orders, of which {self.orders:,} were sampled"
+        return f"ties: expected scores are exact but for {some}; standard error of a mean at most {self.error:.1g}"
 
 
 def expected_scores(alignment: Alignment, scores: Scores, *, rng: np.random.Generator) -> Expected:

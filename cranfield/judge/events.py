@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.base.records import MAIN, GradeScale
+from cranfield.base.records import MAIN, GradeScale, Pair
 from cranfield.base.text import stored_moment
 
 Kind = Literal["judged", "undone", "postponed", "cannot-judge", "adjudicated", "imported", "propagated", "noted"]
@@ -78,6 +78,11 @@ class Event:
     session: str = ""
     recorded: str = ""
     sequence: int = 0
+
+    @property
+    def pair(self) -> Pair:
+        """Its topic and document."""
+        return self.topic, self.document
 
     @property
     def stands_in(self) -> bool:

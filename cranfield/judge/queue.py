@@ -9,6 +9,7 @@ from math import sqrt
 from typing import Literal
 
 from cranfield.base.errors import UsageError
+from cranfield.base.text import counted
 from cranfield.judge.events import Purpose
 
 # Random draws: a hash of seed, purpose, topic and document, reproducible on every machine.
@@ -51,8 +52,6 @@ class Overlap:
             raise UsageError(f"overlap must be between 0% and 100%, not {self.share:.0%}")
         if self.by < 2:
             raise UsageError(f"an overlap needs at least two assessors per document, not {self.by}")
-        if self.by > 1_000:
-            raise UsageError("an overlap of more than 1,000 assessors per document cannot be planned")
 
     def needed(self, topic: str, document: str) -> int:
         """How many assessors are to judge a document.
@@ -149,10 +148,9 @@ State = Literal["not theirs", "done", "postponed", "open"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A document in the queue of a topic. `place` is where its list has it; `needed` how many are to judge it."""
+    """A document in the queue of a topic; `needed` says how many are to judge it."""
 
     document: str
-    place: int
     purpose: Purpose = "pool"
     needed: int = 1
 
@@ -278,6 +276,34 @@ def choose_probe(probes: Probes, topic: str, judged: Sequence[str], *, probed: C
     """
     known = [document for document in judged[: -probes.after] if document not in probed]
     return min(known, key=lambda document: draw(probes.seed, "probe", topic, document), default=None)
+
+
+# How long judging takes.
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Seconds of attention a document, and from how many judgments; 0 means that it is assumed."""
+
+    seconds: float
+    measured_on: int = 0
+
+    def hours(self, documents: int) -> float:
+        """The hours that some documents take."""
+        return documents * self.seconds / 3600
+
+    @property
+    def pace(self) -> str:
+        """The speed in words, and where it comes from."""
+        basis = f"median of {counted(self.measured_on, 'judgment')}" if self.measured_on else "assumed, not measured"
+        number = "1 second" if self.seconds == 1 else f"{self.seconds:g} seconds"
+        return f"{number if self.seconds >= 1 else 'less than a second'} per document ({basis})"
+
+    def cost(self, documents: int) -> str:
+        """What some documents cost, as one who plans says it: about 12 minutes, about 3.5 hours, at which speed."""
+        hours = self.hours(documents)
+        time = f"about {hours:,.1f} hours" if hours >= 1 else f"about {counted(round(60 * hours), 'minute')}"
+        return f"{'less than a minute' if hours * 60 < 1 else time} at {self.pace}"
 
 
 # Topic development: which hits of a draft topic its author judges, and the estimated number of relevant documents.

@@ -19,7 +19,7 @@ from cranfield.pool.extend import collapsed_topic, earlier_of
 from cranfield.pool.plan import Plan
 from cranfield.pool.pool import NO_PROBABILITY, Pool, Stratum, TopicPool, check_budget, levels, refuse, view
 from cranfield.pool.stopping import Review
-from cranfield.pool.strategy import Label, Start, State, Texts
+from cranfield.pool.strategy import Label, Start, State, Words
 from cranfield.runs.columns import Mask
 
 # One topic of a live pool: its warm-up, its adaptive step, and what comes after.
@@ -65,7 +65,8 @@ class LiveTopic:
         seen = view(candidates, step)
         self._barred = ~pool.eligible(seen, step)
         self._barred[pool.chosen] = False
-        self.state: State = step.strategy(Start(seen, pool.seed, whole.texts, whole.queries.get(topic, "")))
+        words = whole.words
+        self.state: State = step.strategy(Start(seen, pool.seed, words.texts, words.queries.get(topic, "")))
         self._sample: set[int] = set()
         if any(rule.needs_sample for rule in step.scope.stop):
             strata = pool.entries["stratum"]
@@ -217,8 +218,7 @@ class LivePool:
         topics: Sequence[str] | None = None,
         seed: int = 0,
         clusters: Mapping[str, object] | None = None,
-        texts: Texts | None = None,
-        queries: Mapping[str, str] | None = None,
+        words: Words | None = None,
         pool: Pool | None = None,
         ended: Mapping[str, str] | None = None,
     ) -> None:
@@ -229,7 +229,7 @@ class LivePool:
             pool = build(plan, runs, topics=topics, seed=seed, clusters=clusters)
         self.plan, self.runs, self._pool, self.topics = plan, runs, pool, list(pool.topics)
         self._clusters = clusters_of(runs, clusters)
-        self.texts, self.queries = texts, queries or {}
+        self.words = words or Words()
         self.number, self.step = plan.adaptive
         self.after = [(number, step) for number, step in plan.selections if number > self.number]
         self.spreads = self.step.scope.across_topics  # whether a budget goes across topics

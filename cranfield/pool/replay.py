@@ -10,7 +10,7 @@ from cranfield.pool.build import build
 from cranfield.pool.candidates import PooledRuns
 from cranfield.pool.live import Judged, LivePool
 from cranfield.pool.plan import Plan
-from cranfield.pool.strategy import Label, Texts
+from cranfield.pool.strategy import Label, Words
 from cranfield.runs.columns import Places, running_sum
 
 Labels = Mapping[str, Mapping[str, bool]]
@@ -49,8 +49,7 @@ def replay(
     *,
     topics: Sequence[str] | None = None,
     seed: int = 0,
-    texts: Texts | None = None,
-    queries: Mapping[str, str] | None = None,
+    words: Words | None = None,
     unknown: Label = None,
     only: Collection[str] | None = None,
 ) -> Replay:
@@ -75,7 +74,7 @@ def replay(
         return done
 
     if plan.adaptive:
-        live = LivePool(plan, runs, topics=topics, seed=seed, texts=texts, queries=queries)
+        live = LivePool(plan, runs, topics=topics, seed=seed, words=words)
         if live.spreads:
             return Replay(tuple(judge(live, None)))
         by_topic = [judge(live, topic) for topic in live.topics if only is None or topic in only]

@@ -31,6 +31,14 @@ Texts = Callable[[Sequence[str]], Sequence[str]]
 
 
 @dataclass(frozen=True)
+class Words:
+    """What the strategies that read need: the texts of documents, and the words of each topic."""
+
+    texts: Texts | None = None
+    queries: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Part:
     """A function under a name, with its options set. Two parts are equal if their names and options are."""
 
@@ -197,7 +205,7 @@ class State(Protocol):
     """Where an adaptive strategy stands with one topic: a function of the judgments it has learnt, in their order."""
 
     def learn(self, candidate: int, label: Label) -> None:
-        """Take in one judgment."""
+        """Take in one judgment, the only one of its candidate."""
         ...
 
     def choose(self, excluded: Mask) -> tuple[int, str] | None:
@@ -225,23 +233,19 @@ class HighestScore:
 
     def learn(self, candidate: int, label: Label) -> None:
         """Take in one judgment."""
-        if not self._judged[candidate]:
-            self._judged[candidate] = True
-            self._update(candidate, label)
-            self._now = None
+        self._judged[candidate] = True
+        self._update(candidate, label)
+        self._now = None
 
     def choose(self, excluded: Mask) -> tuple[int, str] | None:
         """The free candidate with the highest score."""
         free = ~(self._judged | excluded)
         if not free.any():
             return None
-        best = int(np.argmax(np.where(free, self._present(), -np.inf)))
-        return best, self._reason(float(self._present()[best]))
-
-    def _present(self) -> Scores:
         if self._now is None:
             self._now = self._scores()
-        return self._now
+        best = int(np.argmax(np.where(free, self._now, -np.inf)))
+        return best, self._reason(float(self._now[best]))
 
 
 Update = Annotated[
@@ -295,8 +299,6 @@ class Bandit:
 
     def learn(self, candidate: int, label: Label) -> None:
         """Take in one judgment."""
-        if self._judged[candidate]:
-            return
         has_it = self._candidates.found[:, candidate]
         arm = int(self._order[np.argmax(has_it[self._order])])
         self._judged[candidate], self._labels[candidate], self._pulled_by[candidate] = True, label, arm

@@ -95,11 +95,9 @@ def _opinions(words: Sequence[Coded], numbers: Sequence[Places]) -> Opinions:
 
 def row_of(event: Event) -> OpinionRow:
     """A standing event that has a grade as a row."""
-    if event.grade is None:
-        raise ValueError(f"event {event.uuid} has no grade")
     decided, stands_in = event.kind == "adjudicated", event.stands_in
     who = event.topic, event.document, event.layer, event.assessor
-    return (*who, int(decided), int(stands_in), event.grade, event.sequence, event.scale)
+    return (*who, int(decided), int(stands_in), event.grade or 0, event.sequence, event.scale)
 
 
 # One opinion is chosen for each pair.
@@ -156,13 +154,8 @@ def _qrels(opinions: Opinions, rows: Rows, grades: Grades) -> Qrels:
 
 def _first_of_pairs(opinions: Opinions, parts: Sequence[Rows]) -> Rows:
     """Join lists of rows that have a pair once each; of several rows of a pair the first counts."""
-    filled = [part for part in parts if len(part)]
-    rows = np.concatenate(filled or parts)
-    if len(filled) < 2:
-        return rows
-    _, first = np.unique(opinions.pairs[rows], return_index=True)
-    kept: Rows = rows[first]
-    return kept
+    rows = np.concatenate(parts)
+    return np.asarray(rows[np.unique(opinions.pairs[rows], return_index=True)[1]])
 
 
 def _choose(word: str, opinions: Opinions, rows: Rows, primary: Primary) -> Rows:
@@ -173,16 +166,10 @@ def _choose(word: str, opinions: Opinions, rows: Rows, primary: Primary) -> Rows
     rows = rows[~decided]  # decisions are not counted among what they decide
     match word:
         case "primary":
-            names = {assessor: code for code, assessor in enumerate(opinions.assessor_names.to_pylist())}
-            topics = {topic: code for code, topic in enumerate(opinions.topic_ids.to_pylist())}
-            keys = [
-                (topics[topic] << 32) | names[assessor]
-                for topic, assessors in primary.items()
-                for assessor in assessors
-                if topic in topics and assessor in names
-            ]
-            own = (opinions.topics[rows].astype(np.int64) << 32) | opinions.assessors[rows]
-            rows = rows[np.isin(own, np.array(keys, dtype=np.int64))]
+            topics, names = opinions.topic_ids.to_pylist(), opinions.assessor_names.to_pylist()
+            is_primary = [name in primary.get(topic, ()) for topic in topics for name in names]
+            own = opinions.topics[rows].astype(np.int64) * len(names) + opinions.assessors[rows]
+            rows = rows[np.array(is_primary, dtype=bool)[own]]
         case "majority":
             _, pair = np.unique(opinions.pairs[rows], return_inverse=True)
             _, kind, often = np.unique((pair << 32) | opinions.grades[rows], return_inverse=True, return_counts=True)

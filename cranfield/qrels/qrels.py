@@ -90,11 +90,8 @@ class Qrels:
             ids if spell is str else text_of([spell(word) for word in ids.to_pylist()])
             for ids in (self.topic_ids, self.document_ids)
         )
-        columns: dict[str, Any] = {
-            "topic": (topics, self.topic_of_row),
-            "document": (documents, self.documents),
-            "grade": self.grades,
-        }
+        columns: dict[str, Any] = {"topic": (topics, self.topic_of_row), "document": (documents, self.documents)}
+        columns["grade"] = self.grades
         if strata and self.strata is not None:
             columns["stratum"] = text_of(self.stratum_names), self.strata
         before, middle, last, end = around

@@ -152,8 +152,8 @@ class Bundle:
     """What scoring needs of a bundle: its qrels, the file that has the card of its pool, and its scale.
 
     `settled` is how many of its judgments were made in queues of `settle`. `plain_depth` is set where all documents
-    of contributing runs down to this rank are judged. `judged` is the share of the pool that is. `depth` is that of
-    its latest plan, 0 where it has none.
+    of contributing runs down to this rank are judged. `judged` are the share of the pool that is, and the smallest
+    of a topic's pool. `depth` is that of its latest plan, 0 where it has none.
     """
 
     qrels: Path
@@ -161,7 +161,7 @@ class Bundle:
     scale: GradeScale
     settled: int
     plain_depth: int
-    judged: float
+    judged: tuple[float, float]
     depth: int
 
 
@@ -205,7 +205,9 @@ def _bundle_in(folder: Path, path: Path) -> Bundle:
         has_pool = card["reusability"]["card"] is not None
         settled = int(card["counts"].get("judged_to_settle", 0))
         whole = (one for one in card["pools"] if one["documents"] == one["judged"] and not one["one_per_cluster"])
-        judged = min((one["judged"] / one["documents"] for one in card["pools"] if one["documents"]), default=1.0)
+        pooled = [one for one in card["pools"] if one["documents"]]
+        share = min((one["judged"] / one["documents"] for one in pooled), default=1.0)
+        judged = share, min((float(one.get("topic_judged", 1.0)) for one in pooled), default=1.0)
         plain = [int(one["plan"][6:]) for one in whole if re.fullmatch(r"depth \d{1,9}", one["plan"])]
         depth = plans.full_depth(card["pools"][-1]["plan"]) if card["pools"] else 0
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):

@@ -11,12 +11,12 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.random import default_rng
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cranfield.base.text import counted
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values, ratio
-from cranfield.evaluate.measure import AnyMeasure, Measure, aggregated_rows, own_measures
+from cranfield.evaluate.measure import AnyMeasure, Measure, own_measures, summaries
 from cranfield.evaluate.measures.gain import powers
 from cranfield.reuse.card import Card
 from cranfield.reuse.collection import obstacles
@@ -24,9 +24,10 @@ from cranfield.reuse.completeness import Completed, Completion
 from cranfield.reuse.completions import unjudged_within
 from cranfield.reuse.expected_loss import Loss, ModelCache, expected_loss, scale_model
 from cranfield.reuse.intervals import Intervals, interval, interval_depth, intervals_of_runs, takes_pool_depth
-from cranfield.reuse.provenance import Provenance, prefix_of
+from cranfield.reuse.provenance import Provenance
 from cranfield.reuse.unjudged_model import UnjudgedModel, fit_model
 from cranfield.reuse.verdict import DEFAULTS, REMEDY, Evidence, Thresholds, Verdict, verdict_of
+from cranfield.runs.columns import Mask
 
 TAIL = 0.01
 """The weight that RBP may have left below its depth k."""
@@ -60,11 +61,11 @@ class Coverage:
     count: Counts
     length: Counts
     first: Counts
-    scored: NDArray[np.bool_]
-    contributed: NDArray[np.bool_]
+    scored: Mask
+    contributed: Mask
 
     @cached_property
-    def counted(self) -> NDArray[np.bool_]:
+    def counted(self) -> Mask:
         """The topics of each run that are scored and have a list."""
         return self.scored & ~np.isnan(self.judged)
 
@@ -120,11 +121,7 @@ def coverage_of(
     lists, shape = alignment.lists, alignment.scored.shape
     depth = measure_depths(measure, pool_depth)
     reach = np.minimum(lists.length, depth[lists.topics])
-    if 2 * int(reach.sum()) < len(lists.grades):  # most documents lie below the depth: they are cut off first
-        prefix = prefix_of(lists, depth)[0]
-        count = reach - prefix.judged_so_far.until(prefix.length)
-    else:
-        count = reach - lists.judged_so_far.until(reach)
+    count = reach - lists.judged_so_far.until(reach)
     if measure.kind.tail is None:
         judged = 1.0 - ratio(count, reach)
     else:  # the share of RBP's weight on judged documents: 1 - residual where there is no cutoff
@@ -136,7 +133,7 @@ def coverage_of(
     contributed = np.zeros(shape, dtype=bool)
     if provenance is not None:
         pooled = np.minimum(lists.length, provenance.depth[lists.topics]) >= reach
-        contributed = (provenance.group_of_run >= 0)[:, np.newaxis] & (pooled & (reach > 0)).reshape(shape)
+        contributed = (provenance.group_of_run >= 0)[:, None] & (pooled & (reach > 0)).reshape(shape)
     return Coverage(
         measure=measure,
         topic_ids=alignment.topic_ids,
@@ -202,8 +199,8 @@ def rank_interval(lower: ArrayLike, upper: ArrayLike) -> RankIntervals:
     low, high = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
     known = np.isfinite(low) & np.isfinite(high)
     low, high = np.where(known, low, -np.inf), np.where(known, high, np.inf)
-    surely = low[np.newaxis, :] > high[:, np.newaxis]
-    possibly = high[np.newaxis, :] > low[:, np.newaxis]
+    surely = low[None, :] > high[:, None]
+    possibly = high[None, :] > low[:, None]
     np.fill_diagonal(possibly, val=False)
     return RankIntervals(1 + surely.sum(axis=1), 1 + possibly.sum(axis=1))
 
@@ -249,10 +246,10 @@ class Knowledge:
     """Where what is known about unjudged documents comes from: the contributing runs, or a card, or neither.
 
     `pool_depth` is one number per topic of the alignment. `families` names the kind of each run of the alignment
-    ("" for unknown); `relevant_from` is the lowest grade that is relevant. `judged` is the share of the pool that is
-    judged, as far as it is known beside the qrels; `finished` is the share of the topics for which a live plan has
-    chosen everything. `inferred` says that contributors or pool depth were inferred, and
-    `depth_known` is false where the pool depth is nothing but the length of the lists.
+    ("" for unknown); `relevant_from` is the lowest grade that is relevant. `judged` are the share of the pool that is
+    judged and the smallest of a topic's pool, as far as they are known beside the qrels; `finished` is the share of
+    the topics for which a live plan has chosen everything. `inferred` says that contributors or pool depth were
+    inferred, and `depth_known` is false where the pool depth is nothing but the length of the lists.
     """
 
     pool_depth: Counts
@@ -260,7 +257,7 @@ class Knowledge:
     card: Card | None = None
     families: Sequence[str] = ()
     relevant_from: int = 1
-    judged: float = 1.0
+    judged: tuple[float, float] = (1.0, 1.0)
     finished: float = 1.0
     inferred: bool = False
     depth_known: bool = True
@@ -294,11 +291,17 @@ def assess_measures(
         completed = dict(zip(deep, completion.of(deep, rng=default_rng(SEED)), strict=True))
     assessments = []
     for place, measure in enumerate(chosen):
-        ends: Any = {"low": intervals.lowest[place], "high": intervals.highest[place], "rng": default_rng(SEED)}
-        common: Any = {"thresholds": thresholds, "cache": cache, "learn": learn}
-        assessments.append(
-            assess_runs(alignment, measure, knowledge, completed=completed.get(measure), **ends, **common)
+        found = assess_runs(
+            *(alignment, measure, knowledge),
+            low=intervals.lowest[place],
+            high=intervals.highest[place],
+            rng=default_rng(SEED),
+            thresholds=thresholds,
+            cache=cache,
+            completed=completed.get(measure),
+            learn=learn,
         )
+        assessments.append(found)
     return intervals, tuple(assessments)
 
 
@@ -330,7 +333,7 @@ def assess_runs(
         popularity = None if model is None else _popularity(alignment, knowledge, coverage.depth, cache)
         loss = _loss_by_model(alignment, measure, models, coverage.depth, drawing, popularity)
     values = measure.values(alignment.lists).reshape(alignment.scored.shape)
-    score = aggregated_rows(values, alignment.scored, measure.aggregate)
+    (score,) = summaries([measure], [values], alignment.scored)
     low, high = (np.full(runs, np.nan) if ends is None else ends for ends in (low, high))
     is_finite, tolerance = np.isfinite(low) & np.isfinite(high), tolerance_of(measure, alignment.lists, table)
     if loss is not None:
@@ -376,7 +379,7 @@ def assess_runs(
         untestable=untestable,
         evidence=tuple(evidence),
         verdicts=tuple(verdict_of(one, table) for one in evidence),
-        rank=1 + (score[np.newaxis, :] > score[:, np.newaxis]).sum(axis=1),
+        rank=1 + (score[None, :] > score[:, None]).sum(axis=1),
         ranks=rank_interval(np.fmin(low, score), np.fmax(high, score)),
         likely_ranks=rank_interval(score, score + upper),
     )
@@ -462,9 +465,9 @@ def _of_pool(knowledge: Knowledge, lists: Lists, *, to_rank: str, whole: bool) -
 
     `to_rank` is the pool depth, if the measure looks below it; `whole` says that the interval does, too.
     """
-    pool_judged, topic_pool_judged = _judged_shares(lists)
+    pool_judged, topic_pool_judged = map(min, zip(_judged_shares(lists), knowledge.judged, strict=True))
     return {
-        "pool_judged": min(pool_judged, knowledge.judged),
+        "pool_judged": pool_judged,
         "topic_pool_judged": topic_pool_judged,
         "finished": knowledge.finished,
         "depth_known": knowledge.depth_known or not to_rank,
@@ -498,14 +501,12 @@ def _open_by_pooled(alignment: Alignment, measure: Measure, depth: Counts) -> Va
     found = unjudged_within(lists, depth)
     here = np.unique(found.cell[found.grade != NOT_POOLED] // topics)
     if len(here):
-        cells = (here[:, np.newaxis] * topics + np.arange(topics)).ravel()
+        cells = (here[:, None] * topics + np.arange(topics)).ravel()
         chosen = lists.chosen(cells)
         waiting = unjudged_within(chosen, depth)
         ends = interval(measure, chosen, waiting.where(waiting.grade != NOT_POOLED))
-        low, now, high = (
-            aggregated_rows(one.reshape(-1, topics), alignment.scored[here], measure.aggregate)
-            for one in (ends.lower, ends.values, ends.upper)
-        )
+        rows = (one.reshape(-1, topics) for one in (ends.lower, ends.values, ends.upper))
+        low, now, high = summaries([measure] * 3, rows, alignment.scored[here])
         most[here] = np.nan_to_num(np.maximum(high - now, now - low))
     return most
 

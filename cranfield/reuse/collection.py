@@ -12,17 +12,17 @@ from math import exp
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cranfield.base.errors import Problem, quoted
 from cranfield.base.spread import HERE, Workers
 from cranfield.base.text import counted
 from cranfield.evaluate.align import Alignment
-from cranfield.evaluate.lists import Counts
+from cranfield.evaluate.lists import Counts, Values, crossed
 from cranfield.evaluate.measure import AnyMeasure, Measure, own_measures
 from cranfield.evaluate.scores import score
 from cranfield.reuse.hold_out import AllHoldOut, HoldOutSummary, Uniques, hold_out_all, uniques_of
-from cranfield.reuse.provenance import Level, Provenance, infer_pool, places_of_prefixes, pooled_shares
+from cranfield.reuse.provenance import Level, Levels, Provenance, infer_pool, places_of_prefixes, pooled_shares
 from cranfield.reuse.verdict import DEFAULTS, Thresholds
 
 # What going deeper brought, and what was probably missed: new relevant documents by depth, and where that leads.
@@ -49,7 +49,7 @@ class NewByDepth:
     def not_exhausted(self) -> list[str]:
         """Give the topics that still yielded more than 0.1 new relevant documents per new judged one at the end."""
         has_pool = self.pool_depth > 0
-        last = np.maximum(self.pool_depth, 1)[:, np.newaxis] - 1
+        last = np.maximum(self.pool_depth, 1)[:, None] - 1
         judged = np.take_along_axis(self.judged, last, axis=1)[:, 0]
         relevant = np.take_along_axis(self.relevant, last, axis=1)[:, 0]
         going_on = np.flatnonzero(has_pool & (judged > 0) & (relevant > STILL_YIELDING * judged))
@@ -68,7 +68,7 @@ class Decay:
     error: float
     depths: int
 
-    def new_at(self, depth: ArrayLike, *, errors: float = 0.0) -> NDArray[np.float64]:
+    def new_at(self, depth: ArrayLike, *, errors: float = 0.0) -> Values:
         """Give the new relevant documents at some depths, shifted by so many standard errors; never below 0."""
         curve = self.c * exp(errors * self.error) * np.asarray(depth, dtype=np.float64) ** self.s - 1
         return np.maximum(curve, 0.0)
@@ -87,15 +87,12 @@ def new_by_depth(alignment: Alignment, provenance: Provenance, *, rel: int = 1) 
     met = np.flatnonzero(provenance.judged)
     met = met[best[met] <= provenance.depth[provenance.topic_of_row[met]]]
     deepest = max(int(provenance.depth.max(initial=0)), 1)
-    cells = provenance.topic_of_row[met].astype(np.int64) * deepest + best[met] - 1
-    is_relevant = alignment.lists.levels[provenance.level_of_row[met]] >= rel
-    shape = (provenance.topic_count, deepest)
-    return NewByDepth(
-        alignment.topic_ids,
-        np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape),
-        np.bincount(cells[is_relevant], minlength=shape[0] * shape[1]).reshape(shape),
-        provenance.depth,
+    relevant = met[alignment.lists.levels[provenance.level_of_row[met]] >= rel]
+    judged, found = (
+        crossed(provenance.topic_of_row[rows], best[rows] - 1, (provenance.topic_count, deepest))
+        for rows in (met, relevant)
     )
+    return NewByDepth(alignment.topic_ids, judged, found, provenance.depth)
 
 
 def fit_decay(new: ArrayLike) -> Decay:
@@ -162,35 +159,28 @@ def check_testability(
 ) -> list[Problem]:
     """Find everything that speaks against trusting hold-outs at this level; an error makes it untestable."""
     found = [*obstacles(alignment, provenance, thresholds, rel=rel)]
-    if beyond := _depth_beyond_the_pool(alignment, provenance):  # runs that do not fit it are no news
-        found = [*(problem for problem in found if problem.code != "run-does-not-fit"), beyond]
-    return [*found, *_problems_of_documents(provenance, uniques_of(alignment, provenance, rel=rel), thresholds)]
-
-
-def _problems_of_documents(provenance: Provenance, uniques: Uniques, table: Thresholds) -> Iterator[Problem]:
-    orphans = provenance.orphans
+    # The judgments may show that the pool was less deep than it is set to be.
+    depth = int(provenance.depth.max(initial=0))
+    inferred = infer_pool(alignment, contributing=provenance.group_of_run >= 0).depth
+    if 0 < inferred < _SHALLOWER * depth:  # runs that do not fit it are no news
+        found = [problem for problem in found if problem.code != "run-does-not-fit"]
+        message = f"the pool depth is set to {depth}, but the judgments show a pool of depth {inferred}"
+        found.append(Problem("depth-beyond-the-pool", message, severity="warning", remedy=_MISFIT))
+    orphans, uniques = provenance.orphans, uniques_of(alignment, provenance, rel=rel)
     share = orphans / max(int(provenance.judged.sum()), 1)
     message = f"{counted(orphans, 'judged document')} ({share:.1%}) not within the pool depth of any contributing run"
     remedy = "add all contributing runs, and check the pool depth"
-    if share > table.most_orphans:
-        yield Problem("orphans", f"{message}: hold-outs underestimate losses severely", remedy=remedy)
-    elif share > table.told_orphans:
-        yield Problem("orphans", f"{message}: hold-outs underestimate losses", severity="warning", remedy=remedy)
+    if share > thresholds.most_orphans:
+        found.append(Problem("orphans", f"{message}: hold-outs underestimate losses severely", remedy=remedy))
+    elif share > thresholds.told_orphans:
+        message += ": hold-outs underestimate losses"
+        found.append(Problem("orphans", message, severity="warning", remedy=remedy))
     total, most = int(uniques.relevant.sum()), int(np.argmax(uniques.relevant))
-    if len(uniques.groups) > 1 and total and uniques.relevant[most] > table.largest_share * total:
+    if len(uniques.groups) > 1 and total and uniques.relevant[most] > thresholds.largest_share * total:
         owned = f"{quoted(uniques.groups[most])} contributed {uniques.relevant[most] / total:.0%}"
         message = f"{owned} of the unique relevant documents"
-        yield Problem("one-group-dominates", message, severity="warning")
-
-
-def _depth_beyond_the_pool(alignment: Alignment, provenance: Provenance) -> Problem | None:
-    """Say so where the judgments show that the pool was less deep than it is set to be."""
-    depth = int(provenance.depth.max(initial=0))
-    inferred = infer_pool(alignment, contributing=provenance.group_of_run >= 0).depth
-    if not 0 < inferred < _SHALLOWER * depth:
-        return None
-    message = f"the pool depth is set to {depth}, but the judgments show a pool of depth {inferred}"
-    return Problem("depth-beyond-the-pool", message, severity="warning", remedy=_MISFIT)
+        found.append(Problem("one-group-dominates", message, severity="warning"))
+    return found
 
 
 Fairness = Literal["fair", "with care", "unfair", "untestable"]
@@ -249,11 +239,7 @@ class CollectionReport:
 
 
 def hold_out_levels(
-    alignment: Alignment,
-    levels: Mapping[Level, Provenance],
-    measures: Sequence[AnyMeasure],
-    *,
-    workers: Workers = HERE,
+    alignment: Alignment, levels: Levels, measures: Sequence[AnyMeasure], *, workers: Workers = HERE
 ) -> dict[Level, AllHoldOut]:
     """Begin to hold out everything that can be held out; a level with a single member is left out."""
     chosen = own_measures(measures)
@@ -267,7 +253,7 @@ def hold_out_levels(
 
 def examine(
     alignment: Alignment,
-    levels: Mapping[Level, Provenance],
+    levels: Levels,
     measures: Sequence[AnyMeasure],
     *,
     rel: int = 1,
@@ -317,13 +303,12 @@ def _verdict(
     measure: Measure, report: LevelReport | None, found: Sequence[Problem], table: Thresholds, untestable: str = ""
 ) -> MeasureVerdict:
     errors = [problem.message for problem in found if problem.severity == "error"] or [*filter(None, [untestable])]
-    if errors or report is None:
+    summary = None if errors or report is None else report.summaries[measure]
+    if summary is not None and not summary.relative.runs:
+        errors = ["all contributing runs score below 0.01, too low for a relative loss"]
+    if errors or summary is None:
         return MeasureVerdict(measure, "untestable", "; ".join(errors), float("nan"))
-    summary = report.summaries[measure]
     drop = summary.relative.mean
-    if not summary.relative.runs:
-        reason = "all contributing runs score below 0.01, too low for a relative loss"
-        return MeasureVerdict(measure, "untestable", reason, float("nan"))
     moves = f"lose {100 * drop:.1f}% of their score" if drop >= 0 else f"gain {-100 * drop:.1f}%"
     loss = f"contributing runs {moves} on average when their own group is held out"
     unfair, fair = (f"(limit {100 * value:g}%)" for value in (table.unfair, table.fair))

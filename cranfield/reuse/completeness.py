@@ -19,11 +19,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield.evaluate.align import Alignment
-from cranfield.evaluate.lists import Counts, Lists, Values
-from cranfield.evaluate.measure import Measure, aggregated_rows
+from cranfield.evaluate.lists import Counts, Lists, Values, crossed
+from cranfield.evaluate.measure import Measure, summaries
+from cranfield.qrels.qrels import Grades
 from cranfield.reuse.collection import FEWEST_DEPTHS, FLAT, fit_decay, new_by_depth
 from cranfield.reuse.labels import Retrieved, logit
 from cranfield.reuse.provenance import Provenance
@@ -91,6 +91,8 @@ class Completion:
         """Why nothing can be told; an empty text where something can."""
         if self.alignment.pair_keys is None:
             return "the documents of the runs are not at hand"
+        if self.alignment.lists.stratified is not None:
+            return "the qrels are a sample of the pool"
         if self.provenance.method != "deletion":
             return "the plan depends on who takes part"
         if self.pool_depth < FEWEST_DEPTHS:
@@ -150,14 +152,8 @@ class Completion:
 
 def score_lists(measures: Sequence[Measure], alignment: Alignment, lists: Lists) -> Values:
     """The scores of all runs with these lists instead of the alignment's, as measures by runs."""
-    return np.array(
-        [
-            aggregated_rows(
-                measure.values(lists).reshape(alignment.scored.shape), alignment.scored, measure.aggregate
-            )
-            for measure in measures
-        ]
-    )
+    values = [measure.values(lists).reshape(alignment.scored.shape) for measure in measures]
+    return summaries(measures, values, alignment.scored)
 
 
 class _Pairs:
@@ -184,7 +180,7 @@ class _Pairs:
         self.topic[self.of_row[rows]] = np.repeat(lists.topics, np.diff(np.searchsorted(rows, lists.offsets)))
         self.grade[self.of_row[rows]] = np.maximum(lists.grades[rows], np.int32(-1))
 
-    def columns(self, grade: NDArray[np.int32]) -> tuple[Values, float]:
+    def columns(self, grade: Grades) -> tuple[Values, float]:
         """What the chance of each pair depends on, if these grades are known, and the share of relevant ones.
 
         The first column is 1, the others have mean 0 over the judged ones.
@@ -204,23 +200,21 @@ class _Pairs:
         centred = [one - one[grade >= 0].mean() for one in known]
         return np.column_stack([np.ones(len(grade)), *centred]), rate
 
-    def room(self, grade: NDArray[np.int32]) -> int:
+    def room(self, grade: Grades) -> int:
         """How many pairs can be relevant, if no document is so for more topics than any is by these grades."""
         keys = documents_of_pairs(self.alignment.topic_ids, self.topic, self._keys)
         documents, document = np.unique(keys, return_inverse=True)
         return len(documents) * int(np.bincount(document[grade > 0]).max(initial=1))
 
-    def at_rank(self, grade: NDArray[np.int32]) -> NDArray[np.int32]:
+    def at_rank(self, grade: Grades) -> Grades:
         """The grade at each rank of the lists, from those of the pairs."""
         return np.append(grade, np.int32(-1))[self.of_row]
 
-    def scores(
-        self, measures: Sequence[Measure], grade: NDArray[np.int32], at_rank: NDArray[np.int32] | None = None
-    ) -> Values:
+    def scores(self, measures: Sequence[Measure], grade: Grades, at_rank: Grades | None = None) -> Values:
         """The scores of all runs with these grades of the pairs, -1 where unjudged, as measures by runs."""
         lists, judged = self.alignment.lists, grade >= 0
-        cells = self.topic[judged] * len(lists.levels) + np.searchsorted(lists.levels, grade[judged])
-        counts = np.bincount(cells, minlength=lists.level_counts.size).reshape(lists.level_counts.shape)
+        level = np.searchsorted(lists.levels, grade[judged])
+        counts = crossed(self.topic[judged], level, lists.level_counts.shape)
         at_rank = self.at_rank(grade) if at_rank is None else at_rank
         labelled = replace(lists, grades=at_rank, level_counts=counts, stratified=None)
         return score_lists(measures, self.alignment, labelled)

@@ -14,14 +14,14 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cranfield.evaluate.lists import NOT_POOLED, Counts, Found, Lists, Values, ratio
+from cranfield.evaluate.lists import NOT_POOLED, Counts, Found, Lists, Values, crossed, ratio, rows_of
 from cranfield.evaluate.measure import Measure
 from cranfield.evaluate.measures.gain import discounted_cumulated_gain, discounts
+from cranfield.qrels.qrels import Grades
+from cranfield.reuse.provenance import prefix_of
+from cranfield.runs.columns import Mask
 
-Mask = NDArray[np.bool_]
-Grades = NDArray[np.int32]
 Reach = int | Counts | None
 """How far down unjudged documents count: to a rank, to one for each topic, or to the end of the list."""
 
@@ -119,11 +119,10 @@ class Completions:
         source = self.lists
         length = source.length[cells] if self.cutoff is None else np.minimum(source.length[cells], self.cutoff)
         offsets = np.concatenate([[0], np.cumsum(length)])
-        rows = np.repeat(source.offsets[cells] - offsets[:-1], length) + np.arange(int(offsets[-1]))
-        changed = source.grades[rows]
+        changed = source.grades[rows_of(source.offsets[cells], length)]
         changed[offsets[unjudged.cell] + unjudged.rank - 1] = grades
         width = self.highest + 1
-        added = np.bincount(unjudged.cell * width + grades, minlength=len(cells) * width).reshape(-1, width)
+        added = crossed(unjudged.cell, grades, (len(cells), width))
         return replace(
             source,
             grades=changed,
@@ -139,35 +138,27 @@ class Completions:
 
 def unjudged_within(lists: Lists, depth: Reach) -> Found:
     """Give the unjudged rows at ranks up to the depth: one for all topics, one for each, or None for all rows."""
-    longest = int(lists.length.max(initial=0))
-    topics = len(lists.level_counts)
-    reach = np.minimum(np.broadcast_to(longest if depth is None else depth, topics)[lists.topics], lists.length)
-    if (reach == lists.length).all():
+    if depth is None:
         return lists.unjudged
-    matrix = first_ranks(lists, np.arange(len(lists)), int(reach.max(initial=0)))
-    cell, column = np.nonzero(matrix < 0)
-    real = column < reach[cell]
-    cell, column = cell[real], column[real]
-    starts = np.searchsorted(cell, np.arange(len(lists) + 1))
-    return Found(cell, column + 1, matrix[cell, column], starts)
+    return prefix_of(lists, np.broadcast_to(depth, len(lists.level_counts)))[0].unjudged
 
 
 def first_ranks(lists: Lists, cells: Counts, width: int) -> Grades:
     """Give the grades of the first ranks of some lists, one row each; NOT_POOLED after the end of a list."""
     columns = np.arange(width)
-    rows = lists.offsets[cells][:, np.newaxis] + columns
+    rows = lists.offsets[cells][:, None] + columns
     if not len(lists.grades):
         return np.full(rows.shape, NOT_POOLED, dtype=np.int32)
     matrix: Grades = lists.grades[np.minimum(rows, len(lists.grades) - 1)]
-    matrix[columns >= lists.length[cells][:, np.newaxis]] = NOT_POOLED
+    matrix[columns >= lists.length[cells][:, None]] = NOT_POOLED
     return matrix
 
 
 def of_cells(found: Found, cells: Counts) -> tuple[Found, Counts]:
     """Give what is found in some cells, which then count from 0, and where each stands in `found`."""
-    starts = np.concatenate([[0], np.cumsum(found.count[cells])])
-    owner = np.repeat(np.arange(len(cells)), np.diff(starts))
-    places = np.arange(int(starts[-1])) - starts[owner] + found.starts[cells][owner]
+    counts = found.count[cells]
+    starts, owner = np.append(0, np.cumsum(counts)), np.repeat(np.arange(len(cells)), counts)
+    places = rows_of(found.starts[cells], counts)
     return Found(owner, found.rank[places], found.grade[places], starts), places
 
 
@@ -292,7 +283,7 @@ def average_ends(open_lists: Completions) -> Ends:
         is_unjudged[unjudged.cell, unjudged.rank - 1] = True
         ordinal = np.cumsum(is_unjudged, axis=1, dtype=np.float64)
         above = np.cumsum(is_relevant, axis=1, dtype=np.int64)
-        own, count = total[cells][:, np.newaxis], relevant[cells][:, np.newaxis]
+        own, count = total[cells][:, None], relevant[cells][:, None]
         # At each unjudged document: what the sum has grown by when it and all above (below) are relevant.
         grown = _growth(above + ordinal - 1, is_relevant, deep[cells])
         added = np.cumsum(np.where(is_unjudged, grown, 0.0), axis=1)
@@ -300,8 +291,8 @@ def average_ends(open_lists: Completions) -> Ends:
         upper[cells] = np.maximum(upper[cells], tried.max(axis=1, initial=-np.inf))
         grown = _growth(above, is_relevant | is_unjudged, deep[cells])
         added = np.cumsum(np.where(is_unjudged, grown, 0.0)[:, ::-1], axis=1)[:, ::-1]
-        from_below = unjudged.count[:, np.newaxis] - ordinal + 1
-        most = from_below + (relevant + open_lists.outside)[cells][:, np.newaxis]
+        from_below = unjudged.count[:, None] - ordinal + 1
+        most = from_below + (relevant + open_lists.outside)[cells][:, None]
         tried = np.where(is_unjudged, ratio(own + added, most), np.inf)
         lower[cells] = np.minimum(lower[cells], tried.min(axis=1, initial=np.inf))
     return Ends(lower, upper)
@@ -312,7 +303,7 @@ def _growth(above: Values | Counts, relevant: Mask, deep: Values) -> Values:
     share = 1.0 / np.arange(1, relevant.shape[1] + 1)
     worth = np.where(relevant, share, 0.0)
     from_here = np.cumsum(worth[:, ::-1], axis=1)[:, ::-1]
-    return share + share * above + (from_here - worth + deep[:, np.newaxis])
+    return share + share * above + (from_here - worth + deep[:, None])
 
 
 # Normalized DCG, whose ideal moves with every unjudged document that turns out to have a gain.
@@ -377,16 +368,16 @@ class _GainRatio:
     def lowest(self) -> Values:
         """Give the lowest ratio over m: the greatest gain at all places outside and at the m lowest unjudged ones."""
         chosen = np.arange(self._sums.shape[1])
-        place = np.maximum(self._count[:, np.newaxis] - chosen, 0)
+        place = np.maximum(self._count[:, None] - chosen, 0)
         lowest_sums = self._sums[:, -1:] - np.take_along_axis(self._sums, place, axis=1)
-        gained = self._base[:, np.newaxis] + (self._gains.worth[0] - self._gains.least) * lowest_sums
+        gained = self._base[:, None] + (self._gains.worth[0] - self._gains.least) * lowest_sums
         best = np.zeros(gained.shape)
         others = self._all - self._count + self._beside
         for level, step in enumerate(self._gains.step):
-            best += step * self._ideal((self._known[:, level] + others)[:, np.newaxis] + chosen)
+            best += step * self._ideal((self._known[:, level] + others)[:, None] + chosen)
         everything = self._known[:, -1] + self._all + self._beside
-        best += (self._gains.least * self._ideal(everything))[:, np.newaxis]
-        tried = np.where(chosen <= self._count[:, np.newaxis], ratio(gained, best), np.inf)
+        best += (self._gains.least * self._ideal(everything))[:, None]
+        tried = np.where(chosen <= self._count[:, None], ratio(gained, best), np.inf)
         lowest: Values = tried.min(axis=1)
         return lowest
 
@@ -401,8 +392,8 @@ class _GainRatio:
             numbers = np.arange(sums.shape[1])
             chosen = np.empty((len(active), len(self._gains.step)), dtype=np.int64)
             for level in range(chosen.shape[1]):
-                ideal = self._ideal(known[:, level, np.newaxis] + numbers)
-                chosen[:, level] = np.argmax(sums - value[active][:, np.newaxis] * ideal, axis=1)
+                ideal = self._ideal(known[:, level, None] + numbers)
+                chosen[:, level] = np.argmax(sums - value[active][:, None] * ideal, axis=1)
             np.maximum.accumulate(chosen, axis=1, out=chosen)
             gained = self._base[active] + np.take_along_axis(sums, chosen, axis=1) @ self._gains.step
             best = self._ideal(known[:, :-1] + chosen) @ self._gains.step
@@ -439,12 +430,12 @@ def r_precision_ends(open_lists: Completions) -> Ends:
 
     def down_to(found: Found, cells: Counts, depths: Counts) -> Counts:
         some, _ = of_cells(found, cells)
-        counts = np.bincount(some.cell * (longest + 1) + some.rank, minlength=len(cells) * (longest + 1))
-        return np.take_along_axis(np.cumsum(counts.reshape(len(cells), longest + 1), axis=1), depths, axis=1)
+        counts = crossed(some.cell, some.rank, (len(cells), longest + 1))
+        return np.take_along_axis(np.cumsum(counts, axis=1), depths, axis=1)
 
     for cells in open_lists.blocks(max(longest, most) + 1):
-        unjudged, outside = (one[cells][:, np.newaxis] for one in (open_lists.inside.count, open_lists.outside))
-        depth = relevant[cells][:, np.newaxis] + chosen
+        unjudged, outside = (one[cells][:, None] for one in (open_lists.inside.count, open_lists.outside))
+        depth = relevant[cells][:, None] + chosen
         depth = depth if times == 1.0 else np.floor(times * depth + 0.9).astype(np.int64)
         at = np.minimum(depth, longest)
         found, within = (down_to(one, cells, at) for one in (known, open_lists.inside))

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.errors import InputError
 from cranfield.compare.differences import RELATIVE_NOISE
-from cranfield.evaluate.align import Alignment, AnyRun
+from cranfield.evaluate.align import Alignment, AnyRun, levels_of
 from cranfield.evaluate.lists import NOT_POOLED, Values
-from cranfield.evaluate.measure import AnyMeasure, Measure, aggregated_rows, own_measures
+from cranfield.evaluate.measure import AnyMeasure, Measure, own_measures, summaries
 from cranfield.evaluate.scores import score
 from cranfield.qrels.qrels import Qrels
 from cranfield.reuse.provenance import Numbers, qrels_rows
@@ -31,7 +31,7 @@ def tau_b(first: ArrayLike, second: ArrayLike) -> float:
     problems, Biometrika 33, 1945.
     """
     levels = (levelled(values) for values in (first, second))
-    left, right = (np.sign(each[:, np.newaxis] - each[np.newaxis, :]) for each in levels)
+    left, right = (np.sign(each[:, None] - each[None, :]) for each in levels)
     apart_in_first, apart_in_second = (int(np.count_nonzero(each)) // 2 for each in (left, right))
     if not apart_in_first or not apart_in_second:
         return float("nan")
@@ -55,7 +55,7 @@ def tau_ap(truth: ArrayLike, estimate: ArrayLike, *, names: Sequence[str]) -> fl
     place = np.empty(len(true), dtype=np.int64)
     place[by_name] = np.arange(len(true))
     true_rank = np.argsort(np.lexsort((place, -true)))[np.lexsort((place, -estimated))]
-    above = np.tril(true_rank[np.newaxis, :] < true_rank[:, np.newaxis], k=-1).sum(axis=1)[1:]
+    above = np.tril(true_rank[None, :] < true_rank[:, None], k=-1).sum(axis=1)[1:]
     return float(2 * np.mean(above / np.arange(1, len(true))) - 1)
 
 
@@ -144,7 +144,8 @@ def assessor_effect(
     for given in assessors:
         grades = np.asarray(given, dtype=np.float64)
         own = np.where(np.isnan(grades) | (grades < 0), -1, grades).astype(np.int32)
-        values.append(_values_by(alignment, np.where(own >= 0, own, qrels.grades), rows, topic_of_row, chosen))
+        replaced = replace(qrels, grades=np.where(own >= 0, own, qrels.grades))
+        values.append(_values_by(alignment, replaced, rows, topic_of_row, chosen))
         judged.append(np.unique(topic_of_row[(own >= 0) & (topic_of_row >= 0)]))
     # Draws by topics: which assessor is chosen, from 1; 0 is the official one, where nobody else judged.
     picks, with_choice = np.zeros((draws, len(alignment.topic_ids)), dtype=np.int64), 0
@@ -155,13 +156,7 @@ def assessor_effect(
         with_choice += len(able) > 1
     every, topics = np.array(values), np.arange(picks.shape[1])
     drawn = np.array(
-        [
-            [
-                aggregated_rows(every[pick, place, :, topics].T, official.scored, one.aggregate)
-                for place, one in enumerate(chosen)
-            ]
-            for pick in picks
-        ]
+        [summaries(chosen, every[pick, :, :, topics].transpose(1, 2, 0), official.scored) for pick in picks]
     )
     low, high = np.quantile(drawn, _ENDS, axis=0)
     taus = np.full((len(official.summary), len(drawn)), np.nan)
@@ -180,19 +175,17 @@ def assessor_effect(
 
 
 def _values_by(
-    alignment: Alignment, grades: Numbers, rows: Numbers, topic_of_row: Numbers, measures: Sequence[Measure]
+    alignment: Alignment, qrels: Qrels, rows: Numbers, topic_of_row: Numbers, measures: Sequence[Measure]
 ) -> Values:
     """Score all runs with other grades; the highest grade of all stays what it is, or rises."""
-    lists = alignment.lists
-    here = np.flatnonzero((grades >= 0) & (topic_of_row >= 0))
-    levels = np.unique(grades[here])
-    cells = topic_of_row[here].astype(np.int64) * len(levels) + np.searchsorted(levels, grades[here])
-    shape = (len(lists.level_counts), len(levels))
+    lists, is_here = alignment.lists, topic_of_row >= 0
+    here = replace(qrels, grades=np.where(is_here, qrels.grades, -1).astype(np.int32))
+    levels, counts = levels_of(here, topic_of_row, len(lists.level_counts))
     graded = replace(
         lists,
-        grades=np.append(grades, NOT_POOLED)[rows],
+        grades=np.append(qrels.grades, NOT_POOLED)[rows],
         levels=levels,
-        level_counts=np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape),
+        level_counts=counts,
         highest_grade=max(lists.highest_grade, int(levels.max(initial=0))),
     )
     return np.array([measure.values(graded).reshape(alignment.scored.shape) for measure in measures])

@@ -42,6 +42,7 @@ from cranfield.reuse.unjudged_model import (
     upper_chances,
 )
 from cranfield.reuse.verdict import DEFAULTS, Thresholds
+from cranfield.runs.columns import Mask
 
 DRAWS, DEEP_DRAWS, DEEP = 64, 16, 20
 """How many times labels are drawn, fewer where k is above `DEEP`: more documents need fewer draws.
@@ -77,7 +78,7 @@ class Loss:
     mean: Values
     upper: Values
     upper_blind: Values
-    unlike: NDArray[np.bool_]
+    unlike: Mask
 
     @staticmethod
     def none(measure: Measure, shape: tuple[int, int]) -> Loss:
@@ -186,7 +187,7 @@ def _gains(
             else:
                 gain = _exact(unjudged, measure, estimate.chances, worth)
             mean[unjudged.cell_of_list], variance[unjudged.cell_of_list] = gain
-        scale = estimate.scale[:, np.newaxis]
+        scale = estimate.scale[:, None]
         gains.append(
             _Gain(scale * mean.reshape(alignment.scored.shape), scale**2 * variance.reshape(alignment.scored.shape))
         )
@@ -216,7 +217,7 @@ class _Unjudged:
         `level`, draws by documents, is the place of its grade among the levels.
         """
         lists, draws, levels = self.lists, len(level), len(self.lists.levels)
-        draw, rows = np.arange(draws)[:, np.newaxis], len(lists.grades)
+        draw, rows = np.arange(draws)[:, None], len(lists.grades)
         grades = np.tile(lists.grades, draws)
         grades[self.place + rows * draw] = lists.levels[level]
         cells = ((self.list_of + len(lists) * draw) * levels + level).ravel()
@@ -278,7 +279,7 @@ class _EvenNumbers:
 
     def of_draws(self, first: int, last: int) -> Values:
         """Give the numbers of each document in some draws, as draws by documents."""
-        return ((self._order[*self._at, first:last] + self._shift[self._at][:, np.newaxis]) / self.draws).T
+        return ((self._order[*self._at, first:last] + self._shift[self._at][:, None]) / self.draws).T
 
 
 def _exact(unjudged: _Unjudged, measure: Measure, chance: Values, worth: Values) -> _Gain:
@@ -300,7 +301,7 @@ def _drawn(unjudged: _Unjudged, measure: Measure, chance: Values, numbers: _Even
     at_once = ROWS // max(len(unjudged.lists.grades), 1) + 1
     for first in range(0, numbers.draws, at_once):
         number = numbers.of_draws(first, first + at_once)
-        level = (number[:, :, np.newaxis] < chance[:, 1:]).sum(axis=2)
+        level = (number[:, :, None] < chance[:, 1:]).sum(axis=2)
         gain = measure.values(unjudged.filled(level)).reshape(len(level), -1) - base
         total += gain.sum(axis=0)
         squares += (gain**2).sum(axis=0)
@@ -388,7 +389,7 @@ def scale_model(
     # R and the ideal too, but nobody asks about those.
     unjudged = unjudged_of(without, measure, contributing, deep, popularity, lists)
     at = lists.offsets[unjudged.cell_of_list[unjudged.list_of]] + unjudged.rank - 1
-    known = unjudged.filled(np.searchsorted(lists.levels, lists.grades[at])[np.newaxis])
+    known = unjudged.filled(np.searchsorted(lists.levels, lists.grades[at])[None])
     lost = np.zeros(len(lists))
     lost[unjudged.cell_of_list] = measure.values(known) - measure.values(unjudged.lists)
     group, kept = cache.provenance.group_of_run[contributing], alignment.scored[contributing]

@@ -25,8 +25,8 @@ from cranfield.compare.comparison import pairs
 from cranfield.compare.differences import RELATIVE_NOISE, blocks, significant
 from cranfield.compare.significance.student import student
 from cranfield.evaluate.align import Alignment
-from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values
-from cranfield.evaluate.measure import Measure, aggregated_rows, own_measures
+from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values, crossed
+from cranfield.evaluate.measure import Measure, own_measures, summaries
 from cranfield.evaluate.scores import Scores, score
 from cranfield.reuse.correlation import max_rank_drop, tau_ap, tau_b
 from cranfield.reuse.provenance import Numbers, Provenance
@@ -53,36 +53,6 @@ def lists_without(lists: Lists, provenance: Provenance, group_of_cell: Numbers) 
         level_counts=np.concatenate(kept),
         pooled_count=None,
         stratified=None,
-    )
-
-
-def _without(lists: Lists, provenance: Provenance, group: int, grades: Numbers) -> Lists:
-    """The lists with the grades that are left without a group, and what topics and strata then have."""
-    gone, level_of_row, stratum = provenance.removed_rows[group], provenance.level_of_row, provenance.stratum_of_row
-    pooled, sample, highest = lists.pooled_count, lists.stratified, lists.highest_grade
-    if pooled is not None:
-        pooled = pooled - np.bincount(provenance.topic_of_row[gone], minlength=provenance.topic_count)
-    if sample is not None and stratum is not None:
-        total, levels = sample.level_counts.shape
-        judged = gone[level_of_row[gone] >= 0]
-        cells = stratum[judged].astype(np.int64) * levels + level_of_row[judged]
-        sample = replace(
-            sample,
-            at_rank=np.where(grades == NOT_POOLED, np.int32(-1), sample.at_rank),
-            size=sample.size - np.bincount(stratum[gone], minlength=total),
-            level_counts=sample.level_counts - np.bincount(cells, minlength=total * levels).reshape(total, levels),
-        )
-    if not len(lists.levels) or highest <= lists.levels.max():  # a scale may go beyond what was given
-        kept = level_of_row >= 0
-        kept[gone] = False
-        highest = int(lists.levels[level_of_row[kept].max()]) if kept.any() else 0
-    return replace(
-        lists,
-        grades=grades,
-        level_counts=lists.level_counts - provenance.removed_counts[group],
-        pooled_count=pooled,
-        stratified=sample,
-        highest_grade=highest,
     )
 
 
@@ -194,10 +164,7 @@ class AllHoldOut:
     @cached_property
     def held_out(self) -> Values:
         """The scores put together over topics."""
-        rows = [zip(self.measures, by_measure, strict=True) for by_measure in self.values]
-        return np.array(
-            [[aggregated_rows(row, self.full.scored, one.aggregate) for one, row in of_group] for of_group in rows]
-        )
+        return np.array([summaries(self.measures, values, self.full.scored) for values in self.values])
 
     @cached_property
     def own(self) -> OwnHoldOut:
@@ -305,7 +272,7 @@ def _scored_without(
     only filtered: that is much faster than `lists_without` for every group.
     """
     lists, provenance, measures, shape = shared
-    grades = lists.grades.copy()
+    grades, level_of_row, stratum = lists.grades.copy(), provenance.level_of_row, provenance.stratum_of_row
     for measure in measures:
         lists.relevant(measure.rel or 1)  # found once for all groups of a worker
     known = {rel: (found, lists.offsets[found.cell] + found.rank - 1) for rel, found in lists.known_relevant.items()}
@@ -313,7 +280,31 @@ def _scored_without(
     for group in groups:
         places = provenance.removed_places[group]
         grades[places] = NOT_POOLED
-        reduced = _without(lists, provenance, group, grades)
+        gone, highest = provenance.removed_rows[group], lists.highest_grade
+        pooled, sample = lists.pooled_count, lists.stratified
+        if pooled is not None:
+            pooled = pooled - np.bincount(provenance.topic_of_row[gone], minlength=provenance.topic_count)
+        if sample is not None and stratum is not None:
+            judged = gone[level_of_row[gone] >= 0]
+            lost = crossed(stratum[judged], level_of_row[judged], sample.level_counts.shape)
+            sample = replace(
+                sample,
+                at_rank=np.where(grades == NOT_POOLED, np.int32(-1), sample.at_rank),
+                size=sample.size - np.bincount(stratum[gone], minlength=len(sample.size)),
+                level_counts=sample.level_counts - lost,
+            )
+        if not len(lists.levels) or highest <= lists.levels.max():  # a scale may go beyond what was given
+            kept = level_of_row >= 0
+            kept[gone] = False
+            highest = int(lists.levels[level_of_row[kept].max()]) if kept.any() else 0
+        reduced = replace(
+            lists,
+            grades=grades,
+            level_counts=lists.level_counts - provenance.removed_counts[group],
+            pooled_count=pooled,
+            stratified=sample,
+            highest_grade=highest,
+        )
         for rel, (found, at) in known.items():
             reduced.known_relevant[rel] = found.where(grades[at] != NOT_POOLED)
         values.append([measure.values(reduced).reshape(shape) for measure in measures])

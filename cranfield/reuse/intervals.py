@@ -20,16 +20,15 @@ from typing import Literal, cast
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import THREADS, Alignment, AnyRun
 from cranfield.evaluate.lists import Counts, Found, Lists, Values
-from cranfield.evaluate.measure import Measure, aggregated_rows
+from cranfield.evaluate.measure import Measure, summaries
 from cranfield.evaluate.measures.gain import powers
+from cranfield.qrels.qrels import Grades
 from cranfield.reuse import completions
 from cranfield.reuse.completions import Completions, Ends, Reach, unjudged_within
-from cranfield.runs.columns import Codes
+from cranfield.runs.columns import Codes, Mask
 from cranfield.runs.run import Run, arranged, order_as_float32
 
 Tail = Literal["residual", "none"]
@@ -73,27 +72,20 @@ class Intervals:
     """
 
     measures: tuple[Measure, ...]
-    values: NDArray[np.float64]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    scored: NDArray[np.bool_]
+    values: Values
+    lower: Values
+    upper: Values
+    scored: Mask
 
     @cached_property
-    def lowest(self) -> NDArray[np.float64]:
+    def lowest(self) -> Values:
         """The lower end of each measure's summary, for each run: every way to put topics together is monotone."""
-        return self._summary(self.lower)
+        return summaries(self.measures, self.lower, self.scored)
 
     @cached_property
-    def highest(self) -> NDArray[np.float64]:
+    def highest(self) -> Values:
         """The upper end of each measure's summary, for each run."""
-        return self._summary(self.upper)
-
-    def _summary(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        summaries = [
-            aggregated_rows(rows, self.scored, measure.aggregate)
-            for measure, rows in zip(self.measures, values, strict=True)
-        ]
-        return np.array(summaries, dtype=float).reshape(values.shape[:2])
+        return summaries(self.measures, self.upper, self.scored)
 
 
 def interval_depth(measure: Measure, *, pool_depth: Reach) -> Reach:
@@ -217,8 +209,6 @@ def is_nonrelevant_unjudged(measure: Measure, highest: int) -> bool:
 
 def with_highest_grade(lists: Lists, highest: int | None) -> Lists:
     """Give the lists with the highest grade that an unjudged document can have."""
-    if highest is not None and highest < lists.highest_grade:
-        raise UsageError(f"the qrels have grade {lists.highest_grade}, but the scale ends at {highest}")
     wanted = max(lists.highest_grade if highest is None else highest, 1)
     return lists if wanted == lists.highest_grade else replace(lists, highest_grade=wanted)
 
@@ -255,7 +245,7 @@ def width_reductions(measure: Measure, lists: Lists, cells: Counts, ranks: Count
     return before - np.concatenate(parts)
 
 
-def _with_levels(lists: Lists, grades: NDArray[np.int32]) -> tuple[NDArray[np.int32], Counts]:
+def _with_levels(lists: Lists, grades: Grades) -> tuple[Grades, Counts]:
     """Give the levels of the lists and of more grades, and how many documents each topic has of them."""
     levels = np.union1d(lists.levels, grades).astype(np.int32)
     counts = np.zeros((len(lists.level_counts), len(levels)), dtype=np.int64)
@@ -298,7 +288,7 @@ def identities(alignment: Alignment, runs: Sequence[AnyRun]) -> Identities:
 
 
 def with_judgments(
-    alignment: Alignment, documents: Identities, topics: Counts, codes: Codes, grades: NDArray[np.int32]
+    alignment: Alignment, documents: Identities, topics: Counts, codes: Codes, grades: Grades
 ) -> Alignment:
     """Give an alignment as it would be with some unjudged documents judged. `topics` are places in its topics."""
     lists = alignment.lists

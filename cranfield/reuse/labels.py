@@ -6,15 +6,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import Alignment, KeyTable
 from cranfield.evaluate.lists import Counts, Values, ratio
+from cranfield.qrels.qrels import Grades
 from cranfield.reuse.provenance import Provenance, places_of_prefixes, prefix_of
-
-MOST_FLAGS = 50_000_000
-"""Up to so many pairs of a row and a group are counted with a flag for each; sorting them takes longer."""
+from cranfield.runs.columns import Mask
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +29,7 @@ class Documents:
     octave: Counts
     popularity: Values | None = None
 
-    def where(self, kept: NDArray[np.bool_]) -> Documents:
+    def where(self, kept: Mask) -> Documents:
         """Some of the documents."""
         popularity = None if self.popularity is None else self.popularity[kept]
         return Documents(self.run[kept], self.topic[kept], self.octave[kept], popularity)
@@ -49,7 +48,7 @@ class Labels:
 
     levels: tuple[int, ...]
     groups: tuple[str, ...]
-    group_of_run: NDArray[np.int32]
+    group_of_run: Grades
     judged: Counts
     size: Counts
     own: Documents
@@ -69,7 +68,7 @@ class Labels:
         return replace(
             self,
             group_of_run=np.where(kept, self.group_of_run, np.int32(-1)),
-            judged=np.where(kept[:, np.newaxis, np.newaxis], self.judged, 0),
+            judged=np.where(kept[:, None, None], self.judged, 0),
             own=self.own.where(of_own),
             own_level=self.own_level[of_own],
         )
@@ -132,12 +131,9 @@ def count_groups_of_rows(alignment: Alignment, provenance: Provenance) -> Counts
     row = provenance.qrels_row[places]
     size, rows = max(len(provenance.groups), 1), len(provenance.owner)
     pairs = (row.astype(np.int64) * size + provenance.group_of_run[run])[row >= 0]
-    if rows * size > MOST_FLAGS:
-        return np.bincount(np.unique(pairs) // size, minlength=rows)
-    flags = np.zeros(rows * size, dtype=bool)
+    flags = np.zeros(rows * size, dtype=bool)  # one for each row and group: to sort the pairs takes longer
     flags[pairs] = True
-    counts: Counts = flags.reshape(rows, size).sum(axis=1)
-    return counts
+    return np.asarray(flags.reshape(rows, size).sum(axis=1))
 
 
 def logit(share: ArrayLike) -> Values:

@@ -15,13 +15,13 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import Counts, Found, Values
 from cranfield.evaluate.measure import Measure, aggregated
 from cranfield.evaluate.scores import moved_by_ties, score
+from cranfield.qrels.qrels import Grades
 from cranfield.reuse.completions import Reach
 from cranfield.reuse.intervals import (
     PASSED_OVER,
@@ -204,28 +204,21 @@ class OpenScore:
             one.reshape(self.alignment.scored.shape)[:, self.topics]
             for one in (self.interval.values, self.interval.lower, self.interval.upper)
         )
-        ends = lower[0] - upper[1], upper[0] - lower[1]
-        if self.gains is not None:
-            ends = self._labelled_once(self.gains, values)
-        of_topics = values[0] - values[1]
+        of_topics, ends, gains = values[0] - values[1], (lower[0] - upper[1], upper[0] - lower[1]), self.gains
+        if gains is not None:  # each document with one label
+            here = np.searchsorted(self.topics, self.unjudged.topic)
+            mine, other = (self.weights_at(ranks) for ranks in self.unjudged.ranks)
+            ends = of_topics.copy(), of_topics.copy()
+            if self.is_sum:
+                tried = [gain * (mine - other) for gain in (gains.min(), gains.max())]
+                for end, pick in zip(ends, (np.minimum, np.maximum), strict=True):
+                    end += np.bincount(here, pick(*tried), minlength=len(self.topics))
+            elif gains.max() > 0:
+                alone = np.maximum(values[0][here], mine) - np.maximum(values[1][here], other)
+                np.minimum.at(ends[0], here, alone)
+                np.maximum.at(ends[1], here, alone)
         value, low, high = (aggregated(one, "mean") for one in (of_topics, *ends))
         return Difference(of_topics, self.gains is not None, value, (low, high))
-
-    def _labelled_once(self, gains: Values, values: Values) -> tuple[Values, Values]:
-        """The ends of the difference on each topic, each document with one label."""
-        first, second = values
-        here = np.searchsorted(self.topics, self.unjudged.topic)
-        mine, other = (self.weights_at(ranks) for ranks in self.unjudged.ranks)
-        lower, upper = first - second, first - second
-        if self.is_sum:
-            tried = [gain * (mine - other) for gain in (gains.min(), gains.max())]
-            lower += np.bincount(here, np.minimum(*tried), minlength=len(self.topics))
-            upper += np.bincount(here, np.maximum(*tried), minlength=len(self.topics))
-        elif gains.max() > 0:
-            alone = np.maximum(first[here], mine) - np.maximum(second[here], other)
-            np.minimum.at(lower, here, alone)
-            np.maximum.at(upper, here, alone)
-        return lower, upper
 
     @cached_property
     def _values(self) -> Values:
@@ -320,7 +313,7 @@ class OpenScore:
             )
         return tuple(found)
 
-    def after(self, chosen: Counts, grades: NDArray[np.int32] | None = None) -> OpenScore:
+    def after(self, chosen: Counts, grades: Grades | None = None) -> OpenScore:
         """The score as it would be with some of the documents judged: as not relevant, if no grades are given."""
         labels = np.zeros(len(chosen), dtype=np.int32) if grades is None else grades
         topic, document = self.unjudged.topic[chosen], self.unjudged.document[chosen]
@@ -342,8 +335,6 @@ def open_score(
     `depth` is how far down unjudged documents count. In a pair what lies beyond the end of a list is no document, so
     that RBP has no tail.
     """
-    if first == second:
-        raise UsageError("a run cannot be compared with itself")
     if measure.aggregate != "mean":
         raise UsageError(f"{measure} is not a mean over topics; what to judge is known for means alone")
     pair = [first, second]
@@ -445,7 +436,11 @@ def claim_of(
         elif chance:
             reason += f"; the difference is not significant ({p})"
     depth = int(np.max(pair.depth)) if deep is not None and down_to else None  # type: ignore[arg-type]
-    by_ties = bool(winner) and _swing_of_ties(pair, winner) >= (ends[0] if level == "robust" else lead) - TOLERANCE
+    swing, alignment = 0.0, pair.alignment  # by how much the lead could shrink in another order of tied documents
+    if winner and alignment.tied.any():
+        for one in moved_by_ties(alignment, score(alignment, [pair.measure]), least=0.0):
+            swing += one.value - one.worst if one.run == winner else one.best - one.value
+    by_ties = bool(winner) and swing >= (ends[0] if level == "robust" else lead) - TOLERANCE
     reason += f"; {BY_TIES}" if by_ties else ""
     return Claim(level, winner, loser, lead, ends, reason, unjudged, depth, by_ties)
 
@@ -463,12 +458,3 @@ def _falls_with(pair: OpenScore, ahead: int, loss: float) -> float:
     low, now, high = (one.mean(axis=1) for one in ends)
     room, fall = high[1 - ahead] - now[1 - ahead], now[ahead] - low[ahead]
     return float(fall * np.clip(loss / room, 0.0, 1.0)) if room > TOLERANCE else 0.0
-
-
-def _swing_of_ties(pair: OpenScore, winner: str) -> float:
-    """By how much a lead could shrink in another order of tied documents."""
-    alignment, swing = pair.alignment, 0.0
-    if alignment.tied.any():
-        for one in moved_by_ties(alignment, score(alignment, [pair.measure]), least=0.0):
-            swing += one.value - one.worst if one.run == winner else one.best - one.value
-    return swing

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError
 from cranfield.evaluate.align import Alignment, AnyRun, align
-from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values, ratio, strata_of
+from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values, crossed, ratio, rows_of, strata_of
 from cranfield.qrels.qrels import Qrels, pair_keys
-from cranfield.runs.columns import TEXT, places_in
+from cranfield.runs.columns import TEXT, Mask, places_in
 
 Numbers = NDArray[np.int32]
 Level = Literal["group", "run", "family"]
@@ -79,13 +79,12 @@ def qrels_rows(alignment: Alignment, qrels: Qrels, runs: Sequence[AnyRun]) -> tu
     return row, place[qrels.topic_of_row], level
 
 
-def pooled_places(alignment: Alignment, contributing: NDArray[np.bool_], depth: Counts) -> tuple[Counts, ...]:
+def pooled_places(alignment: Alignment, contributing: Mask, depth: Counts) -> tuple[Counts, ...]:
     """Give run, rank and place in the lists of each document that a contributing run has down to the depth."""
     lists, topics = alignment.lists, len(depth)
     taken = np.where(np.repeat(contributing, topics), np.minimum(lists.length, depth[lists.topics]), 0)
-    cell = np.repeat(np.arange(len(lists)), taken)
-    rank = np.arange(len(cell)) - (np.cumsum(taken) - taken)[cell] + 1
-    return cell // topics, rank, lists.offsets[cell] + rank - 1
+    cell, places = np.repeat(np.arange(len(lists)), taken), rows_of(lists.offsets[:-1], taken)
+    return cell // topics, places - lists.offsets[cell] + 1, places
 
 
 def rows_of_pairs(qrels: Qrels, topics: Sequence[str], documents: Sequence[str]) -> Numbers:
@@ -129,7 +128,7 @@ class Provenance:
     level_count: int
     level: Level = "group"
     stratum_of_row: Numbers | None = None
-    removed: NDArray[np.bool_] | None = None
+    removed: Mask | None = None
 
     @property
     def method(self) -> Method:
@@ -151,7 +150,7 @@ class Provenance:
             return tuple(np.flatnonzero(rows[self.qrels_row]) for rows in padded)
         return _by_owner(np.append(self.owner, np.int32(NOBODY))[self.qrels_row], len(self.groups))
 
-    def is_removed(self, rows: Numbers, groups: Numbers) -> NDArray[np.bool_]:
+    def is_removed(self, rows: Numbers, groups: Numbers) -> Mask:
         """Whether rows of the qrels (-1 for none) are held out with the groups beside them."""
         if self.removed is None:
             return np.asarray(np.append(self.owner, np.int32(NOBODY))[rows] == groups)
@@ -163,15 +162,12 @@ class Provenance:
     @cached_property
     def removed_counts(self) -> Counts:
         """Groups by topics by grade levels: the judged documents that are held out with the group."""
-        shape, counts = (self.topic_count, self.level_count), []
-        for rows in self.removed_rows:
-            judged = rows[self.level_of_row[rows] >= 0]
-            cells = self.topic_of_row[judged].astype(np.int64) * shape[1] + self.level_of_row[judged]
-            counts.append(np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape))
-        return np.array(counts)
+        judged = (rows[self.level_of_row[rows] >= 0] for rows in self.removed_rows)
+        shape = (self.topic_count, self.level_count)
+        return np.array([crossed(self.topic_of_row[rows], self.level_of_row[rows], shape) for rows in judged])
 
     @cached_property
-    def judged(self) -> NDArray[np.bool_]:
+    def judged(self) -> Mask:
         """Which rows of the qrels are judgments on topics of the alignment."""
         return (self.level_of_row >= 0) & (self.topic_of_row >= 0)
 
@@ -179,6 +175,10 @@ class Provenance:
     def orphans(self) -> int:
         """How many judged documents no contributor explains: they are never held out."""
         return int((self.judged & (self.owner == NOBODY)).sum())
+
+
+Levels = dict[Level, Provenance]
+"""The same by what is held out together."""
 
 
 def _by_owner(owners: Numbers, groups: int) -> tuple[Counts, ...]:
@@ -221,7 +221,7 @@ class Prefixes:
     level_count: int
     stratum_of_row: Numbers | None = None
 
-    def levels(self) -> dict[Level, Provenance]:
+    def levels(self) -> Levels:
         """The provenance at all levels; by family only where every contributor has one."""
         levels: list[Level] = ["group", "run"]
         if all(one.family for one in self.contributors if one.contributing):
@@ -284,8 +284,6 @@ def prefixes_of(
     """
     depths = None if depth is None else np.broadcast_to(depth, len(alignment.topic_ids)).astype(np.int64)
     place = {name: number for number, name in enumerate(alignment.run_names)}
-    if len(place) < len(alignment.run_names):
-        raise InputError("two runs have the same name, so that contributing runs cannot be identified")
     contributing = np.array(sorted(place[one.run] for one in contributors if one.contributing), dtype=np.int64)
     if not len(contributing):
         raise InputError("no contributing run, so that no group can be held out")
@@ -340,8 +338,7 @@ def pooled_shares(alignment: Alignment, provenance: Provenance) -> Values:
 def prefix_of(lists: Lists, depth: Counts) -> tuple[Lists, Counts]:
     """All lists cut at the depth of their topic, and the place of each row left among those of the whole lists."""
     taken = np.minimum(lists.length, depth[lists.topics])
-    offsets = np.concatenate([[0], np.cumsum(taken)])
-    places = np.repeat(lists.offsets[:-1] - offsets[:-1], taken) + np.arange(int(offsets[-1]))
+    offsets, places = np.append(0, np.cumsum(taken)), rows_of(lists.offsets[:-1], taken)
     return replace(lists, grades=lists.grades[places], offsets=offsets, stratified=None), places
 
 
@@ -386,7 +383,7 @@ class InferredPool:
 
     run_names: tuple[str, ...]
     depth: int
-    fed: NDArray[np.bool_]
+    fed: Mask
     refusal: str = ""
 
     @property
@@ -396,9 +393,7 @@ class InferredPool:
         return [Contributor(run, "", contributing=contributing) for run, contributing in fed]
 
 
-def infer_pool(
-    alignment: Alignment, *, contributing: NDArray[np.bool_] | None = None, depth: int | None = None
-) -> InferredPool:
+def infer_pool(alignment: Alignment, *, contributing: Mask | None = None, depth: int | None = None) -> InferredPool:
     """Infer pool depth and contributors from what is judged; where one of them is known, only the other.
 
     Judged means in the qrels, also where a grade is still missing. Topics that a run lacks do not count against it.
@@ -448,36 +443,29 @@ class _Edges:
     three ranks, and up to half of it.
     """
 
-    def __init__(self, alignment: Alignment, deepest: int, among: NDArray[np.bool_]) -> None:
+    def __init__(self, alignment: Alignment, deepest: int, among: Mask) -> None:
         depth = np.arange(1, deepest + 1)
         wide = np.maximum(-(-depth // 5), np.minimum(_NARROWEST, -(-depth // 2)))
-        unjudged, seen = _so_far(alignment, int((depth + wide).max(initial=0)))
+        # Runs by ranks from 0 on: how many unjudged documents, and how many in all, topics have down to there. Only
+        # the ranks that are asked about are counted: most of a list lies below them.
+        reach, (runs, topics) = int((depth + wide).max(initial=0)), alignment.scored.shape
+        lists, shape = prefix_of(alignment.lists, np.full(topics, reach))[0], (runs, reach + 1)
+        places = np.flatnonzero(lists.grades == NOT_POOLED)
+        cells = np.repeat(np.arange(len(lists)), np.diff(np.searchsorted(places, lists.offsets)))
+        unjudged = np.cumsum(crossed(cells // topics, places - lists.offsets[cells] + 1, shape), axis=1)
+        ends = crossed(np.repeat(np.arange(runs), topics), lists.length, shape)
+        longer = topics - np.cumsum(ends, axis=1)
+        seen = np.concatenate([np.zeros((runs, 1), dtype=np.int64), np.cumsum(longer[:, :-1], axis=1)], axis=1)
         below = [counts[:, depth + wide] - counts[:, depth] for counts in (unjudged, seen)]
         above = [counts[:, depth] - counts[:, depth - wide] for counts in (unjudged, seen)]
         shares = 1.0 - ratio(unjudged[:, depth], seen[:, depth])
         fed = (seen[:, depth] > 0) & (shares >= COVERED) & (above[0] <= (1 - COVERED_AT_EDGE) * above[1])
-        self.fed = fed & among[:, np.newaxis]
+        self.fed = fed & among[:, None]
         self.runs: Counts = ((above[1] > 0) & self.fed).sum(axis=0)
         (b, m), (a, n) = ([(counts * self.fed).sum(axis=0) for counts in side] for side in (above, below))
         apart = _log_likelihood(b, m) + _log_likelihood(a, n) - _log_likelihood(a + b, n + m)
         self.evidence = np.where(a * m > b * n, apart, 0.0)
         self.steepness = ratio(a * (m + self.runs), n * (b + self.runs))
-
-
-def _so_far(alignment: Alignment, deepest: int) -> tuple[Counts, Counts]:
-    """Give runs by ranks from 0 on: how many unjudged documents, and how many in all, topics have down to there."""
-    runs, topics = alignment.scored.shape
-    # Only the ranks that are asked about are counted: most of a list lies below them.
-    lists, _ = prefix_of(alignment.lists, np.full(topics, deepest))
-    size = deepest + 1
-    places = np.flatnonzero(lists.grades == NOT_POOLED)
-    cells = np.repeat(np.arange(len(lists)), np.diff(np.searchsorted(places, lists.offsets)))
-    ranks = places - lists.offsets[cells] + 1
-    unjudged = np.bincount(cells // topics * size + ranks, minlength=runs * size).reshape(runs, size)
-    ends = np.repeat(np.arange(runs), topics) * size + lists.length
-    longer = topics - np.cumsum(np.bincount(ends, minlength=runs * size).reshape(runs, size), axis=1)
-    seen = np.concatenate([np.zeros((runs, 1), dtype=np.int64), np.cumsum(longer[:, :-1], axis=1)], axis=1)
-    return np.cumsum(unjudged, axis=1), seen
 
 
 def _log_likelihood(unjudged: Counts, seen: Counts) -> Values:

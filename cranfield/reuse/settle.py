@@ -18,7 +18,7 @@ of runs: Carterette, Robust test collections for retrieval evaluation, SIGIR 200
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -33,12 +33,12 @@ from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values, ratio
 from cranfield.evaluate.measure import parse_measure
-from cranfield.reuse.completions import Mask
 from cranfield.reuse.intervals import Identities
 from cranfield.reuse.labels import Documents, count_labels, logit, octave_of
 from cranfield.reuse.pairs import TOLERANCE, Difference, OpenScore, QueuedDocument, open_score
 from cranfield.reuse.unjudged_model import USUAL, UnjudgedModel, chances, expected_chances, is_unlike
 from cranfield.reuse.verdict import DEFAULTS, Thresholds
+from cranfield.runs.columns import Mask
 
 Goal = Literal["certain", "likely"]
 
@@ -100,7 +100,7 @@ def learned_chances(pair: OpenScore, model: UnjudgedModel, depth: Counts, popula
     reached = expected_chances(model, labels, documents).chances
     blind = expected_chances(model, labels, replace(documents, popularity=None)).chances
     is_blind = is_unlike(model, documents.where(within), 2)[run] | ~within
-    reached = np.where(is_blind[:, np.newaxis], blind, reached)
+    reached = np.where(is_blind[:, None], blind, reached)
     share = reached - np.column_stack([reached[:, 1:], np.zeros(len(reached))])
     worth, counts = share @ _worth_of_grades(pair)[list(labels.levels)], np.where(within, 1.0, TOLERANCE)
     total, size = (np.bincount(place, each, minlength=len(unjudged)) for each in (worth * counts, counts))
@@ -184,7 +184,7 @@ class Judging:
         if len(places) > FEW:
             return normal
         # A sum of few labels is not normal: all of them are tried, and the more cautious answer counts.
-        labels = np.arange(1 << len(places))[:, np.newaxis] >> np.arange(len(places)) & 1
+        labels = np.arange(1 << len(places))[:, None] >> np.arange(len(places)) & 1
         ends = self.value + labels @ self.effects[places]
         chance = np.where(labels, expected[places], 1 - expected[places]).prod(axis=1)
         tried = float(chance[ends > TOLERANCE].sum() + chance[np.abs(ends) <= TOLERANCE].sum() / 2)
@@ -342,7 +342,13 @@ def settle(pair: OpenScore, judging: Judging | None = None, goal: Goal = "certai
     judging = judging or Judging(pair)
     place = np.cumsum(~judging.is_judged) - 1  # among what is unjudged in the pair
     order = place[judging.order(goal)[0]]
-    needed = _fewest(len(order), lambda count: pair.after(order[:count]).difference.is_decided)
+    low, needed = 0, len(order) if pair.after(order).difference.is_decided else None
+    while needed is not None and low < needed:  # more never do less
+        middle = (low + needed) // 2
+        if pair.after(order[:middle]).difference.is_decided:
+            needed = middle
+        else:
+            low = middle + 1
     if pair.gains is None or not pair.is_sum:
         return Settlement(pair.queued(order), needed, len(order))
     enough = _enough_of_sum(pair, pair.gains, order)
@@ -360,7 +366,7 @@ def _enough_of_sum(pair: OpenScore, gains: Values, order: Counts) -> int:
     below, above = (np.concatenate([np.cumsum(end[::-1])[::-1], [0.0]]) for end in (low, high))
     sums = np.array([pair.difference.value])
     for number, move in enumerate(moves, start=1):
-        sums = np.unique((sums[:, np.newaxis] + move).round(13))
+        sums = np.unique((sums[:, None] + move).round(13))
         sums = sums[(sums + below[number] <= TOLERANCE) & (sums + above[number] >= -TOLERANCE)]
         if not len(sums):
             return number
@@ -486,14 +492,3 @@ class Contest:
             {(document[0], document[1]): document[5] for document in documents if document[5] is not None},
             DEFAULTS.with_values(kept.get("thresholds", {})),  # earlier queues have none
         )
-
-
-def _fewest(most: int, suffices: Callable[[int], bool]) -> int | None:
-    """The lowest number up to `most` that suffices, when more never do less; None where none does."""
-    if not suffices(most):
-        return None
-    low, high = 0, most
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if suffices(middle) else (middle + 1, high)
-    return low

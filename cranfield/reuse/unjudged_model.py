@@ -18,11 +18,13 @@ from math import ceil
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cranfield.evaluate.lists import Counts, Values, ratio
+from cranfield.qrels.qrels import Grades
 from cranfield.reuse.labels import NOBODY, Documents, Labels, logit
 from cranfield.reuse.verdict import DEFAULTS, Thresholds
+from cranfield.runs.columns import Mask
 
 USUAL = 0.35
 """The ratio that is believed before anything is seen: pools of many depths have between 0.15 and 0.5."""
@@ -57,9 +59,6 @@ class Upper:
     n: int
     is_maximum: bool
 
-    def __str__(self) -> str:
-        return f"max of {self.n}" if self.is_maximum else f"{COVERED:.0%} of {self.n}"
-
 
 @dataclass(frozen=True, slots=True)
 class Spread:
@@ -77,19 +76,19 @@ class Spread:
     mean_absolute: float
 
 
-def conformal_upper(values: ArrayLike, *, share: float = COVERED) -> Upper:
-    """Give the upper value by the conformal index ⌈share (n + 1)⌉, or the maximum where that exceeds n.
+def conformal_upper(values: ArrayLike) -> Upper:
+    """Give the upper value by the conformal index ⌈0.95 (n + 1)⌉, or the maximum where that exceeds n.
 
     Source: Vovk, Gammerman and Shafer, Algorithmic Learning in a Random World, 2005.
     """
     rising = np.sort(np.asarray(values, dtype=np.float64))
     if not len(rising):
         return Upper(float("nan"), 0, is_maximum=True)
-    index = ceil(round(share * (len(rising) + 1), 9))  # 0.95 * 20 is 19, and must not become 20
+    index = ceil(round(COVERED * (len(rising) + 1), 9))  # 0.95 * 20 is 19, and must not become 20
     return Upper(float(rising[min(index, len(rising)) - 1]), len(rising), is_maximum=index > len(rising))
 
 
-def spread_of(drops: Values, groups: NDArray[np.int32], names: Sequence[str]) -> Spread:
+def spread_of(drops: Values, groups: Grades, names: Sequence[str]) -> Spread:
     """Give the spread of the drops of runs that belong to groups; a NaN is no drop."""
     known = np.flatnonzero(~np.isnan(drops))
     nothing = float("nan")
@@ -122,7 +121,7 @@ class Fit:
     columns: Values
     passed: Counts
     tried: Counts
-    group: NDArray[np.int32]
+    group: Grades
     prior: Values
     precision: Values
     dispersion: float
@@ -144,7 +143,7 @@ class Fit:
 
 
 def fit_chances(
-    columns: Values, passed: Counts, tried: Counts, group: NDArray[np.int32], *, prior: Values, spread: Values
+    columns: Values, passed: Counts, tried: Counts, group: Grades, *, prior: Values, spread: Values
 ) -> Fit:
     """Fit chances of passing to counts; `spread` is how far each weight may lie from its `prior`.
 
@@ -237,8 +236,8 @@ class Step:
 def _standing(passed: Counts, tried: Counts, rate: float) -> tuple[Values, Values]:
     """Where each run stands from all, and each topic from its run, as logits."""
     run = np.clip((passed.sum(axis=1) + TO_ALL * rate) / (tried.sum(axis=1) + TO_ALL), _LEAST, 1 - _LEAST)
-    topic = np.clip((passed + TO_RUN * run[:, np.newaxis]) / (tried + TO_RUN), _LEAST, 1 - _LEAST)
-    return logit(run) - logit(rate), logit(topic) - logit(run)[:, np.newaxis]
+    topic = np.clip((passed + TO_RUN * run[:, None]) / (tried + TO_RUN), _LEAST, 1 - _LEAST)
+    return logit(run) - logit(rate), logit(topic) - logit(run)[:, None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,7 +431,7 @@ class Estimate(NamedTuple):
     scale: Values
 
 
-def is_unlike(model: UnjudgedModel, documents: Documents, runs: int) -> NDArray[np.bool_]:
+def is_unlike(model: UnjudgedModel, documents: Documents, runs: int) -> Mask:
     """Which runs retrieve what hardly anybody else does: popularity has taught nothing about such documents."""
     if documents.popularity is None or model.popular is None:
         return np.zeros(runs, dtype=bool)
@@ -479,7 +478,7 @@ def upper_chances(model: UnjudgedModel, labels: Labels, documents: Documents) ->
         factor, expected = model.popular.factor, expected_chances(model, labels, documents)
         first = _raised(expected, expected.chances[:, 1] * factor.value)
         needed = is_unlike(model, documents, runs) | factor.is_maximum
-        of_document = needed[documents.run, np.newaxis]
+        of_document = needed[documents.run, None]
         ends = [
             Estimate(np.where(of_document, end.chances, first.chances), np.where(needed, end.scale, first.scale))
             for end in ends
@@ -491,6 +490,6 @@ def upper_chances(model: UnjudgedModel, labels: Labels, documents: Documents) ->
 
 def _raised(estimate: Estimate, first: Values) -> Estimate:
     """The estimate with another chance to be relevant at all."""
-    changed = estimate.chances * ratio(np.minimum(first, 1.0), estimate.chances[:, 1])[:, np.newaxis]
+    changed = estimate.chances * ratio(np.minimum(first, 1.0), estimate.chances[:, 1])[:, None]
     changed[:, 0] = 1.0
     return Estimate(changed, estimate.scale)

@@ -263,10 +263,10 @@ def _verdicts(evidence: Evidence, table: Thresholds) -> Iterator[Verdict]:
     top = f"its top {evidence.depth}" if evidence.depth else "its top documents"
     below = "; the list goes on unjudged" if evidence.to_rank and evidence.goes_on else ""
     if evidence.pool_judged < table.finished_pool:
-        reason = f"{_share(evidence.pool_judged)} of the pool judged"
+        reason = f"{_share(evidence.pool_judged, table.finished_pool)} of the pool judged"
         yield Verdict("PROVISIONAL", "pool-unfinished", reason)
     if evidence.topic_pool_judged < table.finished_topic:
-        reason = f"only {_share(evidence.topic_pool_judged)} of the pool judged in some topic"
+        reason = f"only {_share(evidence.topic_pool_judged, table.finished_topic)} of the pool judged in some topic"
         yield Verdict("PROVISIONAL", "topic-unfinished", reason)
     if evidence.finished < 1:
         reason = f"the plan is complete for {_share(evidence.finished)} of its topics"
@@ -299,14 +299,15 @@ def _verdicts(evidence: Evidence, table: Thresholds) -> Iterator[Verdict]:
     if evidence.unjudged == 0:
         yield Verdict("SAFE", "no-holes", f"{top} are all judged{below}")
     if is_narrow:
-        reason = f"judging could change the score by at most {_points(max(width, 0.0005))}"
+        reason = f"judging {top} could change the score by at most {_points(max(width, 0.0005))}"
         yield Verdict("SAFE", "narrow-interval", reason)
     # Of a measure of the whole list coverage alone says little: most such alarms were false.
     condemns = evidence.depth_known
     if evidence.upper_blind is not None:
         condemns = _exceeds(abs(evidence.upper_blind), table.caution_upper * evidence.tolerance)
     if condemns and _exceeds(table.unreliable_judged, evidence.judged):
-        reason = f"only {_share(evidence.judged)} judged (limit {_share(table.unreliable_judged)})"
+        limit = table.unreliable_judged
+        reason = f"only {_share(evidence.judged, limit)} judged (limit {_share(limit)})"
         yield Verdict("UNRELIABLE", "minority-judged", reason)
     share = evidence.low_topics / max(evidence.topics, 1)
     if condemns and _exceeds(share, table.unreliable_topics):
@@ -314,28 +315,35 @@ def _verdicts(evidence: Evidence, table: Thresholds) -> Iterator[Verdict]:
         reason = f"{topics} mostly unjudged (limit {_share(table.unreliable_topics)})"
         yield Verdict("UNRELIABLE", "topics-unjudged", reason)
     loss, upper = evidence.loss or 0.0, evidence.upper or 0.0
-    expected = f"expected loss {_points(loss)}" if loss >= 0 else f"expected to fall by {_points(-loss)} once judged"
     limit = table.unreliable_loss * evidence.tolerance
     if _exceeds(abs(loss), limit):
-        yield Verdict("UNRELIABLE", "large-loss", f"{expected} (limit {_points(limit)})")
+        yield Verdict("UNRELIABLE", "large-loss", _expected_loss(loss, limit))
     known = evidence.loss is not None and evidence.upper is not None and isfinite(loss + upper)
     if evidence.untestable or not known:
         reason = evidence.untestable or "nothing is known about unjudged documents in this pool"
         yield Verdict("UNTESTABLE", "kappa-unknown", reason)
     limit = table.caution_loss * evidence.tolerance
     if _exceeds(abs(loss), limit):
-        yield Verdict("CAUTION", "loss", f"{expected} (limit {_points(limit)})")
+        yield Verdict("CAUTION", "loss", _expected_loss(loss, limit))
     upper_limit = table.caution_upper * evidence.tolerance
     if _exceeds(abs(upper), upper_limit):
         of = _most_extreme(evidence) if evidence.upper_is_maximum else "95%"
-        may = f"loss may reach {_points(upper)}" if upper >= 0 else f"the score may fall by {_points(-upper)}"
+        far = _points(abs(upper), upper_limit)
+        may = f"loss may reach {far}" if upper >= 0 else f"the score may fall by {far}"
         reason = f"{may} ({of}; limit {_points(upper_limit)})"
         yield Verdict("CAUTION", "upper-loss", reason)
     if _exceeds(table.caution_judged, evidence.judged):
-        reason = f"{_share(evidence.judged)} judged (limit {_share(table.caution_judged)})"
+        reason = f"{_share(evidence.judged, table.caution_judged)} judged (limit {_share(table.caution_judged)})"
         yield Verdict("CAUTION", "coverage", reason)
     yield from uneven
-    yield Verdict("SAFE", "small-loss", f"{expected} (limit {_points(limit)})")
+    yield Verdict("SAFE", "small-loss", _expected_loss(loss, limit))
+
+
+def _expected_loss(loss: float, limit: float) -> str:
+    """The expected loss beside its limit."""
+    shown = _points(abs(loss), limit)
+    said = f"expected loss {shown}" if loss >= 0 else f"expected to fall by {shown} once judged"
+    return f"{said} (limit {_points(limit)})"
 
 
 def _most_extreme(evidence: Evidence) -> str:
@@ -348,18 +356,24 @@ def _exceeds(value: float, limit: float) -> bool:
     return value > limit + _NOISE
 
 
-def _points(value: float) -> str:
-    """Give a difference of scores with three digits, as scores are printed here: .043."""
+def _points(value: float, limit: float = 0.0) -> str:
+    """Give a difference of scores with three digits, as scores are printed here: .043; more beside such a limit."""
     if 0 < abs(value) < 0.0005:
         return "less than .001"
     text = f"{abs(value):.3f}"
+    text = f"{abs(value):.4f}" if text == f"{limit:.3f}" and value != limit else text
     shown = text[1:] if text.startswith("0.") else text
     return f"-{shown}" if value < 0 and float(text) else shown
 
 
-def _share(value: float) -> str:
-    """Give a share in per cent; what is not all never looks like all, nor a little like nothing."""
+def _share(value: float, limit: float = 0.0) -> str:
+    """Give a share in per cent, with more digits beside a limit that would look the same.
+
+    What is not all never looks like all, nor a little like nothing.
+    """
     text = f"{100 * value:.0f}%"
+    if text == f"{100 * limit:.0f}%" and value != limit:
+        return f"{100 * value:.4g}%"
     if (text == "100%" and value < 1) or (text == "0%" and value > 0):
         return f"{100 * value:.2g}%" if value < 0.5 else "more than 99%"
     return text

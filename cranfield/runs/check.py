@@ -103,14 +103,6 @@ def _unusable_ranks(rows: Rows) -> Iterator[Problem]:
     if len(missing):
         text = f"--order rank, but {counted(len(missing), 'row has', 'rows have')} no usable rank"
         yield problem("no-ranks", text, lines=rows.lines.of(missing), count=len(missing))
-        return
-    by_rank = ranking(rows, order="rank").places
-    again = ties(arranged(rows.ranks, by_rank), rows.by_topic.offsets)
-    if again.any():
-        at = np.flatnonzero(again) + 1
-        at = np.sort(at if by_rank is None else by_rank[at])
-        text = f"{counted(len(at), 'row has', 'rows have')} the same rank as another document of the topic"
-        yield problem("repeated-rank", text, lines=rows.lines.of(at), count=len(at))
 
 
 # Documents that stand more than once in a topic.
@@ -175,8 +167,7 @@ def check(rows: Rows, expectations: Expectations) -> list[Problem]:
         problems += repeat_problems(rows)
         problems += _unknown_documents(rows, expectations)
         problems += order_problems(rows, order=expectations.order)
-    placed = [found.at(rows.source_name) for found in problems]
-    return sorted(placed, key=lambda found: found.severity)
+    return sorted([found.at(rows.source_name) for found in problems], key=lambda found: found.severity)
 
 
 def _tag_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]:

@@ -82,8 +82,7 @@ def as_numbers(texts: pa.Array) -> pa.Array:
 def byte_order(ids: pa.Array) -> NDArray[np.uint64]:
     """The places of ids in the order of their bytes."""
     words = as_text(ids)
-    found = call_function("array_sort_indices", [words.view(pa.large_binary())], ArraySortOptions())
-    return values_of(found)
+    return values_of(call_function("array_sort_indices", [words.view(pa.large_binary())], ArraySortOptions()))
 
 
 def places_in(known: pa.Array, ids: pa.Array) -> Codes:
@@ -271,8 +270,7 @@ class LineNumbers:
     def of(self, rows: Places) -> Lines:
         """The line numbers of some rows."""
         rows_before = self.skipped - self.before - np.arange(1, len(self.skipped) + 1)
-        places = rows + 1 + np.searchsorted(rows_before, rows, side="right")
-        return self.before + places
+        return self.before + rows + 1 + np.searchsorted(rows_before, rows, side="right")
 
     @staticmethod
     def of_rows(lines: Sequence[int] | Lines) -> LineNumbers:

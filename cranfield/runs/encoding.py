@@ -222,8 +222,7 @@ UNKNOWN = -1
 def codes_of(known: pa.Array, lists: Sequence[pa.Array]) -> tuple[list[Codes], pa.Array]:
     """The codes of the ids of each list, and the new ids among them, which get the next codes in their order."""
     coded = pa.concat_arrays([known, *map(as_ids, lists)]).dictionary_encode()
-    ends = np.cumsum([len(known), *map(len, lists)])[:-1]
-    codes = np.split(np.asarray(coded.indices, dtype=np.int32), ends)
+    codes = np.split(np.asarray(coded.indices, dtype=np.int32), np.cumsum([len(known), *map(len, lists)])[:-1])
     return codes[1:], coded.dictionary.slice(len(known))
 
 

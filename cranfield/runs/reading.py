@@ -154,11 +154,6 @@ CHECKS: tuple[Fault, ...] = (
         "scores are used; pass --order rank to use the ranks",
     ),
     Fault("no-ranks", "--order rank, but a row has no usable rank", "use --order score or file"),
-    _noted(
-        "repeated-rank",
-        "--order rank, but two documents of a topic have the same rank",
-        "they keep the order of the file",
-    ),
     _noted("ties", "documents of a topic have the same score", "ties are broken by document id, descending"),
     _noted(
         "ties-in-32-bits",
@@ -431,8 +426,7 @@ def members_in(table: Columns) -> tuple[Member, ...]:
 
 def matching(texts: pa.Array, pattern: str) -> Mask:
     """Which strings match a regular expression."""
-    found = pc.match_substring_regex(texts, pattern)
-    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
+    return np.asarray(pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False), dtype=bool)
 
 
 def numbers_in(texts: pa.Array, readable: Mask, kind: pa.DataType) -> NDArray[Any]:

@@ -260,7 +260,7 @@ def _sorted(keys: NDArray[Any], groups: Groups) -> Places:
 
 
 def within_topics(pairs: Mask, offsets: Places) -> Mask:
-    """What is so of rows and the next ones, without the pairs of two topics: each last row has its next elsewhere."""
+    """The pairs of a row and the next one for which something holds, but for those of two topics."""
     pairs[offsets[1:-1] - 1] = False
     return pairs
 

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Literal
 import pyarrow as pa
 
 from cranfield.base.errors import ProblemsFound, SourceError
-from cranfield.base.files import Place, Source, located, matching, most_grown
+from cranfield.base.files import Place, Source, is_remote, located, matching, most_grown
 from cranfield.base.registry import deferred
 from cranfield.base.writing import inside
 from cranfield.runs import reading
@@ -38,11 +38,6 @@ _WRITTEN: dict[Columns, dict[str, str]] = {
 }
 _PARTITION = re.compile(r"([^/=]+)=[^/]*/")
 _TEXTS = ("string", "large_string", "string_view", "null")
-_WANTED = {
-    "score": ("scores", "scores must be numbers"),
-    "rank": ("ranks", "ranks must be numbers"),
-    "tag": ("tags", "tags must be text or integers"),
-}
 
 
 def expanded(words: Sequence[str], known: Collection[str] = ()) -> list[str]:
@@ -137,8 +132,8 @@ def refuse_grown(name: str, facts: Any, size: int, columns: int) -> Any:
 @contextmanager
 def _sound(name: str) -> Iterator[None]:
     place = located(name)
-    remote = place if isinstance(place, Place) and place.is_remote else None
-    with remote.answering() if remote else nullcontext():
+    remote = place if is_remote(place) else None
+    with remote.opened() if remote else nullcontext():
         try:
             yield
         except FileNotFoundError:
@@ -154,10 +149,10 @@ def _opened(whole: str) -> _Set | None:
     place = located(whole)
     name, is_folder = str(place), whole.endswith("/")
     options: dict[str, Any] = {}
-    if isinstance(place, Place) and place.is_remote:
-        system, path = place.asked(lambda files, path: (files, path))
-        options["filesystem"] = system
-        files = place.asked(lambda files, path: sorted(files.find(path)) if is_folder else [files.info(path)["name"]])
+    if is_remote(place):
+        with place.opened() as (system, path):
+            options["filesystem"] = system
+            files = sorted(system.find(path)) if is_folder else [system.info(path)["name"]]
     else:
         path = str(place)
         files = sorted(map(str, place.rglob("*"))) if place.is_dir() else [path]
@@ -183,7 +178,7 @@ def _names_in(whole: str) -> list[str]:
     try:
         opened = _opened(whole)
     except SourceError:
-        if isinstance(place := located(whole), Place) and place.is_remote:
+        if is_remote(located(whole)):
             raise  # a set whose names did not arrive would be read as one run
         return []  # what is wrong is said where it is read
     if opened is None:
@@ -223,8 +218,8 @@ def plain(source: Source, column: pa.Array | pa.ChunkedArray, part: str) -> pa.A
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     is_number = part in ("score", "rank") and (pa.types.is_floating(kind) or pa.types.is_decimal(kind))
     if not is_number and not pa.types.is_integer(kind) and str(kind) not in _TEXTS:
-        what, wanted = _WANTED.get(part, (f"{part} ids", "ids must be text or integers"))
-        found = reading.problem("bad-row", f"{what} are of type {kind}; {wanted}").at(source.name)
+        wanted = "numbers" if part in ("score", "rank") else "text or integers"
+        found = reading.problem("bad-row", f"{part}s are of type {kind}; they must be {wanted}").at(source.name)
         raise ProblemsFound("this is not a Parquet file of a run", [found])
     return column.cast(pa.float64() if is_number and part == "score" else pa.large_string())
 

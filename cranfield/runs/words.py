@@ -173,8 +173,7 @@ def _regularised(block: bytes, *, columns: int, strict: bool) -> tuple[bytes, Li
     letters = letters.copy()
     letters[ends] = _BLANK
     letters[ends[columns - 1 :: columns]] = _LINE_FEED
-    wrong = {code: lines for code, lines in found.items() if len(lines)}
-    return bytes(letters[inside]), np.flatnonzero(~kept), wrong
+    return bytes(letters[inside]), np.flatnonzero(~kept), {code: lines for code, lines in found.items() if len(lines)}
 
 
 def _forbidden(block: bytes, letters: NDArray[np.uint8], feeds: Lines) -> dict[str, Lines]:

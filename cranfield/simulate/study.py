@@ -25,7 +25,7 @@ from cranfield.pool.candidates import PooledRuns
 from cranfield.pool.plan import Amount, Plan, Selection, parse
 from cranfield.pool.pool import levels
 from cranfield.pool.replay import Labels, labels_of, replay
-from cranfield.pool.strategy import RankAmount, Texts, strategies
+from cranfield.pool.strategy import RankAmount, Words, strategies
 from cranfield.qrels.qrels import Qrels
 from cranfield.reuse import correlation, provenance
 from cranfield.reuse.hold_out import OwnHoldOut
@@ -43,7 +43,7 @@ class Known:
 
     All `runs` are ranked; `pooled` are the contributing ones, by the same names, with their groups. `alignment` is of
     judgments and runs over all topics of the qrels, with its rows kept. A grade from `relevant_from` up is relevant.
-    `texts` and `queries` are for the strategies that read.
+    `words` are for the strategies that read.
     """
 
     qrels: Qrels
@@ -51,8 +51,7 @@ class Known:
     pooled: PooledRuns
     alignment: Alignment
     relevant_from: int = 1
-    texts: Texts | None = None
-    queries: Mapping[str, str] | None = None
+    words: Words | None = None
 
     @property
     def qrels_row(self) -> provenance.Numbers:
@@ -193,8 +192,7 @@ def play(
         known.labels,
         topics=topics,
         seed=seed,
-        texts=known.texts,
-        queries=known.queries,
+        words=known.words,
         unknown=False,
         only=only,
     ).judged
@@ -237,10 +235,6 @@ def least_budget(known: Known, plan: Plan) -> Counts:
     return np.array([sizes[topic] for topic in known.topics], dtype=np.int64)
 
 
-Player = Callable[[Plan], Play]
-"""Plays a plan, or knows what was played."""
-
-
 Plays = Mapping[tuple[str, str], Play]
 """What was played: by the plan and the group that was left out, or no group."""
 
@@ -269,13 +263,11 @@ def play_at(
     known: Known,
     plan: Plan,
     budgets: Sequence[int],
+    player: Callable[[Plan], Play],
     *,
-    seed: int = 0,
     runs: PooledRuns | None = None,
-    player: Player | None = None,
 ) -> list[Play]:
-    """Play a plan at several budgets, none of which is below its `least_budget`; without any, as it stands."""
-    player = player or partial(play, known, seed=seed, runs=runs)
+    """Play a plan by the `player` at several budgets, none below its `least_budget`; without any, as it stands."""
     plans, alone = [with_budget(plan, budget) for budget in budgets], played_alone(plan, budgets)
     if len(alone) >= len(plans):
         return [player(one) for one in alone]
@@ -327,7 +319,7 @@ def played_without(
     held: HeldOut = [[] for _ in kept]
     for group in provenance.groups_of(known.alignment.run_names, known.contributors, "group")[0]:
         left, player = without_group(known, group), partial(_played_before, plays, group)
-        for place, one in enumerate(play_at(known, plan, budgets, runs=left, player=player)):
+        for place, one in enumerate(play_at(known, plan, budgets, player, runs=left)):
             held[place].append(one.kept(known))
     return held
 
@@ -373,9 +365,8 @@ class Cost:
 class Effect:
     """The ranking of all runs by a plan's judgments against the one by all known judgments.
 
-    `fall` is by how many ranks the run `falling` falls, the one that falls most. `change` is the largest change of a
-    score, with its sign: what the plan gives minus what all judgments give; `changing` names its run. Everything is
-    NaN, and `fall` None, where fewer than two runs have a score.
+    `fall` is by how many ranks the run `falling` falls, the one that falls most. Everything is NaN, and `fall` None,
+    where fewer than two runs have a score.
     """
 
     measure: Measure
@@ -383,8 +374,6 @@ class Effect:
     tau_ap: float
     fall: int | None
     falling: str
-    change: float
-    changing: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -399,7 +388,7 @@ class Outcome:
     play: Play
     cost: Cost
     scores: Scores
-    effects: tuple[Effect, ...]
+    effects: Sequence[Effect]
     held_out: OwnHoldOut | None = None
 
     @property
@@ -439,7 +428,7 @@ def study(
     # Texts come from a file that is open here, and nowhere else.
     reads = any(step.strategy.reads_text for plan in plans for _, step in plan.selections)
     by_others = workers if is_large and not reads else HERE
-    shared = known if reads else replace(known, texts=None), seed
+    shared = known if reads else replace(known, words=None), seed
     chosen: list[tuple[Plan, list[int]]] = []
     for plan in map(open_ended, plans) if wanted else plans:
         least = int(least_budget(known, plan).sum()) if wanted else 0
@@ -509,7 +498,7 @@ def _judged(piece: tuple[str, Sequence[int], Plays], shared: tuple[Known, Scores
     (word, budgets, played), (known, full, without) = piece, shared
     plan, measures, outcomes = parse(word), own_measures(full.measures), []
     plan = open_ended(plan) if budgets else plan
-    plays = play_at(known, plan, budgets, player=partial(_played_before, played, ""))
+    plays = play_at(known, plan, budgets, partial(_played_before, played, ""))
     kept = [one.kept(known) for one in plays]
     held = played_without(known, plan, kept, budgets, played, without=without)
     for place, one in enumerate(plays):
@@ -520,7 +509,7 @@ def _judged(piece: tuple[str, Sequence[int], Plays], shared: tuple[Known, Scores
             play=one,
             cost=cost_of(known, one),
             scores=scores,
-            effects=tuple(effect_of(full, scores, measure) for measure in measures),
+            effects=[effect_of(full, scores, measure) for measure in measures],
             held_out=None if held is None else own_hold_out(known, scores, held[place]),
         )
         outcomes.append(outcome)
@@ -551,17 +540,13 @@ def effect_of(full: Scores, reduced: Scores, measure: Measure) -> Effect:
     ranked = np.flatnonzero(np.isfinite(before) & np.isfinite(after))
     old, new = before[ranked], after[ranked]
     names = [full.run_names[run] for run in ranked.tolist()]
-    nothing = float("nan")
     if len(names) < 2:
-        return Effect(measure, nothing, nothing, None, "", nothing, "")
+        return Effect(measure, np.nan, np.nan, None, "")
     worst, fall = correlation.max_rank_drop(old, new)
-    most = int(np.argmax(np.abs(new - old)))
     return Effect(
         measure=measure,
         tau_b=correlation.tau_b(old, new),
         tau_ap=correlation.tau_ap(old, new, names=names),
         fall=fall,
         falling=names[worst] if fall > 0 else "",
-        change=float(new[most] - old[most]),
-        changing=names[most] if new[most] != old[most] else "",
     )

@@ -29,8 +29,6 @@ RANKING = [
     Number("tau_ap", "tau_ap", digits=3),
     Number("fall", "max drop"),
     Number("falling", "run"),
-    Number("change", "largest change"),
-    Number("changing", "run"),
 ]
 LOSSES = [
     Number("loss_mean", "expected loss", digits=3),
@@ -44,9 +42,9 @@ class Simulation(Result):
     """The outcome of each plan as they were given, smaller budgets first; a row for each measure of each."""
 
     known: Known
-    outcomes: tuple[Outcome, ...]
+    outcomes: Sequence[Outcome]
     rows: list[Row]
-    notes: tuple[str, ...]
+    notes: Sequence[str]
     wide = True
 
     def table(self) -> Table:
@@ -101,8 +99,6 @@ def outcome_rows(outcomes: Sequence[Outcome], *, seconds: float) -> list[Row]:
                 "tau_ap": effect.tau_ap,
                 "fall": effect.fall,
                 "falling": effect.falling,
-                "change": effect.change,
-                "changing": effect.changing,
                 "loss_mean": mean,
                 "loss_max": largest,
                 "losing": losing,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,8 +31,7 @@ class Added:
     new: int
     same: int = 0
     updated: int = 0
-    clashing: tuple[str, ...] = ()
-    places: tuple[int, ...] = field(default=(), compare=False)
+    places: tuple[int, ...] = ()
 
 
 _WRITTEN = {
@@ -74,7 +73,7 @@ def add(store: Store, records: Sequence[Document | Topic], *, source: int, updat
         connection.execute("DELETE FROM duplicates")
         connection.execute("DELETE FROM duplicate_scans")
     same = len(records) - len(new) - len(updated) - len(places)
-    return Added(len(new), same, len(updated), tuple(records[place].id for place in places), tuple(places))
+    return Added(len(new), same, len(updated), tuple(places))
 
 
 _COLUMNS = "id, text, title, metadata"
@@ -103,12 +102,13 @@ title_of = Query[str | None]("SELECT substr(title, 1, 1000) FROM held_documents 
 """The title of a document as a list shows it, or None."""
 
 
-def each(store: Store) -> Iterator[tuple[Document, str]]:
-    """(document, stored content hash) in the order they came, a page at a time: no read transaction stays open."""
-    last = 0
-    query = (
-        f"SELECT {_COLUMNS}, content_hash, number FROM documents WHERE number > ? ORDER BY number LIMIT {_AT_ONCE}"
-    )
+def each(store: Store, table: str = "documents") -> Iterator[tuple[Document, str]]:
+    """(document, stored content hash) in the order they came, a page at a time: no read transaction stays open.
+
+    Those of outside sources that were kept are in the table `kept_documents`.
+    """
+    last, columns = 0, f"{_COLUMNS}, content_hash, number"
+    query = f"SELECT {columns} FROM {table} WHERE number > ? ORDER BY number LIMIT {_AT_ONCE}"
     while page := store.rows(query, last):
         last = page[-1][-1]
         yield from ((_document(*row[:4]), row[4]) for row in page)
@@ -121,7 +121,7 @@ def ids(store: Store) -> Iterator[str]:
 
 def known(store: Store, identifiers: Sequence[str]) -> set[str]:
     """Those of the ids that are documents of the collection."""
-    return {row[0] for row in store.among("SELECT id FROM held_documents WHERE id IN ({})", identifiers)}
+    return set(content_hashes(store, identifiers))
 
 
 def unknown(store: Store, identifiers: Collection[str]) -> set[str]:
@@ -277,12 +277,6 @@ judged_in_versions = Query[list[str]](
     "SELECT id FROM kept_documents GROUP BY id HAVING count(*) > 1 ORDER BY min(number)", column
 )
 """The documents that changed outside while they were judged."""
-
-
-def kept(store: Store) -> Iterator[tuple[Document, str]]:
-    """(document, stored content hash) of all that were kept, in the order they were."""
-    for row in store.each(f"SELECT {_COLUMNS}, content_hash FROM kept_documents ORDER BY number"):
-        yield _document(*row[:4]), row[4]
 
 
 # Clusters of duplicate documents: the latest scan replaces the one before.

@@ -15,7 +15,7 @@ from cranfield.base.records import Pair
 from cranfield.base.text import now
 from cranfield.judge.events import NOBODY, Event, Evidence, PairKey, SourceKind, fold, key_of
 from cranfield.store.history import EVENT_COLUMNS
-from cranfield.store.store import Query, Store, grouped, marks, value
+from cranfield.store.store import Query, Store, grouped, marks
 
 _INSERT = f"INSERT INTO judgment_events (sequence, {', '.join(EVENT_COLUMNS)}) VALUES (?{', ?' * len(EVENT_COLUMNS)})"
 _FIELDS = attrgetter(*("order" if name == "shown_order" else name for name in EVENT_COLUMNS))
@@ -208,11 +208,6 @@ layers_with_grades = Query[list[tuple[str, int]]](
 )
 """(layer, number of standing grades)."""
 
-standing_in = Query[int](
-    f"SELECT count(*) FROM judgments WHERE layer = ? AND kind = 'imported' AND assessor = '{NOBODY}'", value
-)
-"""How many grades of a layer were imported from qrels, which name no assessor."""
-
 has_grades = Query[bool]("SELECT 1 FROM judgments WHERE layer = ? AND grade IS NOT NULL LIMIT 1", bool)
 """Whether anything stands in a layer."""
 
@@ -279,10 +274,7 @@ def double_judgments(store: Store, layers: Sequence[str]) -> list[tuple[str, str
             ORDER BY event""",
         *layers,
     )
-    return [
-        (topic, document, assessor, (bool(relevant), grade), scale)
-        for topic, document, assessor, relevant, grade, scale in {row[:3]: row for row in rows}.values()
-    ]
+    return [(*row[:3], row[3:5], row[5]) for row in {row[:3]: row for row in rows}.values()]
 
 
 def probe_answers(store: Store, layers: Sequence[str]) -> list[tuple[str, Graded, Graded]]:
@@ -304,7 +296,7 @@ def probe_answers(store: Store, layers: Sequence[str]) -> list[tuple[str, Graded
             ORDER BY probe.sequence""",
         *layers,
     )
-    return [(name, (bool(first), before), (bool(again), after)) for name, first, before, again, after in rows]
+    return [(row[0], row[1:3], row[3:]) for row in rows]
 
 
 answered_pairs = Query[set[Pair]]("SELECT DISTINCT topic, document FROM judgments WHERE layer = ?", set)

@@ -188,8 +188,11 @@ forget_expired = Query[None](f"DELETE FROM leases WHERE expires NOT BETWEEN ?1 A
 # Assignments: who judges which topics, and what is planned for all of them.
 
 
-assigned = Query("SELECT topic, assessor, role FROM assignments ORDER BY topic, role", records(Assigned))
-"""All assignments."""
+assigned = Query(
+    "SELECT topic, assessor, role FROM assignments LEFT JOIN topics ON id = topic ORDER BY number, topic, role",
+    records(Assigned),
+)
+"""All assignments, topics in the order they were given."""
 
 
 graded_by = Query[list[tuple[str, str, str]]](
@@ -349,13 +352,21 @@ def queue_named(store: Store, name: str) -> QueueFacts:
 queue_names = Query[list[str]]("SELECT name FROM queues WHERE purpose <> 'queue' ORDER BY number", column)
 """The queues in the order they were made, but that of a packet."""
 
+unjudged_queues = Query[list[str]](
+    """SELECT DISTINCT name FROM queues JOIN queue_entries AS one ON number = queue WHERE purpose <> 'queue'
+       AND NOT EXISTS (SELECT 1 FROM judgments WHERE topic = one.topic AND document = one.document
+                       AND layer = queues.layer AND (grade IS NOT NULL OR kind = 'cannot-judge'))""",
+    column,
+)
+"""The queues with a document that nobody has answered; one that adapts may be decided all the same."""
+
 queue_topics = Query[list[str]]("SELECT DISTINCT topic FROM queue_entries WHERE queue = ? ORDER BY topic", column)
 """The topics of a queue by its number."""
 
-queue_documents = Query[list[tuple[str, int]]](
-    "SELECT document, position FROM queue_entries WHERE queue = ? AND topic = ?", list
+queue_documents = Query[list[str]](
+    "SELECT document FROM queue_entries WHERE queue = ? AND topic = ? ORDER BY position", column
 )
-"""(document, position) of one topic of a queue."""
+"""The documents of one topic of a queue in their order."""
 
 queue_answers = Query[dict[Pair, int | None]](
     """SELECT topic, document, grade FROM queue_entries CROSS JOIN judgments USING (topic, document)

@@ -94,7 +94,7 @@ def record_choices(store: Store, pool: int, made: Iterable[RecordedChoice]) -> s
 
 ends = Query[dict[str, RecordedEnd]](
     "SELECT topic, rule, version, known, final, ended FROM pool_ends WHERE pool = ?",
-    lambda rows: {row[0]: RecordedEnd(row[0], row[1], row[2], row[3], bool(row[4]), row[5]) for row in rows},
+    lambda rows: {row[0]: RecordedEnd(*row) for row in rows},
 )
 """The topics of a pool that have ended."""
 
@@ -122,7 +122,7 @@ def standing_answers(store: Store, topic: str, documents: Iterable[str] | None =
         rows = store.rows(query, topic, MAIN)
     else:
         rows = [row for one in documents for row in store.rows(f"{query} AND document = ?", topic, MAIN, one)]
-    return [StandingAnswer(row[0], bool(row[1]), *row[2:]) for row in rows]
+    return [StandingAnswer(*row) for row in rows]
 
 
 def touched(store: Store, *, after: tuple[int, str]) -> set[Pair] | None:

@@ -130,7 +130,7 @@ sizes_of_topics = Query[list[tuple[str, int, int, str]]](
        FROM (SELECT topic FROM pool_topics JOIN pools ON number = pool WHERE name = ?1)
        LEFT JOIN (SELECT topic, pooled, judged FROM progress WHERE pool = ?1) USING (topic)
        LEFT JOIN (SELECT topic, rule FROM pool_ends JOIN pools ON number = pool WHERE name = ?1) USING (topic)
-       ORDER BY topic""",
+       LEFT JOIN topics ON id = topic ORDER BY number, topic""",
     list,
 )
 """(topic, documents, judged documents, the rule that has ended it or nothing) of each topic of a pool."""
@@ -196,16 +196,10 @@ clusters_of_version = Query[dict[str, int]](
 )
 """The near-duplicates that a version of a pool went by; nothing where it does not look at them."""
 
-documents_to_judge = Query[list[tuple[str, int]]](
-    f"SELECT document, position FROM pool_entries WHERE {_POOL} AND topic = ?", list
+documents_to_judge = Query[list[str]](
+    f"SELECT document FROM pool_entries WHERE {_POOL} AND topic = ? ORDER BY position", column
 )
-"""(document, position) of one topic of a pool."""
-
-
-is_pooled = Query[bool](
-    "SELECT 1 FROM pools JOIN pool_entries ON pool = number WHERE topic = ? AND document = ? LIMIT 1", bool
-)
-"""Whether a document of a topic is in a pool."""
+"""The documents of one topic of a pool in judging order."""
 
 
 # What a pool was made with, in one hash: a change of it is seen even where the pool would come out the same.

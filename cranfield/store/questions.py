@@ -121,7 +121,7 @@ _RELEVANT = """WITH relevant AS (
 """
 
 QUESTIONS = {
-    "progress": Question(
+    "progress_by_topic": Question(
         "Progress",
         "How many pooled documents of each topic are judged.",
         """SELECT pool, progress.topic, title, judged, pooled - judged AS remaining, pooled
@@ -132,7 +132,7 @@ ORDER BY pool, remaining DESC, number""",
             **_bars("topic", "documents", by="pool", colour="state"),
         },
     ),
-    "grades": Question(
+    "grades_by_topic": Question(
         "Grades by topic",
         "How many documents of each topic have each grade; relevance starts at relevant_from.",
         """SELECT topic, title, qrels.grade, label, count(*) AS documents, relevant_from
@@ -187,7 +187,7 @@ FROM (
 LEFT JOIN documents ON documents.id = document
 GROUP BY topic, document HAVING apart > 0 ORDER BY apart DESC, topic, document""",
     ),
-    "assessors": Question(
+    "work_by_assessor": Question(
         "Assessors",
         "What each assessor has judged or decided and how long it took, undone judgments included.",
         """SELECT assessor, layer, count(*) AS judgments, sum(seconds) / 3600 AS hours, avg(seconds) AS mean_seconds,
@@ -246,7 +246,7 @@ def datasette_metadata(database: str) -> dict[str, Any]:
         name: {"description": said, "columns": {column: text for column, text in columns.items() if text}}
         for name, said, columns in tables()
     }
-    hidden = {name: {"hidden": True} for name in ("_sqlite_migrations", "id_pages")}
+    hidden = {name: {"hidden": True} for name in ("_sqlite_migrations", "id_pages", "sqlite_sequence")}
     charted = (
         'Common questions are under Queries; some are also drawn as <a href="/-/dashboards/collection">charts</a>.'
     )

@@ -46,12 +46,17 @@ def fetch(store: Store, name: str) -> ReleaseFacts:
 rows = Query[list[tuple[str, str, int]]]("SELECT topic, document, grade FROM release_rows WHERE release = ?", list)
 """(topic, document, grade) of a release by its name, sorted."""
 
-pool_judged = Query[list[tuple[int, int]]](
-    """SELECT count(*), count(grade) FROM pools, releases JOIN pool_entries AS entry ON pool = number
-       LEFT JOIN release_rows AS judged
-       ON release = releases.name AND judged.topic = entry.topic AND judged.document = entry.document AND grade >= 0
-       WHERE pools.name = ?1 AND releases.content_hash = ?2 AND json_extract(manifest, '$.file') = ''
-       AND instr(manifest, pools.content_hash) GROUP BY releases.name""",
+pool_judged = Query[list[tuple[int, int, float]]](
+    """SELECT sum(pooled), sum(graded), min(CASE WHEN graded > 0 AND pooled > graded + 1 THEN 1.0 * graded / pooled
+                                            ELSE 1.0 END)
+       FROM (SELECT releases.name, count(*) AS pooled, count(grade) AS graded
+             FROM pools, releases JOIN pool_entries AS entry ON pool = number LEFT JOIN release_rows AS judged
+             ON release = releases.name AND judged.topic = entry.topic AND judged.document = entry.document
+             AND grade >= 0
+             WHERE pools.name = ?1 AND releases.content_hash = ?2 AND json_extract(manifest, '$.file') = ''
+             AND instr(manifest, pools.content_hash) GROUP BY releases.name, entry.topic)
+       GROUP BY name""",
     list,
 )
-"""(documents, those judged) of a pool by its name, in releases with this hash that were made from it as it is."""
+"""(documents, those judged, the smallest share of them in a judged topic that lacks more than one) of a pool by its
+name, in releases with this hash that were made from it as it is."""

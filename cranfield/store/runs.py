@@ -119,8 +119,7 @@ def unharmed(block: bytes, checksum: int) -> bytes:
 
 def fetch(store: Store, name: str) -> StoredRanking:
     """The ranking of one run that has not been withdrawn."""
-    row = store.row("SELECT ranking, encoding, checksum FROM runs WHERE name = ? AND withdrawn IS NULL", name)
-    return fetch_by_number(store, find(store, name).number) if row is None else StoredRanking(*row)
+    return fetch_by_number(store, find(store, name).number)
 
 
 def fetch_by_number(store: Store, number: int) -> StoredRanking:

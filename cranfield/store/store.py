@@ -19,7 +19,7 @@ from importlib import import_module
 from itertools import starmap
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from cranfield.base.errors import RESTORE, CollectionBusy, CollectionError, CollectionMoved, not_utf8
 from cranfield.base.records import Grade, GradeScale
@@ -59,6 +59,8 @@ PATIENCE_SECONDS = 600.0
 
 SQLITE_VERSION = sqlite3.sqlite_version
 Say = Callable[[str], None]
+Identity = tuple[int, int]
+"""Device and inode of a file."""
 Name = TypeVar("Name")
 Shape = TypeVar("Shape")
 
@@ -80,12 +82,12 @@ class Store:
     ) -> None:
         self.path, self.connection, self.say, self.writable = path, connection, say, writable
         self._history: history.Recorder | None = None
-        self.identity: tuple[int, int] | None = None
+        self.identity: Identity | None = None
         """Device and inode of the file, where writing must find it in its place."""
         self._real = Path(os.path.realpath(path))
         """The file itself, where `path` is a link to it: SQLite keeps its log beside it."""
         self._log_path = self._real.with_name(f"{self._real.name}-wal")
-        self._log: tuple[int, int] | None = None
+        self._log: Identity | None = None
         self.kept_as: Path | None = None
         """The copy of the file as it was, where opening it brought it up to date."""
 
@@ -163,8 +165,11 @@ class Store:
             return
         place, real = identity_of(self.path), identity_of(self._real, follow_symlinks=False)
         has_log = self._log in (None, identity_of(self._log_path))
-        if place == real == self.identity and has_log:
-            return
+        if not (place == real == self.identity and has_log):
+            self._say_moved(place, real, has_log=has_log)
+
+    def _say_moved(self, place: Identity | None, real: Identity | None, *, has_log: bool) -> NoReturn:
+        """Say what was done to the file, and take its log out of the way of another one that lies there now."""
         if place == self.identity:
             # Whoever opens a link that was put here meanwhile finds the file, but looks for its log elsewhere.
             how = f"the log of {self.path} was taken away" if real == place else f"{self.path} became a link"
@@ -247,11 +252,6 @@ class Store:
             return default
         kind = object if default is None else list if isinstance(default, tuple) else type(default)
         return stored(kind, text, f"the setting {name} of {self.path}")
-
-    def settings(self) -> dict[str, Any]:
-        """All settings by name."""
-        rows = self.rows("SELECT name, value FROM settings ORDER BY name")
-        return {name: stored(object, value, f"the setting {name} of {self.path}") for name, value in rows}
 
     def set(self, name: str, value: Any) -> None:
         """Set one setting, as JSON, inside `write()`."""
@@ -485,8 +485,8 @@ def refuse_lost(path: Path) -> None:
         )
 
 
-def identity_of(path: Path, *, follow_symlinks: bool = True) -> tuple[int, int] | None:
-    """Device and inode of the file at a path, or of the link there; None where there is none."""
+def identity_of(path: Path, *, follow_symlinks: bool = True) -> Identity | None:
+    """The identity of the file at a path, or of the link there; None where there is none."""
     try:
         place = path.stat(follow_symlinks=follow_symlinks)
     except OSError:
@@ -555,13 +555,16 @@ def translated(path: Path) -> Iterator[None]:
     except sqlite3.ProgrammingError:
         raise
     except sqlite3.DatabaseError as error:
-        kind, sentence = CollectionError, f"{path} is damaged or not a collection: {error}; {RESTORE}"
-        if isinstance(error, sqlite3.OperationalError):
-            words = next(words for words in _SENTENCES if any(word in str(error) for word in words.split("|")))
-            kind = CollectionBusy if words == "locked|busy" else CollectionError
-            sentence = _SENTENCES[words].format(path=path, message=error)
-        elif isinstance(error, sqlite3.IntegrityError):
-            sentence = f"{path} refuses what was to be written: {error}; {RESTORE}"
-        elif "not a database" in str(error):
-            sentence = f"{path} is not a collection (not an SQLite file); if it was one, {RESTORE}"
-        raise kind(sentence) from error
+        raise _in_a_sentence(path, error) from error
+
+
+def _in_a_sentence(path: Path, error: sqlite3.DatabaseError) -> CollectionError:
+    if isinstance(error, sqlite3.OperationalError):
+        words = next(words for words in _SENTENCES if any(word in str(error) for word in words.split("|")))
+        kind = CollectionBusy if words == "locked|busy" else CollectionError
+        return kind(_SENTENCES[words].format(path=path, message=error))
+    if isinstance(error, sqlite3.IntegrityError):
+        return CollectionError(f"{path} refuses what was to be written: {error}; {RESTORE}")
+    if "not a database" in str(error):
+        return CollectionError(f"{path} is not a collection (not an SQLite file); if it was one, {RESTORE}")
+    return CollectionError(f"{path} is damaged or not a collection: {error}; {RESTORE}")

@@ -41,6 +41,7 @@ class Soundness(Result):
     path: str
     findings: tuple[Finding, ...]
     troubles: tuple[str, ...]
+    whole = True
 
     @property
     def wrong(self) -> list[str]:
@@ -51,8 +52,7 @@ class Soundness(Result):
     def remarks(self) -> list[str]:  # type: ignore[override]
         """What is risky, then what is wrong."""
         notes = [f"note: {trouble}" for trouble in self.troubles] + [f"wrong: {text}" for text in self.wrong]
-        last = f"cranfield: the file is not sound; {RESTORE}"
-        return [*notes, last] if self.wrong else notes
+        return [*notes, f"cranfield: the file is not sound; {RESTORE}"] if self.wrong else notes
 
     def table(self) -> Table:
         """One row for each thing that was checked."""
@@ -60,6 +60,10 @@ class Soundness(Result):
             (one.what, one.checked, "WRONG" if one.wrong else "sound", "; ".join(one.wrong)) for one in self.findings
         ]
         return table_of(["what", "checked", "result", "wrong"], rows, caption=self.path)
+
+    def tables(self) -> list[Table]:
+        """The same for people, to whom what is wrong is said below."""
+        return [self.table().select([0, 1, 2])]
 
 
 def check(
@@ -176,7 +180,9 @@ def _check_documents(store: Store, progress: Progress) -> Checked:
             wrong.append(f"document {document.id!r} does not match its content hash")
         if seen % 1000 == 0:
             progress("checking documents", seen, total)
-    kept = [(document.id, document.content_hash == known) for document, known in documents.kept(store)]
+    kept = [
+        (document.id, document.content_hash == known) for document, known in documents.each(store, "kept_documents")
+    ]
     wrong += [f"the kept document {id!r} does not match its content hash" for id, same in kept if not same]
     if seen != total:
         wrong.append(f"the document numbers run to {total}, but there are {seen} documents")
@@ -244,7 +250,7 @@ def _check_history(store: Store, against: Path | None, anchor: history.Anchor | 
 def _anchor_of(store: Store, file: Path) -> history.Anchor:
     """The place in the history that a backup, a card or a bundle carries."""
     if inputs.may_be_bundle(file):
-        bundle = release.open_bundle(file)
+        bundle = release.open_bundle(file)  # whose files are there as long as it is
         return _anchor_of(store, bundle.qrels.with_name(release.CARD))
     if not file.is_file():
         raise InputError(f"{file} is not a file")

@@ -202,8 +202,7 @@ class Corpus:
             with store.write():
                 stored.put_clusters(store, stored.Scan(threshold, *constants, total), found)
         rows, scan = stored.clusters(store), stored_scan(store)
-        similarity = Number("similarity", digits=2)
-        table = table_of(["cluster", "document", "kind", similarity, "representative"], rows)
+        table = table_of(["cluster", "document", "kind", Number("similarity", digits=2), "representative"], rows)
         remark = f"{counted(len({row[0] for row in rows}), 'cluster')} in {counted(scan.documents, 'document')}"
         return Listing(table, remarks=[remark])
 

@@ -31,7 +31,7 @@ with deferred:
     from cranfield.runs import reading as runs_reading
     from cranfield.runs import run as runs_run
     from cranfield.runs import sets
-    from cranfield.store import pools, releases
+    from cranfield.store import judging, pools, releases
     from cranfield.store import runs as stored_runs
     from cranfield.workflows import compare as comparing
     from cranfield.workflows import corpus, status
@@ -60,6 +60,8 @@ Watch = Callable[[], AbstractContextManager[Progress]]
 """Opens a progress bar, or nothing that shows."""
 
 Outcome = TypeVar("Outcome")
+Words = str | Sequence[str]
+"""One word, or several."""
 
 CHOICES: Mapping[str, tuple[object, ...]] = {
     "ties": ("trec", "best", "worst", "expected"),
@@ -75,7 +77,7 @@ class PoolOptions:
     `groups` says which runs contributed, as a file or as it is; `depth` is the pool depth; `card` is what a published
     collection says of itself; `pool` names one of several pools of a collection; `settled` is how many judgments of a
     published collection were made in queues of `settle`; its contributing runs are judged down to `plain_depth`,
-    and the share of its pool that is judged is `judged`.
+    and `judged` are the share of its pool that is judged, and the smallest of a topic's pool.
     """
 
     groups: Path | Sequence[runs_reading.Member] | None = None
@@ -84,7 +86,7 @@ class PoolOptions:
     pool: str = ""
     settled: int = 0
     plain_depth: int = 0
-    judged: float = 1.0
+    judged: tuple[float, float] = (1.0, 1.0)
 
 
 class Inputs:
@@ -121,7 +123,7 @@ class Inputs:
 
     def evaluate(
         self,
-        measures: str | Sequence[str] | None = None,
+        measures: Words | None = None,
         *,
         runs: Sequence[str] | None = None,
         by_topic: bool = False,
@@ -141,15 +143,17 @@ class Inputs:
         first. The frame's `attrs` hold the hash of the qrels, the tie order, and in `notes` what the command line
         prints.
         """
-        options: Any = {"ties": ties, "duplicates": duplicates}
-        with self.requested(measures, runs, topics=topics, clusters=clusters, as_files=True, **options) as request:
+        chosen = self.requested(
+            measures, runs, as_files=True, topics=topics, clusters=clusters, ties=ties, duplicates=duplicates
+        )
+        with chosen as request:
             return replace(self.evaluated(request, verdicts=verdicts), by_topic=by_topic)
 
     def compare(
         self,
         *runs: str,
-        measures: str | Sequence[str] | None = None,
-        baselines: str | Sequence[str] = (),
+        measures: Words | None = None,
+        baselines: Words = (),
         test: str = "t",
         correction: str | None = None,
         alpha: float = 0.05,
@@ -178,11 +182,11 @@ class Inputs:
             seed=seed,
         )
         chosen: Any = {"topics": topics, "duplicates": duplicates, "clusters": clusters}
-        with self.requested(measures, runs or None, default=("AP", "nDCG@10"), **chosen) as request:
+        with self.requested(measures, runs or None, default=("nDCG@10", "AP"), **chosen) as request:
             return comparing.compare_runs(self, request, options, verdicts=verdicts)
 
     def reuse(
-        self, *runs: str, measures: str | Sequence[str] | None = None, thresholds: Mapping[str, float] | None = None
+        self, *runs: str, measures: Words | None = None, thresholds: Mapping[str, float] | None = None
     ) -> reusing.ReuseResult:
         """Assess how reliable scores are: for non-contributing runs in general, and for each run (all by default).
 
@@ -195,7 +199,7 @@ class Inputs:
         first: str,
         second: str,
         *,
-        measures: str | Sequence[str] | None = None,
+        measures: Words | None = None,
         until: Literal["certain", "likely"] = "certain",
         everything: bool = False,
         queue: str = "",
@@ -209,14 +213,15 @@ class Inputs:
         them in the collection for `cranfield judge --queue`; their judgments go into the layer `into`.
         `attrs["notes"]` summarises the comparison.
         """
-        options: Any = {"until": until, "everything": everything, "queue": queue, "into": into}
-        return settling.settle(self, first, second, measures, **options)
+        return settling.settle(
+            self, first, second, measures, until=until, everything=everything, queue=queue, into=into
+        )
 
     def simulate(
         self,
         *plans: str,
         budgets: Sequence[int] = (),
-        measures: str | Sequence[str] | None = None,
+        measures: Words | None = None,
         runs: Sequence[str] | None = None,
         outsiders: bool = False,
         relevant_from: int | None = None,
@@ -234,9 +239,7 @@ class Inputs:
             options: Any = {"budgets": budgets, "outsiders": outsiders, "relevant_from": relevant_from, "seed": seed}
             return simulating.simulate_plans(self, request, plans, **options)
 
-    def explain(
-        self, topic: str, *runs: str, depth: int = 30, measures: str | Sequence[str] = "AP"
-    ) -> evaluation.Explanation:
+    def explain(self, topic: str, *runs: str, depth: int = 30, measures: Words = "AP") -> evaluation.Explanation:
         """Ranked lists of runs for a topic: each rank with its document, its judgment, and P, R and DCG so far.
 
         The relevance threshold and gains are those of the measure: `P(rel=2)` counts grades from 2 on as relevant.
@@ -249,7 +252,10 @@ class Inputs:
         if self.store is None or found.trust is None:
             return None
         store = self.store
-        return found.trust.next_step(lambda: status.status(store).next_step, lambda: queues.open_queues(store))
+        waiting = judging.unjudged_queues(store)  # few have any, and whether one is decided takes a while to say
+        return found.trust.next_step(
+            lambda: status.status(store).next_step, lambda: queues.open_queues(store) if waiting else ()
+        )
 
     def collection(self, word: str) -> Store:
         """The collection that a word of the command line needs."""
@@ -272,7 +278,7 @@ class Inputs:
     @contextmanager
     def requested(
         self,
-        measures: str | Sequence[str] | None,
+        measures: Words | None,
         runs: Sequence[str] | None,
         *,
         default: Sequence[str] = MEASURES,
@@ -290,10 +296,10 @@ class Inputs:
         if isinstance(runs, str):
             raise UsageError(f"runs is a list of names: [{runs!r}]")
         refuse_unknown(options)
-        are_ids = isinstance(topics, Sequence) and not isinstance(topics, str)
-        words, notes = words_of(measures or ()), tuple[str, ...]()
         if measures is None:
             words, notes = default_measures(default, self.store, self.pool_options, self.bundle)
+        else:
+            words, notes = words_of(measures), ()
         if options.get("duplicates") == "novelty":
             options["clusters"] = corpus.clusters_for(clusters, self.store)
         if self.bundle is not None:  # in full: its scale has the threshold and the gains
@@ -304,7 +310,7 @@ class Inputs:
                 qrels=qrels,
                 runs=chosen,
                 measures=words,
-                topics=tuple(map(str, cast("Sequence[str]", topics))) if are_ids else str(topics),
+                topics=tuple(map(str, topics)) if isinstance(topics, list | tuple) else str(topics),
                 notes=(*notes, *self.left_out),
                 workers=self.workers,
                 progress=progress,
@@ -344,12 +350,16 @@ class Inputs:
             return self.given_qrels, runs
         try:
             return self.qrels_found(), runs
-        except InputError:  # a misspelt bundle is more to the point than that nothing is judged here
-            known = self.names()
-            for word in runs if names else ():
-                if word not in (*known, "-") and not located(word).exists():
-                    raise UnknownName("run, file or release bundle", word, known) from None
+        except InputError:
+            self._refuse_misspelt(runs if names else ())
             raise
+
+    def _refuse_misspelt(self, words: Sequence[str]) -> None:
+        """A misspelt bundle is more to the point than that nothing is judged here."""
+        known = self.names()
+        for word in words:
+            if word not in (*known, "-") and not located(word).exists():
+                raise UnknownName("run, file or release bundle", word, known) from None
 
     def stored(self, words: Sequence[str]) -> tuple[str, ...]:
         """The words, with the name of a stored run for the file it was submitted as: its verdict is that run's."""
@@ -501,7 +511,7 @@ def default_measures(
     return words, (f"measures to the pool depth {depth}: {', '.join(words)}; -m chooses others",)
 
 
-def words_of(words: str | Sequence[str]) -> tuple[str, ...]:
+def words_of(words: Words) -> tuple[str, ...]:
     """One word, or several, as a tuple. A measure of ir_measures is the word it prints as; its ERR is gdeval's."""
     given: object = [words] if isinstance(words, str) else words
     parts = tuple(given) if isinstance(given, Iterable) else (given,)

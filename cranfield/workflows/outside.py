@@ -196,7 +196,11 @@ def changes(store: Store, *, progress: Progress = silent) -> list[str]:
     versions = documents.judged_in_versions(store)
     if versions:
         told.append(f"judged in more than one version: {few(versions, 3)}")
-    held = {document.id: known for document, known in documents.kept(store)} if outside.is_approved else {}
+    held = (
+        {document.id: known for document, known in documents.each(store, "kept_documents")}
+        if outside.is_approved
+        else {}
+    )
     changed, failures = [], list[str]()
     for id, found in outside.find_all(list(held), what="comparing documents", progress=progress):
         if isinstance(found, sources.Unavailable):

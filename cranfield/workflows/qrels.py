@@ -83,22 +83,25 @@ def qrels_for(store: Store | None, word: str | None = None, selection: Selection
     Without a word: what is judged now; where nothing is judged, the only release. The selection is for `now`; a
     release and a file are what they are.
     """
-    if store is None:
-        if word is None:
-            raise UsageError("no qrels: name a qrels file, or a collection with -C")
-        return reading.read_qrels(Source(located(word)))
-    chosen = meant_by(store, word, layers=selection.layers)
-    if chosen == NOW:
+    chosen = word if store is None else meant_by(store, word, layers=selection.layers)
+    if store is not None and chosen == NOW:
         with store.snapshot():
             qrels = merged_now(store, selection)[1].qrels
             return with_pooled(store, qrels) if selection.unjudged else qrels
-    if chosen in releases.known(store):
-        if Path(chosen).exists():
-            raise UsageError(f"{quoted(chosen)} is both a release and a file; write ./{chosen} for the file")
-        return released_qrels(store, chosen)
-    if not located(chosen).exists() and chosen != "-" and not {"/", "."} & set(chosen):
-        raise UnknownName("release or qrels file", chosen, [NOW, *releases.known(store)])
-    return reading.read_qrels(Source(located(chosen)))
+    return _kept_qrels(store, chosen)
+
+
+def _kept_qrels(store: Store | None, word: str | None) -> columns.Qrels:
+    """The qrels of a release, or of a file."""
+    if word is None:
+        raise UsageError("no qrels: name a qrels file, or a collection with -C")
+    if store is not None and word in releases.known(store):
+        if Path(word).exists():
+            raise UsageError(f"{quoted(word)} is both a release and a file; write ./{word} for the file")
+        return released_qrels(store, word)
+    if store is not None and not located(word).exists() and word != "-" and not {"/", "."} & set(word):
+        raise UnknownName("release or qrels file", word, [NOW, *releases.known(store)])
+    return reading.read_qrels(Source(located(word)))
 
 
 def meant_by(store: Store, word: str | None, *, layers: Sequence[str] = (MAIN,)) -> str:
@@ -108,10 +111,9 @@ def meant_by(store: Store, word: str | None, *, layers: Sequence[str] = (MAIN,))
     if any(events.has_grades(store, layer) for layer in layers):
         return NOW
     names = list(releases.known(store))
-    if not names:
-        raise InputError(NOTHING_JUDGED)
-    if len(names) > 1:
-        raise InputError(f"no judgments here, and several releases: name one of {', '.join(names)}")
+    if len(names) != 1:
+        several = f"no judgments here, and several releases: name one of {', '.join(names)}"
+        raise InputError(several if names else NOTHING_JUDGED)
     return names[0]
 
 
@@ -126,9 +128,7 @@ def _with_strata(store: Store, qrels: columns.Qrels) -> columns.Qrels:
     return qrels if known is None else columns.with_strata(qrels, *known)
 
 
-def merged_now(
-    store: Store, selection: Selection = ALL, *, primary: merge.Primary | None = None
-) -> tuple[merge.Opinions, merge.Merged]:
+def merged_now(store: Store, selection: Selection = ALL) -> tuple[merge.Opinions, merge.Merged]:
     """What stands, or stood at an event, and what the rule makes of it; with the primary assessors of now."""
     layers, up_to = selection.layers, selection.event(store)
     if up_to is not None:
@@ -138,8 +138,7 @@ def merged_now(
         read = merge.opinions_in_text(events.opinion_text(store, layers))
         opinions = read or merge.opinions_of(events.opinion_rows(store, layers))
     rule = collection_rule(store) if selection.rule is None else selection.rule
-    first = events.primary_assessors(store) if primary is None else primary
-    return opinions, merge.merged(opinions, rule=rule, primary=first, layers=layers)
+    return opinions, merge.merged(opinions, rule=rule, primary=events.primary_assessors(store), layers=layers)
 
 
 def released_qrels(store: Store, name: str) -> columns.Qrels:
@@ -173,8 +172,7 @@ def older_grades(store: Store, word: str | None = None, selection: Selection = A
 
     One sentence; empty where there are none, and for files, of which nothing is known.
     """
-    if not (others := store.other_scales()):
-        return ""
+    others = store.other_scales()
     chosen, on_scale = meant_by(store, word, layers=selection.layers), [step.grade for step in store.scale().grades]
     older = off_scale = 0
     if chosen == NOW:
@@ -204,7 +202,7 @@ def scoring_warnings(store: Store, word: str | None, layers: Sequence[str], qrel
             if facts.rows > judged and (whole := manifest_from(facts.manifest).judged) > judged:
                 own, others = counted(judged, "judgment"), counted(whole, "judgment")
                 yield f"scored with the {own} made here; release {quoted(name)} has {others}: --qrels {name}"
-    if older := older_grades(store, word, Selection(layers=tuple(layers))):
+    if store.other_scales() and (older := older_grades(store, word, Selection(layers=tuple(layers)))):
         on_scale = f"its gains, relevant from grade {store.scale().relevant_from}"
         yield f"{older}; all are interpreted on the current scale: {on_scale}"
     if qrels.strata is not None and pools.draws_unevenly(store):
@@ -277,21 +275,24 @@ class Qrels:
         if not qrels.grades.size:
             raise InputError(f"nothing to export: no judgments in layer {' or '.join(selection.layers)}")
         judged, junk = (int(np.count_nonzero(rows)) for rows in (qrels.grades >= 0, qrels.grades <= columns.JUNK))
-        junk_said = f"junk (grade {columns.JUNK} or below)"
-        more = beside({"pooled but not judged": len(qrels) - judged - junk, junk_said: junk})
-        size = f"{counted(judged, 'judgment')} on {counted(len(qrels.topic_ids), 'topic')}{more}"
+        others = {"pooled but not judged": len(qrels) - judged - junk, f"junk (grade {columns.JUNK} or below)": junk}
+        size = f"{counted(judged, 'judgment')} on {counted(len(qrels.topic_ids), 'topic')}{beside(others)}"
         remarks = [f"{size}; content hash {qrels.content_hash}"]
-        if older := older_grades(store, which, selection):
+        if store.other_scales() and (older := older_grades(store, which, selection)):
             how = "as relevant or not on its own scale" if binary else "as it was assigned"
             remarks.insert(0, f"warning: {older}; each is written {how}")
-        if not binary and (lost := _scale_lost(store)):
-            remarks.append(f"note: {lost}")
-        if qrels.strata is not None and format == "trec":
-            remarks.append("the pool is a sample: the column before the grade is the stratum, for xinfAP")
-        elif qrels.strata is not None:
-            remarks.append(
-                f"the pool is a sample, but {format} has no column for the strata; use --to trec for xinfAP"
-            )
+        lost, scale = dict[str, str](), store.scale()  # what a file of graded qrels cannot say
+        if (lowest := scale.relevant_from) != 1:
+            lost[f"relevant from grade {lowest}"] = f"-m 'AP(rel={lowest})'"
+        if scale.own_gains:
+            lost["gains of the grades"] = f"-m '{measuring.parse_measures(['nDCG'], gains=scale.own_gains)[0]}'"
+        if lost and not binary:
+            used = " ".join(lost.values())
+            remarks.append(f"note: not in the file: {' and '.join(lost)}; in other tools use {used}")
+        if qrels.strata is not None:
+            column = ": the column before the grade is the stratum, for xinfAP"
+            none = f", but {format} has no column for the strata; use --to trec for xinfAP"
+            remarks.append(f"the pool is a sample{column if format == 'trec' else none}")
         return Export(qrels, format, remarks)
 
     def release(
@@ -481,19 +482,6 @@ def binary_qrels(store: Store, word: str | None, selection: Selection) -> column
         for version in made.scales:
             relevant_from = thresholds[int(version)]
     return columns.binary(qrels_for(store, chosen), relevant_from=relevant_from)
-
-
-def _scale_lost(store: Store) -> str:
-    """What a file of graded qrels does not contain: from which grade on documents are relevant, and gains."""
-    scale = store.scale()
-    lost, options = [], []
-    if scale.relevant_from != 1:
-        lost.append(f"relevant from grade {scale.relevant_from}")
-        options.append(f"-m 'AP(rel={scale.relevant_from})'")
-    if any(step.gain != step.grade for step in scale.grades):
-        lost.append("gains of the grades")
-        options.append(f"-m '{measuring.parse_measures(['nDCG'], gains=scale.own_gains)[0]}'")
-    return f"not in the file: {' and '.join(lost)}; in other tools use {' '.join(options)}" if lost else ""
 
 
 def _freeze(store: Store, qrels: columns.Qrels, name: str, note: str, **story: Any) -> Manifest:

@@ -369,7 +369,7 @@ def folder_recipe(folder: Path) -> Recipe:
 
 def _kind_of(path: Path, folder: Path) -> str:
     source = Source(path)
-    if path.suffix in (".tsv", ".csv", ".xml") and lists.is_run_list(source):
+    if path.suffix in (".tsv", ".csv", ".txt", ".xml") and lists.is_run_list(source):
         return "lists"
     for name in (path.name, *(place.name for place in path.relative_to(folder).parents)):
         for part, words in _WORDS.items():

@@ -11,6 +11,7 @@ from cranfield.base.errors import InputError, quoted
 from cranfield.base.text import Column, Number, Result, Shown, Surface, Table, counted, table_of
 from cranfield.evaluate import measure as measuring
 from cranfield.evaluate.reading import Request, without_pipes
+from cranfield.judge.queue import Speed
 from cranfield.qrels.qrels import qrels_of
 from cranfield.reuse import assess, labels, pairs
 from cranfield.reuse import settle as settling
@@ -22,7 +23,7 @@ from cranfield.store import judging as stored_judging
 from cranfield.store.store import Store
 from cranfield.workflows.inputs import Inputs, refuse_unknown
 from cranfield.workflows.judge.queue import split_notes
-from cranfield.workflows.pool.show import ASSUMED_SECONDS, Speed, judging_speed
+from cranfield.workflows.pool.show import ASSUMED_SECONDS, judging_speed
 from cranfield.workflows.reuse.field import Documents, Field, claim_of, open_score, with_documents
 
 ROWS_SHOWN = 12
@@ -226,7 +227,7 @@ def _keep_queue(
 ) -> int:
     """Keep documents as a queue that `cranfield judge --queue NAME` hands out; gives how many there are."""
     if not documents:
-        raise InputError("nothing to judge: the queue would be empty")
+        raise InputError("nothing to judge: which run is ahead is decided, or as likely as is wanted")
     absent = stored_documents.unknown(store, {one.document for one in documents})
     unknown = [one.document for one in documents if one.document in absent]
     if unknown:

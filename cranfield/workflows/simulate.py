@@ -112,8 +112,7 @@ def simulate_plans(
         _contributing(runs, members, store),
         align_runs(replace(request, collection=None), qrels, runs, keep_rows=True),
         relevant_from or (1 if store is None else store.scale().relevant_from),
-        texts=None if store is None else partial(inputs.read_texts, store),
-        queries=None if store is None else inputs.queries(store),
+        None if store is None else inputs.words(store),
     )
     if not known.judged.any():
         raise InputError("a replay needs judgments, but these qrels have none")
@@ -136,11 +135,11 @@ def simulate_plans(
     threshold, gains = known.relevant_from, request.scale.own_gains
     own = measuring.own_measures(measuring.parse_measures(request.measures, threshold=threshold, gains=gains))
     without: study.Without = "replay" if outsiders else "deletion" if has_groups else "nothing"
-    outcomes = tuple(
+    outcomes = list(
         study.study(
             known,
             played,
-            tuple(own),
+            own,
             budgets=budgets,
             seed=seed,
             without=without,
@@ -156,7 +155,7 @@ def simulate_plans(
     if absent := [one.run for one in members or () if one.pooled and one.run not in here]:
         notes.append(f"pooled runs of the groups missing from these runs: {shortened(', '.join(absent), 80)}")
     notes += about_plans(known, outcomes, played, budgets, has_groups=has_groups)
-    return tables.Simulation(known, outcomes, tables.outcome_rows(outcomes, seconds=speed.seconds), tuple(notes))
+    return tables.Simulation(known, outcomes, tables.outcome_rows(outcomes, seconds=speed.seconds), notes)
 
 
 def _contributing(

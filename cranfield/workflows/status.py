@@ -35,10 +35,10 @@ class Status(Result):
     """Where a collection stands.
 
     `queries` are those behind the `counts`, by the names of the facts. `unfinished` topics of live pools will have
-    more documents; `imported` judgments are from qrels, which name no assessor; `missing` judgments, second ones
-    included, are counted where all is judged but for `refused` answers (cannot judge), else None; `unpooled` runs may
-    contribute to a pool and are in none of those there are; `queues` are open, each with what is missing; a packet is
-    for one assessor, and what is `pooled` is its queue. `outside` is where documents stay that are not in the file.
+    more documents; `missing` judgments, second ones included, are counted where all is judged but for `refused`
+    answers (cannot judge), else None; `unpooled` runs may contribute to a pool and are in none of those there are;
+    `queues` are open, each with what is missing; a packet is for one assessor, and what is `pooled` is its queue.
+    `outside` is where documents stay that are not in the file.
     """
 
     path: str
@@ -59,7 +59,6 @@ class Status(Result):
     packet_for: str = ""
     queues: Mapping[str, str] = field(default_factory=dict)
     disputed: int = 0
-    imported: int = 0
     outside: tuple[OutsideSource, ...] = ()
     outside_notes: tuple[str, ...] = ()
 
@@ -107,8 +106,8 @@ class Status(Result):
             return f"judge the queue {name}", f"judge --queue {quote(name)}"
         if not self.counts.releases:
             return "everything is judged; release the qrels under a name", "qrels release NAME"
-        more = "cranfield report puts scores on a page, cranfield qrels release NAME --bundle FOLDER publishes them"
-        return f"everything is judged and released; score the runs, or a new one ({more})", "evaluate [FILE…]"
+        more = "then put them on a page (report), and publish (qrels release NAME --bundle FOLDER)"
+        return f"everything is judged and released; score the runs, or a new one, {more}", "evaluate [FILE…]"
 
     def table(self) -> Table:
         """The facts."""
@@ -152,8 +151,6 @@ class Status(Result):
             notes.append(
                 f"note: {grades} assigned under an older scale or older guidelines; judge again with: {again}"
             )
-        if self.imported and self.counts.judged:
-            notes.append(f"note: {counted(self.imported, 'judgment')} imported; grades by assessors take precedence")
         if self.refused:
             cannot = f"note: {counted(self.refused, 'answer')} “cannot judge”"
             notes.append(f"{cannot}; see who answered so, and why, with: cranfield judge progress --by cannot")
@@ -213,7 +210,6 @@ def status(store: Store) -> Status:
             outside=tuple(documents.outside_sources(store)),
             outside_notes=tuple(outside.notes(store)),
             disputed=0 if packet else len(events.disputed_pairs(store, layer, across=True)),
-            imported=events.standing_in(store, layer),
             refused=cannot,
         )
 

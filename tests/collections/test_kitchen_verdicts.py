@@ -76,3 +76,9 @@ def test_the_list_that_settles_a_pair_is_a_queue_and_each_of_it_is_in_the_after_
         later = {(row["topic"], row["document"]) for row in csv.DictReader(file)}
     assert len(queued) == 18
     assert queued <= later
+
+
+def test_every_mark_beside_a_score_is_explained_also_where_the_run_has_a_worse_one(kitchen: Path):
+    ended = call("evaluate", "stove-tfidf", "-m", "nDCG@10", "-m", "P@10", folder=kitchen)
+    assert [mark for mark in ended.out.split() if mark in "!?~"] == ["?", "!"]
+    assert "! UNRELIABLE; ? CAUTION" in ended.err.splitlines()

@@ -301,6 +301,22 @@ def test_a_folder_of_runs_is_submitted_with_its_list(nist: Path, tmp_path: Path,
     assert runs_of(tmp_path) == [("input.one", "Larder, Inc.", 2), ("input.two", "Mortar", 1), ("three", "Mortar", 3)]
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("runs.csv", 'run;team;priority\none;"Larder; Inc.";2\ntwo;Mortar, Ltd.;1\n'),
+        ("runs.csv", '"Run ID","Team Name","Priority"\r\n"one","Larder; Inc.","2"\r\n"two","Mortar, Ltd.","1"\r\n'),
+        ("runs.txt", "\ufeffTag\tGroup\tPriority\none\tLarder; Inc.\t2\ntwo\tMortar, Ltd.\t1\n"),
+    ],
+    ids=["semicolons", "quotes", "tabs"],
+)
+def test_a_list_may_be_as_spreadsheets_write_it(nist: Path, tmp_path: Path, name: str, text: str):
+    (nist / "meta" / "runs.tsv").unlink()
+    written(nist / "meta" / name, text)
+    call("init", "--from", nist, folder=tmp_path)
+    assert runs_of(tmp_path) == [("one", "Larder; Inc.", 2), ("two", "Mortar, Ltd.", 1)]
+
+
 def test_a_list_may_be_xml_and_what_is_wrong_with_it_is_said(nist: Path, tmp_path: Path, kept: Kept):
     call("init", folder=tmp_path)
     entries = [("one", "Larder", "2"), ("two", "Mortar", "soon"), ("two", "Mortar", "1")]

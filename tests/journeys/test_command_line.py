@@ -208,6 +208,10 @@ def test_status_knows_what_follows_the_scores(here: Path, kept: Kept):
     kept(call("status").err.splitlines()[-1])
 
 
+def test_of_a_queue_that_adapts_to_judgments_it_is_said_about_how_many_are_missing(here: Path, kept: Kept):
+    kept(line for line in call("status").err.splitlines() if "open queue" in line)
+
+
 def test_scores_and_pools_are_drawn_as_charts_in_the_room_there_is(
     here: Path, kept: Kept, monkeypatch: pytest.MonkeyPatch
 ):

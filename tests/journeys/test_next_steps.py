@@ -9,6 +9,8 @@ import pytest
 from command import call
 from kept import Kept
 
+from cranfield.qrels.release import open_bundle
+
 KITCHEN = Path(__file__).parents[2] / "collections/kitchen"
 
 
@@ -69,6 +71,18 @@ def test_a_release_of_a_pool_that_is_partly_judged_is_provisional_wherever_it_is
     assert "PROVISIONAL" not in call("evaluate", run, "-m", "P@5", folder=folder).out
     call("qrels", "release", "early", "--bundle", "bundle", folder=folder)
     kept(call("evaluate", "bundle", run, "-m", "P@5", folder=folder).err)
+
+
+def test_a_release_is_as_provisional_as_its_judgments_were_where_one_topic_is_not_finished(tmp_path: Path):
+    pool(tmp_path)
+    judge(tmp_path, "ana", (0, 2), share=0.97)
+    call("reuse", "--threshold", "finished-pool=0.5", "--keep", "--thresholds", folder=tmp_path)
+    call("qrels", "release", "early", "--bundle", "bundle", folder=tmp_path)
+    said = "of the pool judged in some topic"
+    assert said in call("evaluate", "larder-bm25", "-m", "P@5", folder=tmp_path).err
+    assert said in call("evaluate", "larder-bm25", "--qrels", "early", "-m", "P@5", folder=tmp_path).err
+    pool_judged, topic_judged = open_bundle(tmp_path / "bundle").judged
+    assert 0.5 < topic_judged < 0.9 < pool_judged < 1
 
 
 def test_a_submitted_file_is_the_stored_run(judged: Path):

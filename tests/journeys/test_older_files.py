@@ -170,7 +170,7 @@ def test_an_older_bundle_scores_with_its_own_scale_and_card(kept: Path):
 
 def test_cards_are_written_as_they_were(kept: Path):
     artefacts.typed("reuse --pool pool --qrels first -m AP -m P@5 -m nDCG@5 --write-card new.json")
-    artefacts.typed("report -o report.md --card new-collection.json")
+    artefacts.typed("report -m nDCG@10 -m AP -m P@10 -o report.md --card new-collection.json")
     for name, new in (("reuse-card.json", "new.json"), ("collection-card.json", "new-collection.json")):
         was, is_now = (json.loads(Path(one).read_text(encoding="utf-8")) for one in (name, new))
         for card in (was, is_now):
@@ -199,7 +199,7 @@ LATER += ("m0006_live_queues", "fusion", "m0007_history", "history", "packets", 
 LATER += ("m0008_outside", "outside_sources", "kept_documents", "held_documents", "held_documents.metadata")
 LATER += ("m0009_run_metadata", "run_metadata", "citation", "about")
 LATER += ("unlike", "unlike_groups", "completed_error", "likely", "clear", "decisive")
-LATER += ("fewest_unique",)
+LATER += ("fewest_unique", "topic_judged")
 """Thresholds and columns that came after the kept files, and the threshold that went."""
 
 

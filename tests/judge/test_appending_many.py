@@ -1,6 +1,7 @@
 """Thousands of events at once leave the same as one by one, and both what the fold says."""
 
 import shutil
+from dataclasses import replace
 from unittest import mock
 
 from hypothesis import given
@@ -60,5 +61,5 @@ def test_many_at_once_leave_the_same_as_one_by_one(tmp_path_factory, parts: list
                 with store.write():
                     added.append([event.sequence for event in append_events(store, part)])
             assert projection_faults(store) == []
-            found[name] = added, list(events(store)), standing_rows(store)
+            found[name] = added, [replace(one, recorded="") for one in events(store)], standing_rows(store)
     assert found["one"] == found["many"]

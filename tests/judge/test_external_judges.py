@@ -47,7 +47,7 @@ def codes(done: MachineJudged) -> list[str]:
 
 def test_labels_go_into_a_layer_of_their_own_and_never_into_the_qrels(judging: Store, tmp_path: Path):
     done = asked(judging, program(tmp_path, HONEST), topics=("t3",))
-    assert (done.layer, done.asked, done.labelled, done.unable, done.problems) == ("machine/m@1", 3, 3, 0, ())
+    assert (done.layer, done.asked, done.labelled, done.unable, done.problems) == ("machine/m@1", 3, 3, 0, [])
     found = [(one.document, one.grade, one.note, one.confidence, one.source, one.layer) for one in events(judging)]
     assert found == [
         ("d20", 0, "n20", 0.5, "machine", "machine/m@1"),
@@ -72,7 +72,7 @@ def test_only_what_is_missing_is_asked_again(judging: Store, tmp_path: Path, kep
 
 def test_many_processes_at_once_in_batches_lose_nothing(judging: Store, tmp_path: Path):
     done = asked(judging, program(tmp_path, HONEST), batch=2, parallel=3)
-    assert (done.asked, done.labelled, done.problems) == (21, 21, ())
+    assert (done.asked, done.labelled, done.problems) == (21, 21, [])
 
 
 def test_answers_may_come_in_any_order_and_only_at_the_end(judging: Store, tmp_path: Path):

@@ -67,10 +67,10 @@ def test_a_packet_is_judged_by_the_same_desk_and_comes_back_once(judging: Store,
     path = packet_for(judging, tmp_path, topics=("t3",))
     assert judge_all(path, 2) == 3
     done = merge_packet(judging, path)
-    assert (done.new, done.same, done.assessors, done.conflicts) == (3, 0, ("eve",), ())
+    assert (done.new, done.same, done.assessors, done.conflicts) == (3, 0, ["eve"], [])
     assert list(qrels_for(judging)) == [("t3", "d20", 2), ("t3", "d21", 2), ("t3", "d22", 2)]
     again = merge_packet(judging, path)
-    assert (again.new, again.same, again.conflicts) == (0, 3, ())
+    assert (again.new, again.same, again.conflicts) == (0, 3, [])
     assert projection_faults(judging) == []
 
 
@@ -140,7 +140,7 @@ def test_a_scale_and_guidelines_that_changed_meanwhile_leave_grades_to_be_given_
         judging.add_scale(NAMED["binary"])
         judging.add_guidelines("Judge well.")
     done = merge_packet(judging, path)
-    assert (done.new, done.conflicts, older_than(judging)) == (3, (), 3)
+    assert (done.new, done.conflicts, older_than(judging)) == (3, [], 3)
     assert [(event.scale, event.guidelines) for event in events(judging)] == [(1, 0)] * 3
 
 
@@ -279,7 +279,7 @@ def test_a_packet_that_comes_back_under_another_name_or_was_never_issued_is_refu
     with kept.raises(ProblemsFound):
         merge_packet(judging, path)
     assert list(events(judging)) == []
-    assert merge_packet(judging, path, trust=True).assessors == ("bob",)
+    assert merge_packet(judging, path, trust=True).assessors == ["bob"]
 
 
 def test_everything_wrong_with_a_packet_is_told_at_once(judging: Store, tmp_path: Path):

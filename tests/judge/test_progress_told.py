@@ -7,6 +7,7 @@ import pytest
 from kept import Kept
 
 from cranfield.base.errors import CranfieldError
+from cranfield.judge.queue import Speed
 from cranfield.store.store import Store, open_store
 from cranfield.workflows.judge.organise import JudgingProgress, TopicProgress, judging_progress
 from cranfield.workflows.judge.packets import make_packet
@@ -29,7 +30,7 @@ def test_in_a_packet_progress_looks_at_the_queue_of_the_packet(judging: Store, t
 
 def progress(*, missing: int, seconds: float | None) -> JudgingProgress:
     topic = TopicProgress("t1", "", 9, 9 - missing, missing, 0, 0, 0)
-    return JudgingProgress("pool", "main", (topic,), (), (), seconds)
+    return JudgingProgress("pool", "main", (topic,), (), (), None if seconds is None else Speed(seconds, 20))
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def judged(store: Store, folder: Path, *rows: str) -> None:
 
 def test_a_grade_passes_to_the_other_members_of_its_cluster(clustered: Store, tmp_path: Path):
     judged(clustered, tmp_path, "t1,d02,3,ada", "t2,d05,1,bob")
-    assert propagate(clustered) == Propagated(new=3, same=0, withdrawn=0, differing=())
+    assert propagate(clustered) == Propagated(new=3, same=0, withdrawn=0, differing=[])
     passed = [(one.topic, one.document, one.grade, one.assessor, one.reason) for one in events(clustered)][2:]
     assert passed == [
         ("t1", "d01", 3, "ada", "near-duplicate of d02"),
@@ -49,14 +49,14 @@ def test_a_grade_passes_to_the_other_members_of_its_cluster(clustered: Store, tm
         *(("t1", "d01", 3), ("t1", "d02", 3), ("t1", "d03", 3)),
         *(("t2", "d05", 1), ("t2", "d30", 1)),
     ]
-    assert propagate(clustered) == Propagated(new=0, same=3, withdrawn=0, differing=())
+    assert propagate(clustered) == Propagated(new=0, same=3, withdrawn=0, differing=[])
     assert projection_faults(clustered) == []
 
 
 def test_a_cluster_whose_members_were_judged_differently_passes_nothing(clustered: Store, tmp_path: Path):
     judged(clustered, tmp_path, "t1,d01,3,ada", "t1,d02,0,ada")
     done = propagate(clustered)
-    assert done == Propagated(new=0, same=0, withdrawn=0, differing=(("t1", "d01", 3), ("t1", "d02", 0)))
+    assert done == Propagated(new=0, same=0, withdrawn=0, differing=[("t1", "d01", 3), ("t1", "d02", 0)])
 
 
 def test_what_passed_is_taken_back_when_it_no_longer_would_and_passes_again_when_it_would(
@@ -65,10 +65,10 @@ def test_what_passed_is_taken_back_when_it_no_longer_would_and_passes_again_when
     judged(clustered, tmp_path, "t1,d01,3,ada")
     assert propagate(clustered).new == 2
     judged(clustered, tmp_path, "t1,d02,0,bob")
-    assert propagate(clustered) == Propagated(0, 0, 2, (("t1", "d01", 3), ("t1", "d02", 0)))
+    assert propagate(clustered) == Propagated(0, 0, 2, [("t1", "d01", 3), ("t1", "d02", 0)])
     assert list(qrels_for(clustered)) == [("t1", "d01", 3), ("t1", "d02", 0)]
     judged(clustered, tmp_path, "t1,d02,3,bob")
-    assert propagate(clustered) == Propagated(1, 0, 0, ())
+    assert propagate(clustered) == Propagated(1, 0, 0, [])
     assert list(qrels_for(clustered)) == [("t1", "d01", 3), ("t1", "d02", 3), ("t1", "d03", 3)]
     assert projection_faults(clustered) == []
 
@@ -77,7 +77,7 @@ def test_a_grade_that_changed_passes_in_place_of_the_old_one(clustered: Store, t
     judged(clustered, tmp_path, "t1,d01,3,ada")
     propagate(clustered)
     judged(clustered, tmp_path, "t1,d01,1,ada")
-    assert propagate(clustered) == Propagated(2, 0, 2, ())
+    assert propagate(clustered) == Propagated(2, 0, 2, [])
     assert {grade for _, _, grade in qrels_for(clustered)} == {1}
 
 

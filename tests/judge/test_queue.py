@@ -5,7 +5,7 @@ import pytest
 from cranfield.judge.queue import NOTHING, Answers, Entry, draw, may_lease, state_for_rejudging, state_of
 from cranfield.pool.candidates import document_draws
 
-ONE, TWO = Entry("d", 1), Entry("d", 1, "overlap", 2)
+ONE, TWO = Entry("d"), Entry("d", "overlap", 2)
 BEN, CLEO = frozenset({"ben"}), frozenset({"ben", "cleo"})
 
 
@@ -58,7 +58,7 @@ def test_what_is_judged_again_is_what_was_judged_under_older_versions(answers, s
         (TWO, NOTHING, ["ben", "cleo"], False),
         (TWO, Answers(graded=BEN), ["ben"], True),
         (TWO, Answers(graded=BEN), ["cleo"], False),
-        (Entry("d", 1, "rejudge"), Answers(graded=CLEO), ["ben"], True),
+        (Entry("d", "rejudge"), Answers(graded=CLEO), ["ben"], True),
     ],
 )
 def test_those_who_have_judged_and_those_who_are_judging_count_once_each(entry, answers, holders, free):

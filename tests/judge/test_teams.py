@@ -220,3 +220,18 @@ def test_a_judged_packet_is_to_be_sent_back(queued: Store, tmp_path: Path, kept:
     with open_store(tmp_path / "packet.db") as packet:
         judge = Judge(packet)
         kept("\n".join(judge.closing_notes(judge_all(judge.session("eve")))))
+
+
+def test_topics_are_listed_in_the_order_they_were_given(tmp_path: Path):
+    files = {"d.csv": "id,text\na,wings\nb,flaps\n", "t.csv": "id,title\n9,wings\n10,flaps\n", "r.run": ""}
+    files["r.run"] = "9 Q0 a 1 2 r\n10 Q0 b 1 1 r\n"
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    for line in ("init", "corpus add d.csv", "corpus topics t.csv", "runs submit r.run", "pool build depth 1"):
+        call(*line.split(), folder=tmp_path)
+    call("judge", "--plain", "-a", "ana", folder=tmp_path, answers="1\n1\n")
+    told = call("judge", "assign", "ana", "ben", "--overlap", "50%", "-f", "csv", folder=tmp_path)
+    assert "ana judged 9, 10 and stays primary" in told.err
+    assert [line.split(",")[0] for line in told.out.splitlines()] == ["topic", "9", "9", "10", "10"]
+    shown = call("pool", "show", "--by", "topic", "-f", "csv", folder=tmp_path).out
+    assert [line.split(",")[0] for line in shown.splitlines()] == ["topic", "9", "10"]

@@ -13,7 +13,7 @@ from cranfield.pool.live import Judged, LivePool
 from cranfield.pool.plan import parse
 from cranfield.pool.replay import replay
 from cranfield.pool.strategies.cal import rounds_after
-from cranfield.pool.strategy import Start, strategies
+from cranfield.pool.strategy import Start, Words, strategies
 from cranfield.store import documents as stored_documents
 
 WORDS = {"relevant": "copper pan soda burnt clean", "other": "train ticket station platform track"}
@@ -47,7 +47,7 @@ def test_batches_grow_by_a_tenth_rounded_up():
 def test_what_the_words_say_is_found_first(reading):
     runs, relevant, texts = reading
     labels = {"1": {document: document in relevant for document in candidates_of(runs, "1").ids}}
-    played = replay(parse("cal until 20"), runs, labels, texts=texts, queries={"1": "how to clean a burnt pan"})
+    played = replay(parse("cal until 20"), runs, labels, words=Words(texts, {"1": "how to clean a burnt pan"}))
     assert played.found[15] == len(relevant) == 15
 
 
@@ -56,7 +56,7 @@ def test_the_state_is_a_function_of_the_judgments_and_survives_a_restart(reading
     plan = parse("depth 2; cal until 30")
 
     def fresh():
-        return LivePool(plan, runs, seed=5, texts=texts, queries={"1": "burnt pan"})
+        return LivePool(plan, runs, seed=5, words=Words(texts, {"1": "burnt pan"}))
 
     live, history = fresh(), []
     for _ in range(12):

@@ -4,6 +4,7 @@ import pytest
 from kept import Kept
 
 from cranfield.base.errors import CollectionError, InputError, ProblemsFound
+from cranfield.judge.queue import Speed
 from cranfield.pool.build import build
 from cranfield.pool.plan import parse
 from cranfield.store import runs as stored_runs
@@ -11,7 +12,7 @@ from cranfield.store.pools import stored_pool, versions_of_pool
 from cranfield.workflows.corpus import Corpus
 from cranfield.workflows.pool import inputs
 from cranfield.workflows.pool.pool import Pool
-from cranfield.workflows.pool.show import Speed, judging_speed
+from cranfield.workflows.pool.show import judging_speed
 
 PLANS = [
     "depth 2",

@@ -22,11 +22,11 @@ from pages import blocks_of, tables_of
 
 import cranfield as cf
 from cranfield.base.text import Table
+from cranfield.judge.queue import Speed
 from cranfield.report.page import Callout, Drawing, Literal, Page, render_html, render_page_markdown
 from cranfield.report.renderers.csv import render_csv
 from cranfield.report.renderers.markdown import render_markdown
 from cranfield.store.store import open_store
-from cranfield.workflows.pool.show import Speed
 from cranfield.workflows.report import sections
 from cranfield.workflows.report.report import Report, ReportRequest, card_json, collection_card, report_on
 

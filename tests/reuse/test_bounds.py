@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from kept import Kept
 from mappings import qrels_from, ranking_from
 
-from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import Alignment, align
 from cranfield.evaluate.measure import Measure, measures, parse_measure
 from cranfield.reuse.completions import unjudged_within
@@ -443,11 +442,6 @@ def test_each_topic_may_have_a_depth_of_its_own():
 
 def test_all_holes_count_for_rbp_whatever_the_depth():
     assert ends(drawn("-?"), "RBP(p=0.5)", depth=lambda _: 1) == (0.0, 0.5)
-
-
-def test_a_scale_that_ends_below_the_grades_is_refused(kept: Kept):
-    with kept.raises(UsageError):
-        intervals_of_runs(aligned([drawn("$?")]), measured("AP"), depth=lambda _: 1, highest=0)
 
 
 def test_a_higher_grade_of_the_scale_widens_the_interval():

@@ -11,6 +11,7 @@ import pytest
 from kept import Kept
 
 from cranfield.evaluate.align import align
+from cranfield.evaluate.lists import Sample
 from cranfield.evaluate.measure import parse_measure
 from cranfield.qrels.qrels import qrels_of, sorted_qrels
 from cranfield.reuse.assess import Knowledge, assess_measures
@@ -124,11 +125,13 @@ def test_where_nothing_can_be_told_the_reason_is_given(made, collection, kept: K
     ended = made(depth=10, length=10)
     known = collection.prefixes.by("group")
     removed = np.zeros((len(known.groups), len(known.owner)), dtype=bool)
+    sample = Sample(*(np.zeros(1, dtype=np.int64),) * 5)
     for alignment, provenance in (
         (shallow.alignment, shallow.prefixes.by("group")),
         (ended.alignment, ended.prefixes.by("group")),
         (replace(collection.alignment, pair_keys=None), known),
         (collection.alignment, replace(known, removed=removed)),
+        (replace(collection.alignment, lists=replace(collection.alignment.lists, stratified=sample)), known),
     ):
         (found,) = Completion(alignment, provenance).of([parse_measure("AP")], rng=np.random.default_rng(1))
         kept(found.unknown)

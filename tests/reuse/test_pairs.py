@@ -163,13 +163,6 @@ def test_documents_follow_the_order_of_trec_eval_9():
         assert found.names(found.codes) == expected
 
 
-def test_a_run_against_itself_is_refused(kept: Kept):
-    run = ranking_from({"1": ["a"]}, tag="A")
-    aligned = align(qrels_from({"1": {"a": 1}}), [run])
-    with kept.raises(UsageError):
-        open_score(aligned, identities(aligned, [run]), parse_measure("AP"), 0, 0, depth=1)
-
-
 def test_judgments_that_are_added_are_those_of_new_qrels():
     rng = np.random.default_rng(4)
     for _ in range(20):

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from kept import Kept
 
 from cranfield.reuse.unjudged_model import Upper, conformal_upper, spread_of
 
@@ -20,11 +19,6 @@ from cranfield.reuse.unjudged_model import Upper, conformal_upper, spread_of
 )
 def test_the_index_is_95_percent_of_n_plus_one_rounded_up(n, expected):
     assert conformal_upper(np.arange(n, 0, -1)) == expected
-
-
-def test_a_maximum_says_that_it_is_one(kept: Kept):
-    kept(str(conformal_upper([1, 2])))
-    assert str(conformal_upper(range(19))) == "95% of 19"
 
 
 def test_runs_are_averaged_but_groups_are_what_the_upper_end_counts():

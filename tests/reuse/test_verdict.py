@@ -178,6 +178,22 @@ def test_other_cases_are_worded_for_people_too(changes, contributed, kept: Kept)
     kept(account("r", "nDCG@10", 0.6, "judged@10", evidence, verdict_of(evidence), contributed=contributed))
 
 
+@pytest.mark.parametrize(
+    ("changes", "shown"),
+    [
+        ({"loss": 0.0104, "upper": 0.02}, "expected loss .0104 (limit .010)"),
+        ({"loss": -0.0304, "upper": -0.04}, "expected to fall by .0304 once judged (limit .030)"),
+        ({"loss": 0.0096, "upper": 0.02}, "expected loss .0096 (limit .010)"),
+        ({"loss": 0.005, "upper": 0.03004}, "loss may reach .0300 (95%; limit .030)"),
+        ({"judged": 0.7958, "loss": 0.0, "upper": 0.0}, "79.58% judged (limit 80%)"),
+        ({"judged": 0.4962}, "only 49.62% judged (limit 50%)"),
+        ({"pool_judged": 0.9876}, "98.76% of the pool judged"),
+    ],
+)
+def test_a_number_never_looks_like_the_limit_that_it_exceeds(changes, shown):
+    assert verdict_of(replace(GOOD, **changes)).reason == shown
+
+
 def test_a_nearly_finished_pool_never_looks_finished(kept: Kept):
     kept(verdict_of(replace(GOOD, pool_judged=0.9899)).reason)
     kept(verdict_of(replace(GOOD, topic_pool_judged=0.9899)).reason)

@@ -52,6 +52,12 @@ def test_a_team_on_the_command_line_goes_before_it(folder: Path):
     assert (facts(folder)["group"], facts(folder)["family"]) == ("pantry", "lexical")
 
 
+def test_two_warnings_of_one_run_do_not_look_like_those_of_two(folder: Path, kept: Kept):
+    header = HEADER.replace("# tag: bm25", "# tag: other").replace("# method", "# methd")
+    (folder / "bm25.run").write_text(header + ROWS, "utf-8")
+    kept(call("runs", "submit", "bm25.run", folder=folder).err)
+
+
 def test_an_export_gives_it_back_as_it_was(folder: Path):
     call("runs", "submit", "bm25.run", folder=folder)
     assert call("runs", "export", "bm25", folder=folder).out == HEADER + ROWS

@@ -112,12 +112,6 @@ def test_ranks_that_are_meant_must_be_there(tmp_path):
     assert [problem.code for problem in check(rows, Expectations(order="rank"))] == ["no-ranks"]
 
 
-def test_equal_ranks_are_told_where_ranks_are_meant(tmp_path):
-    text = CLEAN.replace("b 2 2", "b 1 2")
-    assert brief(found(tmp_path, text, order="rank")) == [("repeated-rank", "warning", (2,), 1)]
-    assert found(tmp_path, CLEAN, order="rank") == []
-
-
 def test_more_than_one_tag_is_an_error_unless_the_run_gets_another_name(tmp_path, kept: Kept):
     text = CLEAN + "3 Q0 a 1 3 u\n"
     assert brief(found(tmp_path, text)) == [("several-tags", "error", (4,), 2)]

@@ -1,5 +1,7 @@
 """Plans at budgets: played once where that is enough, and always as if each had been played for itself."""
 
+from functools import partial
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,7 +37,7 @@ def test_every_budget_judges_what_it_judges_when_it_is_played_alone(toolbox, dat
     budgets = sorted(
         {max(least, 1) + more for more in data.draw(st.lists(st.integers(0, 14), min_size=1, max_size=4))}
     )
-    together = play_at(known, plan, budgets, seed=seed)
+    together = play_at(known, plan, budgets, partial(play, known, seed=seed))
     for budget, found in zip(budgets, together, strict=True):
         alone = play(known, with_budget(plan, budget), seed=seed)
         assert found.plan == alone.plan
@@ -56,7 +58,9 @@ def test_the_same_is_so_without_a_group(toolbox, data, strategy):
     plan = open_ended(parse(strategy))
     least = int(least_budget(known, plan).sum())
     budgets = [least + 1, least + 3]
-    for budget, found in zip(budgets, play_at(known, plan, budgets, runs=left), strict=True):
+    for budget, found in zip(
+        budgets, play_at(known, plan, budgets, partial(play, known, runs=left), runs=left), strict=True
+    ):
         alone = play(known, with_budget(plan, budget), runs=left)
         assert found.sizes.tolist() == alone.sizes.tolist()
         assert sorted(found.row.tolist()) == sorted(alone.row.tolist())
@@ -65,7 +69,7 @@ def test_the_same_is_so_without_a_group(toolbox, data, strategy):
 def test_a_topic_that_a_rule_ends_gives_nothing_to_others_at_any_budget(toolbox):
     lists = {"A": {"1": list("abcdefgh"), "2": list("abcdefgh")}}
     known = toolbox.field(lists, {"1": dict.fromkeys("abcdefgh", 0), "2": dict.fromkeys("abcdefgh", 1)})
-    played = play_at(known, open_ended(parse("mtf stop=nonrelevant:2")), [8, 12])
+    played = play_at(known, open_ended(parse("mtf stop=nonrelevant:2")), [8, 12], partial(play, known))
     assert [one.sizes.tolist() for one in played] == [[2, 4], [2, 6]]
 
 

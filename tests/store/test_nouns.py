@@ -34,7 +34,7 @@ def test_the_same_document_again_is_left_alone_and_another_under_its_id_is_a_cla
     same = stored_documents.fetch(small, "d1")
     assert same is not None
     outcome = add(small, same, Document("d2", "other text"), Document("d4", "new"))
-    assert outcome == stored_documents.Added(new=1, same=1, clashing=("d2",))
+    assert outcome == stored_documents.Added(new=1, same=1, places=(1,))
     assert stored_documents.fetch(small, "d2").text.startswith("A pan")
 
 
@@ -46,7 +46,7 @@ def test_update_replaces_the_document_and_what_the_index_knows_of_it(small: Stor
 
 def test_an_id_twice_in_one_batch_is_found(small: Store):
     assert add(small, Document("x", "one"), Document("x", "one"), Document("x", "two")) == stored_documents.Added(
-        1, 1, 0, ("x",)
+        1, 1, 0, (2,)
     )
 
 
@@ -106,7 +106,7 @@ def test_topics_come_back_in_the_order_they_were_given(small: Store):
         outcome = stored_documents.add(
             small, [Topic("2", "cat"), Topic("10", "new"), Topic("1", "burnt pan")], source=1
         )
-    assert outcome == stored_documents.Added(new=1, same=1, clashing=("2",))
+    assert outcome == stored_documents.Added(new=1, same=1, places=(0,))
     with small.write():
         assert stored_documents.add(small, [Topic("2", "cat")], source=1, update=True) == stored_documents.Added(
             new=0, updated=1

@@ -95,6 +95,12 @@ def test_the_common_questions_have_these_answers(kitchen: Path, kept: Kept):
         kept("\n".join([f"{name}: {query['title']}. {query['description']}", *map(str, rows)]))
 
 
+def test_no_question_hides_a_table_or_a_view_of_its_name(kitchen: Path):
+    """Datasette shows the question under the address of both."""
+    described = metadata(kitchen)["databases"]["collection"]
+    assert {*described["queries"]}.isdisjoint(described["tables"])
+
+
 def test_the_hardest_topics_have_the_lowest_precision_of_pooled_runs(kitchen: Path):
     asked = metadata(kitchen)["databases"]["collection"]["queries"]["hardest_topics"]["sql"]
     hardest = {topic: mean for _, topic, _, mean, _ in answers(kitchen, asked)}
@@ -187,7 +193,7 @@ def test_a_served_collection_shows_what_is_judged_meanwhile_and_ends_with_ctrl_c
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "cranfield", "datasette", "--port", str(port)]
     served = subprocess.Popen(command, cwd=kitchen, stderr=subprocess.PIPE, text=True, preexec_fn=HEARS_CTRL_C)
-    page = f"http://127.0.0.1:{port}/collection/progress.json?_shape=array"
+    page = f"http://127.0.0.1:{port}/collection/progress_by_topic.json?_shape=array"
     try:
         rows = fetched(page)
         assert sum(row["remaining"] for row in rows) == 0
@@ -216,5 +222,5 @@ def test_a_past_track_is_answered_from_its_release(tmp_path: Path):
     call("corpus", "topics", "topics.tsv", folder=tmp_path)
     call("qrels", "import", "qrels.txt", "--name", "official", folder=tmp_path)
     (asked,) = metadata(tmp_path)["databases"].values()
-    found = answers(tmp_path, asked["queries"]["grades"]["sql"])
+    found = answers(tmp_path, asked["queries"]["grades_by_topic"]["sql"])
     assert [(topic, grade, documents) for topic, _, grade, _, documents, _ in found] == [("1", 0, 1), ("1", 1, 2)]

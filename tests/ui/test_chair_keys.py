@@ -299,7 +299,7 @@ async def test_a_mark_is_taken_away_with_d_and_left_alone_with_escape(chair: Cha
     await chair.press("v", "enter", "v", "escape")
     assert len(chair.session.reading.kept) == 1  # type: ignore[union-attr]
     await chair.press("v", "d")
-    assert chair.session.reading.kept == ()  # type: ignore[union-attr]
+    assert chair.session.reading.kept == []  # type: ignore[union-attr]
 
 
 @seated()

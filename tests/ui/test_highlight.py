@@ -55,7 +55,7 @@ def test_another_language_has_its_own_stems_and_an_unknown_one_is_named():
 def test_find_takes_letters_as_they_are_and_blanks_for_any_white_space():
     text = "A (b)\n c. a (B) C"
     assert [text[start:end] for start, end in find(text, "(b) c")] == ["(b)\n c", "(B) C"]
-    assert find(text, " ") == ()
+    assert find(text, " ") == []
 
 
 @given(st.text(max_size=80), st.text(max_size=20), st.text(max_size=20))

@@ -46,8 +46,7 @@ class FolderDocuments:
         if not source.is_folder:
             raise SourceError(source.name, "this is not a folder")
         for path in reading.links_out_of(source.path):
-            remedy = f"to load it, add {path.resolve()}"
-            yield Problem("link-out", LINK_OUT, "warning", file=str(path), remedy=remedy)
+            yield Problem("link-out", LINK_OUT, "warning", file=str(path), remedy=f"to load it, add {path.resolve()}")
         for path in reading.files_in(source.path):
             try:
                 for record in document_in(Source(path, source.encoding), id_of(path.relative_to(source.path))):

@@ -63,7 +63,7 @@ class Separated:
                     word, *others = self.schema.columns[missing]
                     column = "column" if others else f"column {quoted(word)}"  # by its only name, which a user gave
                     message = f"the header has no {column} for the {missing}; its columns are {seen}"
-                    needed = [missing, *([] if roles or missing != "id" else [_main(self.schema)])]
+                    needed = [missing] if roles or missing != "id" else self.schema.needed
                     naming = ",".join(f"{part}=NAME" for part in needed)
                     remedy = f"say which columns are meant: --columns {naming}"
                     if not roles and (form := self.forms.get(len(cells))):
@@ -82,6 +82,7 @@ class Separated:
                     remedy = "add a header row, or name the columns of the one there is: --columns id=NAME,…"
                     yield Problem("columns", message, lines=(line,), remedy=remedy)
                     return
+            # A row with other columns is never cut or filled: a tab in a text would move what stands behind it.
             if len(cells) == len(names):
                 parts = dict(zip(names, cells, strict=True))
                 metadata = {name[1:]: value for name, value in parts.items() if value and name.startswith(".")}
@@ -126,14 +127,7 @@ for _registry, _schema, _forms, _tsv, _csv in (
 def _missing(cells: Sequence[str], schema: Schema) -> str:
     """Which part a first row lacks to be a header, which has an id and at least one other; empty if none."""
     roles = schema.roles(cells)
-    if "id" not in roles:
-        return "id"
-    return "" if len(roles) > 1 else _main(schema)
-
-
-def _main(schema: Schema) -> str:
-    """The part that a record has beside its id."""
-    return "text" if "text" in schema.columns else "title"
+    return next((part for part in schema.needed if part not in roles and (part == "id" or len(roles) < 2)), "")
 
 
 def _rows(source: Source, separator: str) -> Iterator[tuple[int, list[str] | Problem]]:

@@ -122,6 +122,7 @@ def _records(source: Source) -> Iterator[_Record | Problem]:
         if line.startswith(".") and _ID.match(line):
             yield from _finished(record)
             record = _Record(number, line[2:].strip())
+        # A mark stands alone on its line: `.4` or `.a` within a text is text.
         elif line.startswith(".") and not record.is_preface and (match := _FIELD.match(line)):
             record.begin(match.group(1), number)
         else:

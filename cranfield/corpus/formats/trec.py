@@ -31,9 +31,7 @@ from cranfield.corpus.markup import (
     without_specials,
 )
 
-DOCUMENT = Schema(
-    {"id": ("docno", "docid", "id"), "title": ("title", "headline", "ttl", "head", "hl")}, faults=(), needed=("id",)
-)
+DOCUMENT = Schema({"id": ("docno", "docid", "id"), "title": ("title", "headline", "ttl", "head", "hl")})
 DOCUMENT_TEXT = frozenset({"", "text", "lp", "leadpara", "body", "abstract", "contents"})
 
 TOPIC = Schema(
@@ -42,9 +40,7 @@ TOPIC = Schema(
         "title": ("title", "query"),
         "description": ("desc", "description", "question"),
         "narrative": ("narr", "narrative"),
-    },
-    faults=(),
-    needed=("id",),
+    }
 )
 TOPIC_LABELS = {
     "num": "number",

@@ -70,7 +70,12 @@ class OpenSearch:
         raise InputError("the server gave no document: there is no such index, or it may not be read")
 
     def _answer(self, call: str) -> dict[str, Any]:
-        asked = request.Request(f"{self._place}/{call}", headers=self._credentials())  # noqa: S310 (http or https)
+        asked = request.Request(f"{self._place}/{call}")  # noqa: S310 (http or https)
+        with suppress(OSError, netrc.NetrcParseError):
+            # A default of ~/.netrc is for whatever host is asked, and so is not given away here.
+            if known := netrc.netrc().hosts.get(urlsplit(self._place).hostname or ""):
+                word = base64.b64encode(f"{known[0]}:{known[2]}".encode()).decode()
+                asked.add_header("Authorization", f"Basic {word}")
         try:
             with self._opener.open(asked, timeout=SECONDS) as answer:
                 said = answer.read(LARGEST_DOCUMENT + 1)
@@ -85,11 +90,3 @@ class OpenSearch:
         if len(said) > LARGEST_DOCUMENT:
             raise InputError(f"an answer of more than {LARGEST_DOCUMENT >> 20} MB")
         return object_in(said.decode("utf-8", "replace")) or {}
-
-    def _credentials(self) -> dict[str, str]:
-        with suppress(OSError, netrc.NetrcParseError):
-            # A default of ~/.netrc is for whatever host is asked, and so is not given away here.
-            if known := netrc.netrc().hosts.get(urlsplit(self._place).hostname or ""):
-                word = base64.b64encode(f"{known[0]}:{known[2]}".encode()).decode()
-                return {"Authorization": f"Basic {word}"}
-        return {}

@@ -6,7 +6,6 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
 
 from cranfield.base.errors import InputError, check_known, quoted
 from cranfield.base.files import Progress, silent
@@ -52,7 +51,8 @@ class SqliteTable:
             names, row = [name for name, *_ in found.description], found.fetchone()
         if row is None:
             return None
-        document = document_of(dict(zip(names, map(_plain, row), strict=True)), self._schema)
+        plain = (quoted(cell[:20]) if isinstance(cell, bytes) else cell for cell in row)
+        document = document_of(dict(zip(names, plain, strict=True)), self._schema)
         return document if document.id == id else None  # a column of numbers takes 007 for 7
 
     @contextmanager
@@ -88,7 +88,3 @@ class SqliteTable:
 
 def _name(word: str) -> str:
     return '"' + word.replace('"', '""') + '"'
-
-
-def _plain(value: Any) -> Any:
-    return quoted(value[:20]) if isinstance(value, bytes) else value

@@ -117,9 +117,8 @@ def epsilon_greedy(
 def _beta_draw(arms: Bandit) -> Scores:
     """Draw from each Beta distribution: the quantile of a uniform number, whatever a library's generator does."""
     points = arms.numbers("thompson", len(arms.judged))
-    return np.asarray(
-        special.betaincinv(1 + arms.relevant, 1 + arms.judged - arms.relevant, points), dtype=np.float64
-    )
+    drawn: Scores = special.betaincinv(1 + arms.relevant, 1 + arms.judged - arms.relevant, points)
+    return drawn
 
 
 @adaptive("thompson", summary="bandit: Thompson sampling")

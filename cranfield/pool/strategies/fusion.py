@@ -93,7 +93,8 @@ def borda(candidates: Candidates) -> Scores:
     count = candidates.documents_found
     for_absent = (count - candidates.lengths + 1) / 2
     points = np.where(candidates.found, count - candidates.ranks + 1.0, for_absent[:, None])
-    return np.asarray(points.sum(axis=0), dtype=np.float64)
+    scores: Scores = points.sum(axis=0)
+    return scores
 
 
 @scored("combsum", summary="sum of normalised scores")
@@ -106,7 +107,8 @@ def combsum(candidates: Candidates) -> Scores:
     Source: Fox and Shaw, "Combination of multiple searches", TREC-2, 1994; the scores normalised as in Lee, SIGIR
     1997.
     """
-    return np.asarray(candidates.normalised.sum(axis=0), dtype=np.float64)
+    scores: Scores = candidates.normalised.sum(axis=0)
+    return scores
 
 
 @scored("combmnz", summary="sum of normalised scores, times the number of runs that have it")
@@ -119,7 +121,8 @@ def combmnz(candidates: Candidates) -> Scores:
     Source: Fox and Shaw, "Combination of multiple searches", TREC-2, 1994; the scores normalised as in Lee, SIGIR
     1997.
     """
-    return np.asarray(candidates.normalised.sum(axis=0) * candidates.found.sum(axis=0), dtype=np.float64)
+    scores: Scores = candidates.normalised.sum(axis=0) * candidates.found.sum(axis=0)
+    return scores
 
 
 @scored("combanz", summary="mean of normalised scores over the runs that have it")
@@ -132,7 +135,8 @@ def combanz(candidates: Candidates) -> Scores:
     Source: Fox and Shaw, "Combination of multiple searches", TREC-2, 1994; the scores normalised as in Lee, SIGIR
     1997.
     """
-    return np.asarray(candidates.normalised.sum(axis=0) / candidates.found.sum(axis=0), dtype=np.float64)
+    scores: Scores = candidates.normalised.sum(axis=0) / candidates.found.sum(axis=0)
+    return scores
 
 
 @scored("combmax", summary="best normalised score")
@@ -145,7 +149,8 @@ def combmax(candidates: Candidates) -> Scores:
     Source: Fox and Shaw, "Combination of multiple searches", TREC-2, 1994; the scores normalised as in Lee, SIGIR
     1997.
     """
-    return np.asarray(candidates.normalised.max(axis=0, initial=0.0), dtype=np.float64)
+    scores: Scores = candidates.normalised.max(axis=0, initial=0.0)
+    return scores
 
 
 @scored("combmin", summary="worst normalised score over the runs that have it")
@@ -159,7 +164,8 @@ def combmin(candidates: Candidates) -> Scores:
     1997.
     """
     present = np.where(candidates.found, candidates.normalised, np.inf)
-    return np.asarray(present.min(axis=0, initial=np.inf), dtype=np.float64)
+    scores: Scores = present.min(axis=0, initial=np.inf)
+    return scores
 
 
 @scored("combmed", summary="median of normalised scores over the runs that have it")
@@ -175,7 +181,8 @@ def combmed(candidates: Candidates) -> Scores:
     values = np.sort(np.where(candidates.found, candidates.normalised, np.inf), axis=0)
     count = candidates.found.sum(axis=0)
     columns = np.arange(len(candidates))
-    return np.asarray((values[(count - 1) // 2, columns] + values[count // 2, columns]) / 2, dtype=np.float64)
+    scores: Scores = (values[(count - 1) // 2, columns] + values[count // 2, columns]) / 2
+    return scores
 
 
 @scored("condorcet", summary="number of documents beaten in pairwise votes (Copeland)")

@@ -52,8 +52,7 @@ def bm25(
     if matrix.vocabulary:
         counts = matrix.values
         words = np.repeat(counts.indices, counts.data)
-        lengths = np.asarray(counts.sum(axis=1)).ravel()
-        documents = np.split(words, np.cumsum(lengths)[:-1])
+        documents = np.split(words, np.cumsum(np.asarray(counts.sum(axis=1)).ravel())[:-1])
         index.scores = index.build_index_from_ids(range(counts.shape[1]), documents, show_progress=False)
         if index.nonoccurrence_array is not None:
             # bm25s gives δ also for words that are absent from a document. That adds the same to every document, so

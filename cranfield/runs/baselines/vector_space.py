@@ -126,6 +126,7 @@ def rocchio(
         if not len(rows):
             return scores, found
         centroid = np.asarray(space.matrix.values[rows].mean(axis=0)).ravel()
+        # In the order of the columns, as all rows are: sums of the same numbers are then equal to the last bit.
         columns = np.sort(np.argsort(-centroid, kind="stable")[:fb_terms])
         weights = dict(zip(columns.tolist(), centroid[columns].tolist(), strict=True))
         moved = alpha * vector + beta * space.matrix.row(weights)

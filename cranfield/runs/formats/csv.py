@@ -48,7 +48,12 @@ class Csv:
         head = source.head()
         layout = layout_of(head)
         if layout is not None:
-            return _at_once(source, layout) or _row_by_row(source, layout)
+            # One field too many may be a decimal comma, or one in an id: to drop the last would give another score.
+            findings = Findings(reading.RUN, layout.columns, by_hand=["too-many-columns"])
+            if not layout.has_header:
+                findings.add("guessed-columns", [1], example=", ".join(layout.columns))
+            rows = _at_once(source, layout, findings)
+            return _row_by_row(source, layout, findings) if rows is None else rows
         if not head.strip():
             return reading.rows_in(Columns.of(source, reading.SPELLINGS, Findings(reading.RUN)))
         raise reading.not_a_run(source, "CSV file", [1])
@@ -87,18 +92,7 @@ def layout_of(head: bytes) -> Layout | None:
     return Layout(delimiter, parts, {part: place for place, part in enumerate(parts)}, has_header=False)
 
 
-def _findings(layout: Layout) -> Findings:
-    """A list of findings that begins with what had to be guessed.
-
-    One field too many may be a decimal comma or a comma in an id: to drop the last would give another score.
-    """
-    findings = Findings(reading.RUN, layout.columns, by_hand=["too-many-columns"])
-    if not layout.has_header:
-        findings.add("guessed-columns", [1], example=", ".join(layout.columns))
-    return findings
-
-
-def _at_once(source: Source, layout: Layout) -> Rows | None:
+def _at_once(source: Source, layout: Layout, findings: Findings) -> Rows | None:
     """Read a file in perfect order, by pyarrow; None for all others."""
     data = source.head(-1)
     if any(mark in data for mark in (b"\r", b"\0", b"\n\n", b'"')) or data.startswith(b"\n"):
@@ -112,12 +106,11 @@ def _at_once(source: Source, layout: Layout) -> Rows | None:
     if table is None:
         return None
     parts = {part: table[str(place)] for part, place in layout.places.items()}
-    return reading.rows_of(source, parts, LineNumbers(np.arange(1, 1 + layout.has_header)), _findings(layout))
+    return reading.rows_of(source, parts, LineNumbers(np.arange(1, 1 + layout.has_header)), findings)
 
 
-def _row_by_row(source: Source, layout: Layout) -> Rows:
+def _row_by_row(source: Source, layout: Layout, findings: Findings) -> Rows:
     """Read any file at all: a row is a line, since no id has a line feed in it, and line numbers are sure so."""
-    findings = _findings(layout)
     table = Columns.of(source, layout.places, findings)
     width, header = len(layout.columns), layout.has_header
     for number, data in source.byte_lines():

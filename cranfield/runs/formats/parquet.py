@@ -50,9 +50,5 @@ class Parquet:
 
     @staticmethod
     def write(run: Run, stream: BinaryIO) -> None:
-        """Write topic, document, rank, score and tag of each row, as one table."""
-        parts = [pa.record_batch(part) for part in reading.columns_of(run)]
-        empty = pa.record_batch(
-            {name: pa.array([], pa.large_string()) for name in ("topic", "document", "rank", "score", "tag")}
-        )
-        pyarrow.parquet.write_table(pa.Table.from_batches(parts or [empty]), stream, compression="zstd")
+        """Write the run as a set of one, with the columns run, topic, document, rank and score."""
+        sets.write(stream, [run])

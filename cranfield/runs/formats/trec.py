@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -55,22 +55,17 @@ class Trec:
         if 2 * len(without_tag) > len(lines):
             findings.add("no-tag", [1])
             types = _TAGLESS
-        kept = ["topic", "document", *_NUMBERS]
-        tables, skipped = [pa.schema(_TYPES).empty_table().select(kept)], [np.empty(0, np.int64)]
-        tags: dict[str, int] = {}
-        reading: Any = {"limits": {"score": np.inf}, "strict": False, "comment": b"#" if header else b""}
-        for part in read_words(source, types, _READERS, findings, **reading):
-            first = 0
-            for chunk in part.table["tag"].chunks if "tag" in types else ():
-                names = chunk.dictionary.to_pylist()
-                if len(chunk) and not tags.keys() >= set(names):
-                    codes, rows = np.unique(chunk.indices.to_numpy(), return_index=True)
-                    for code, row in zip(codes.tolist(), rows.tolist(), strict=True):
-                        tags.setdefault(names[code], part.lines.at(first + row))
-                first += len(chunk)
-            tables.append(part.table.select(kept))
+        tables, skipped = [pa.schema(types).empty_table()], [np.empty(0, np.int64)]
+        limits, comment = {"score": np.inf}, b"#" if header else b""
+        for part in read_words(source, types, _READERS, findings, limits=limits, strict=False, comment=comment):
+            tables.append(part.table)
             skipped.append(part.lines.skipped)
-        table = pa.concat_tables(tables)
+        table, numbering = pa.concat_tables(tables), LineNumbers(np.concatenate(skipped))
+        tags = list[tuple[str, int]]()
+        if "tag" in types and len(table):
+            names, codes = encoded(table["tag"])
+            firsts = np.sort(np.unique(codes, return_index=True)[1]) if len(names) > 1 else [0]
+            tags = [(names[int(codes[row])].as_py(), numbering.at(row)) for row in firsts]
         with ThreadPoolExecutor(1) as aside:
             if len(table) >= _LONG:
                 aside.submit(lambda: source.file_sha256)  # beside the coding; the source keeps it
@@ -81,8 +76,8 @@ class Trec:
             documents=documents,
             scores=table["score"].to_numpy(),
             ranks=table["rank"].to_numpy(),
-            tags=list(tags.items()),
-            lines=LineNumbers(np.concatenate(skipped)),
+            tags=tags,
+            lines=numbering,
             findings=findings,
             metadata=header,
         )

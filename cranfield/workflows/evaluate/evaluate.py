@@ -330,12 +330,9 @@ def _grade_notes(measures: Sequence[measuring.AnyMeasure], scale_gains: GradeGai
 
 def _tag_notes(runs: Sequence[align.AnyRun | reading.Tag]) -> list[str]:
     """Which files carry several tags: were they runs of several systems, their scores would mean nothing."""
-    return [
-        f"{run.tag}: the file has several run tags, also {', '.join(map(quoted, run.other_tags[:_TAGS_SHOWN]))};"
-        " all rows are scored as one run"
-        for run in runs
-        if run.other_tags
-    ]
+    others = {run.tag: ", ".join(map(quoted, run.other_tags[:_TAGS_SHOWN])) for run in runs if run.other_tags}
+    told = "{}: the file has several run tags, also {}; all rows are scored as one run"
+    return [told.format(*one) for one in others.items()]
 
 
 # The ranked lists of runs for one topic, by the qrels, tie order and threshold that scores are made with.

@@ -59,7 +59,7 @@ class Compared:
 
     first: str
     second: str
-    estimates: tuple[coefficients.Estimate, ...]
+    estimates: Sequence[coefficients.Estimate]
     table: coefficients.Codes | None = None
     shift: float = np.nan
     share_relevant: float = np.nan
@@ -199,11 +199,11 @@ def agreement_report(store: Store, *, by: str | None = None, layers: Sequence[st
     seen_again = events.probe_answers(store, layers)
     if not rows and not seen_again:
         raise InputError("no document was judged by two assessors, and there are no consistency probes")
-    steps = _steps(store, [row[3] for row in rows])
-    labels, older = _labels(rows, steps), store.other_scales()
+    steps, places = _steps(store, [row[3] for row in rows])
+    labels, older = _labels(rows, steps, places), store.other_scales()
 
     def group(name: str, part: coefficients.Labels) -> Compared:
-        estimates = tuple(coefficients.agreement(part, rng=np.random.default_rng(SEED)))
+        estimates = coefficients.agreement(part, rng=np.random.default_rng(SEED))
         share = float(np.mean(part.places >= steps.relevant_from)) if len(part) else np.nan
         return Compared(name, "", estimates, share_relevant=share)
 
@@ -238,8 +238,7 @@ def agreement_with_people(store: Store, layer: str) -> Compared | None:
 
 
 def _compared(store: Store, first: str, second: str, grades: Sequence[tuple[Graded, Graded]]) -> Compared:
-    steps = _steps(store, [grade for pair in grades for grade in pair])
-    places = _places(steps)
+    steps, places = _steps(store, [grade for pair in grades for grade in pair])
     table = np.zeros((len(places), len(places)), dtype=np.int64)
     for one, other in grades:
         table[places[one], places[other]] += 1
@@ -249,29 +248,28 @@ def _compared(store: Store, first: str, second: str, grades: Sequence[tuple[Grad
 def _of_table(first: str, second: str, table: coefficients.Codes, steps: coefficients.Steps) -> Compared:
     estimates = coefficients.agreement_of_two(table, steps, rng=np.random.default_rng(SEED))
     higher = np.subtract.outer(-steps.values, -steps.values)
-    return Compared(first, second, tuple(estimates), table, float((higher * table).sum() / table.sum()))
+    return Compared(first, second, estimates, table, float((higher * table).sum() / table.sum()))
 
 
-def _steps(store: Store, seen: Sequence[Graded]) -> coefficients.Steps:
-    """The grades of the scale in force; a grade of an older one that was given has its place too.
+def _steps(store: Store, seen: Sequence[Graded]) -> tuple[coefficients.Steps, dict[Graded, int]]:
+    """The grades of the scale in force, and the place of each; one of an older scale that was given has one too.
 
     What is not relevant by its own scale comes before what is.
     """
     scale = store.scale()
-    places = sorted({*((step.grade >= scale.relevant_from, step.grade) for step in scale.grades), *seen})
-    return coefficients.Steps(tuple(grade for _, grade in places), [relevant for relevant, _ in places].index(True))
+    graded = sorted({*((step.grade >= scale.relevant_from, step.grade) for step in scale.grades), *seen})
+    relevant_from = [relevant for relevant, _ in graded].index(True)
+    steps = coefficients.Steps(tuple(grade for _, grade in graded), relevant_from)
+    return steps, {grade: place for place, grade in enumerate(graded)}
 
 
-def _places(steps: coefficients.Steps) -> dict[Graded, int]:
-    return {(place >= steps.relevant_from, grade): place for place, grade in enumerate(steps.grades)}
-
-
-def _labels(rows: Sequence[tuple[str, str, str, Graded, int]], steps: coefficients.Steps) -> coefficients.Labels:
+def _labels(
+    rows: Sequence[tuple[str, str, str, Graded, int]], steps: coefficients.Steps, places: Mapping[Graded, int]
+) -> coefficients.Labels:
     """Make columns of (topic, document, assessor, grade, scale)."""
     (topic_names, topics), (document_names, documents), (assessor_names, assessors) = (
         np.unique(np.array([row[place] for row in rows], dtype=np.str_), return_inverse=True) for place in range(3)
     )
-    places = _places(steps)
     return coefficients.Labels(
         steps=steps,
         items=topics * len(document_names) + documents,

@@ -54,7 +54,7 @@ class JudgeRequest:
     command: str
     judge: str
     pool: str = ""
-    topics: tuple[str, ...] = ()
+    topics: Sequence[str] = ()
     only: Literal["all", "judged", "unjudged"] = "all"
     limit: int | None = None
     batch: int = 20
@@ -71,10 +71,10 @@ class MachineJudged(Result):
     labelled: int
     unable: int
     before: int
-    problems: tuple[Problem, ...]
+    problems: Sequence[Problem]
     agreement: Compared | None
-    notes: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
+    notes: Sequence[str] = ()
+    remarks: Sequence[str] = ()
 
     def table(self) -> Table:
         """The agreement with people, one row per coefficient."""
@@ -116,7 +116,7 @@ def judge_with(store: Store, request: JudgeRequest, *, progress: Progress = sile
     more = beside({"without a grade": unable, "labelled before": before})
     notes = [f"{layer}: {labelled:,} of {counted(len(pairs), 'document')} labelled{more}"]
     agreement = agreement_with_people(store, layer)
-    remarks: tuple[str, ...] = ()
+    remarks: Sequence[str] = ()
     if agreement is None:
         notes.append("people have judged none of these documents: agreement with people is unknown")
     elif (both := agreement.estimates[0].items) < ENOUGH:
@@ -127,7 +127,7 @@ def judge_with(store: Store, request: JudgeRequest, *, progress: Progress = sile
         for code, count in labelling.untold.items()
     ]
     done = len(pairs), labelled, unable, before
-    return MachineJudged(layer, *done, tuple(problems), agreement, tuple(notes), remarks)
+    return MachineJudged(layer, *done, problems, agreement, notes, remarks)
 
 
 def _wanted(store: Store, request: JudgeRequest) -> list[Pair]:
@@ -304,8 +304,8 @@ class _Labelling(Judging):
         if isinstance(label, str):
             self._trouble("bad-answer", label)
             return
-        missing.discard((label.topic, label.document))
-        answered.add((label.topic, label.document))
+        missing.discard(pair := (label.topic, label.document))
+        answered.add(pair)
         self._unsaved.append(label)
         self._done += 1
         self._progress("judging", self._done, self._total)

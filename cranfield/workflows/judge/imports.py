@@ -70,7 +70,7 @@ def import_judgments(
             kind: SourceKind = "machine" if layer.startswith(MACHINE) else "person"
             events.add_assessor(store, name, kind=kind)
         added = events.append_events(store, made)
-    grades = [((event.topic, event.document, layer, event.assessor), event.grade) for event in added]
+    grades = [((*event.pair, layer, event.assessor), event.grade) for event in added]
     replaced = {key for key, grade in grades if standing.get(key, grade) != grade}
     names = ", ".join(sorted({event.assessor for event in made}))
     junk = sum(row.grade <= JUNK for row in rows)
@@ -172,8 +172,8 @@ class Propagated(Result):
     new: int
     same: int
     withdrawn: int
-    differing: tuple[tuple[str, str, int], ...]
-    remarks: tuple[str, ...] = field(default=(), compare=False)
+    differing: Sequence[tuple[str, str, int]]
+    remarks: Sequence[str] = field(default=(), compare=False)
     only_rows = True
 
     def table(self) -> Table:
@@ -195,38 +195,32 @@ def propagate(store: Store, *, layer: str = MAIN) -> Propagated:
         # The events that decide the grade of each judged document, by the collection's merge rule.
         opinions, merged = qrels_workflow.merged_now(store, qrels_workflow.Selection(layers=(layer,)))
         deciding = set(opinions.events[merged.rows].tolist())
-        given = {
-            (event.topic, event.document): event
-            for event in standing
-            if event.sequence in deciding and event.kind != "propagated"
-        }
+        given = {event.pair: event for event in standing if event.sequence in deciding and event.kind != "propagated"}
         sources, differing = external.propagated({pair: event.grade or 0 for pair, event in given.items()}, clusters)
         hashes = documents.content_hashes(store, {document for _, document in sources})
-        # What was passed on before, by where it went and from which judgment it came.
-        propagated = [event for event in standing if event.kind == "propagated"]
-        passed = {(event.topic, event.document, event.source_name): event for event in propagated}
-        wanted, made = set[tuple[str, str, str]](), list[Event]()
-        for (topic, document), judged in sources.items():
-            source = given[topic, judged]
-            wanted.add((topic, document, source.uuid))
-            if (topic, document, source.uuid) not in passed:
-                event = Event(
-                    uuid=str(uuid4()),
-                    kind="propagated",
-                    topic=topic,
-                    document=document,
-                    assessor=source.assessor,
-                    happened=now(),
-                    layer=layer,
-                    grade=source.grade,
-                    reason=f"near-duplicate of {judged}",
-                    source=source.source,
-                    source_name=source.uuid,
-                    scale=source.scale,
-                    guidelines=source.guidelines,
-                    document_hash=hashes.get(document, ""),
-                )
-                made.append(event)
+        # What was passed on before, and what is now, by where it goes and from which judgment it comes.
+        passed = {(*one.pair, one.source_name): one for one in standing if one.kind == "propagated"}
+        wanted = {(*pair, (source := given[pair[0], judged]).uuid): source for pair, judged in sources.items()}
+        made = [
+            Event(
+                uuid=str(uuid4()),
+                kind="propagated",
+                topic=topic,
+                document=document,
+                assessor=source.assessor,
+                happened=now(),
+                layer=layer,
+                grade=source.grade,
+                reason=f"near-duplicate of {source.document}",
+                source=source.source,
+                source_name=source.uuid,
+                scale=source.scale,
+                guidelines=source.guidelines,
+                document_hash=hashes.get(document, ""),
+            )
+            for (topic, document, _), source in wanted.items()
+            if (topic, document, source.uuid) not in passed
+        ]
         undone = [
             replace(
                 event,
@@ -245,4 +239,4 @@ def propagate(store: Store, *, layer: str = MAIN) -> Propagated:
         events.append_events(store, [*undone, *made])
     new, same, withdrawn = len(made), len(wanted) - len(made), len(undone)
     remark = f"{counted(new, 'grade')} propagated" + beside({"already present": same, "withdrawn": withdrawn})
-    return Propagated(new, same, withdrawn, tuple(differing), (remark,))
+    return Propagated(new, same, withdrawn, differing, [remark])

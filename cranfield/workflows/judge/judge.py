@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from cranfield.base.errors import UsageError
 from cranfield.base.files import Progress, silent
@@ -14,7 +14,7 @@ from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
 from cranfield.base.text import Changed, Listing, counted, table_of
 from cranfield.store import Store, judging
-from cranfield.workflows import collection, outside
+from cranfield.workflows import collection
 
 with deferred:
     from cranfield.workflows.judge import agreement, external, imports, organise, packets
@@ -38,10 +38,6 @@ class Judge:
     def session(self, assessor: str, **options: Any) -> sessions.StoredSession:
         """Begin to judge; the options are those of `open_session`."""
         return sessions.open_session(self._store, assessor=assessor, **options)
-
-    def opening_notes(self) -> list[str]:
-        """What to know before judging."""
-        return outside.nowhere(self._store)
 
     def closing_notes(self, ended: sessions.StoredSession) -> list[str]:
         """What is left for an assessor at the end of a judging session."""
@@ -84,10 +80,9 @@ class Judge:
         """Accept or refuse a draft topic, or estimate its number of relevant documents."""
         if accept and refuse is not None:
             raise UsageError("a topic is either accepted or refused, not both")
-        if not accept and refuse is None:
-            return organise.trial_of(self._store, topic)
-        state: Literal["accepted", "refused"] = "accepted" if accept else "refused"
-        return organise.decide_topic(self._store, topic, state, reason=refuse or "")
+        if accept or refuse is not None:
+            return organise.decide_topic(self._store, topic, refuse=refuse)
+        return organise.trial_of(self._store, topic)
 
     def assign(self, assessors: Sequence[str] = (), **options: Any) -> organise.Assignments:
         """Assign topics to assessors in equal shares; plan overlap and probes; list the assignments.

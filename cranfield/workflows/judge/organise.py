@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import ceil
 from shlex import quote
 from statistics import median
 from typing import Any, NamedTuple
 from uuid import uuid4
 
 from cranfield.base.errors import InputError, UsageError, check_known, quoted
-from cranfield.base.records import MAIN, Pair, Topic
+from cranfield.base.records import MAIN, Pair
 from cranfield.base.text import Column, Number, Result, Table, counted, facts_table, few, moment, table_of
 from cranfield.judge import queue as rules
 from cranfield.judge.events import Event, Evidence
@@ -20,7 +19,6 @@ from cranfield.judge.queue import Assigned, Overlap, Probes
 from cranfield.judge.session import Answer, Item, Opinion, Saved
 from cranfield.store import Store, documents, events, judging, pools
 from cranfield.store.files import known_troubles
-from cranfield.store.judging import Draft, DraftState, Refusal
 from cranfield.workflows.collection import rejudging
 from cranfield.workflows.judge.queue import TRY_LAYER, Source, choose_source, open_queues
 from cranfield.workflows.judge.session import Judging, StoredSession, answer_of, checked_name
@@ -35,7 +33,7 @@ _HOUR = 3600.0
 class Trial(Result):
     """The state of a draft topic: its author, the estimated number of relevant documents, and the verdict on it."""
 
-    draft: Draft
+    draft: judging.Draft
     estimate: rules.Estimate
     sampled: int
 
@@ -74,29 +72,25 @@ class Trial(Result):
 
 def begin_trial(store: Store, topic: str, *, author: str) -> StoredSession:
     """Let the author judge a sample of the hits of a draft topic; it is drawn once and kept."""
-    name, title = checked_name(store, author), _topic(store, topic).title
+    name, titles = checked_name(store, author), {one.id: one.title for one in documents.topics(store)}
+    check_known("topic", [topic], titles)
     known = judging.draft_of(store, topic)
     if known is not None and known.author != name:
         raise InputError(f"topic {quoted(topic)} can be tried only by its author, {quoted(known.author)}")
     if known is None:
+        title = titles[topic]
         hits = [document for document, _ in documents.rank(store, title, limit=rules.DEEPEST)]
         if not hits:
             raise InputError(f"no document matches the title of topic {quoted(topic)} ({quoted(title)})")
         with store.write():
             tried = rules.sample_of_hits(topic, hits)
-            judging.put_draft(store, Draft(topic, name), tried=tried)
+            judging.put_draft(store, judging.Draft(topic, name), tried=tried)
     return StoredSession(Source(store, "try", TRY_LAYER, assessor=name, only=(topic,)), name)
-
-
-def _topic(store: Store, topic: str) -> Topic:
-    known = {one.id: one for one in documents.topics(store)}
-    check_known("topic", [topic], known)
-    return known[topic]
 
 
 def trial_of(store: Store, topic: str) -> Trial:
     """How a draft stands."""
-    _topic(store, topic)
+    check_known("topic", [topic], documents.topic_ids(store))
     draft = judging.draft_of(store, topic)
     if draft is None:
         raise InputError(f"topic {quoted(topic)} has not been tried; start with: cranfield judge try {topic}")
@@ -105,17 +99,18 @@ def trial_of(store: Store, topic: str) -> Trial:
     return Trial(draft, made, len(tried))
 
 
-def decide_topic(store: Store, topic: str, state: DraftState, *, reason: str = "") -> Trial:
+def decide_topic(store: Store, topic: str, *, refuse: str | None) -> Trial:
     """Accept a draft, so that its author becomes the primary assessor, or refuse it: then nobody judges it."""
-    if state == "refused" and not reason.strip():
+    if refuse is not None and not refuse.strip():
         raise InputError("a reason is required to refuse a topic")
     trial = trial_of(store, topic)
-    draft = replace(trial.draft, state=state, reason=reason.strip(), expected=trial.estimate.expected)
+    state: judging.DraftState = "accepted" if refuse is None else "refused"
+    draft = replace(trial.draft, state=state, reason=(refuse or "").strip(), expected=trial.estimate.expected)
     others = [one for one in judging.assigned(store) if one.topic == topic and one.assessor != draft.author]
     kept = [replace(one, role="share") if one.role == "primary" else one for one in others]
     with store.write():
         judging.put_draft(store, draft)
-        if state == "accepted":
+        if refuse is None:
             made = [Assigned(topic, draft.author, "primary"), *kept]
             judging.put_assignments(store, made, topics=[topic])
     return replace(trial, draft=draft)
@@ -131,10 +126,10 @@ class Assignments(Result):
     `troubles` is what is risky where several people judge in one file.
     """
 
-    made: tuple[Assigned, ...]
+    made: Sequence[Assigned]
     overlap: Overlap
     probes: Probes
-    adjudicators: tuple[str, ...] = ()
+    adjudicators: Sequence[str] = ()
     kept: Mapping[str, str] = field(default_factory=dict)
     troubles: Sequence[str] = ()
     only_rows = True
@@ -196,10 +191,9 @@ def assign(
         known, pooled = [facts.name for facts in pools.pool_facts(store)], documents.topic_ids(store)
         check_known("pool", filter(None, [pool]), known)
         sizes, unread = dict.fromkeys(pooled, 1), dict[str, set[str]]()
-        if known:
-            name = pool or known[-1]
+        if name := pool or (known[-1] if known else ""):
             pooled = pools.pool_topics(store, name)
-            unread = {topic: {one for one, _ in pools.documents_to_judge(store, name, topic)} for topic in pooled}
+            unread = {topic: {*pools.documents_to_judge(store, name, topic)} for topic in pooled}
             sizes = {topic: len(some) for topic, some in unread.items()}
         refused = judging.refused_topics(store)
         sizes = {topic: size for topic, size in sizes.items() if topic not in refused}
@@ -237,12 +231,13 @@ def assign(
                 judging.put_assignments(store, made, topics=chosen)
             judging.put_setting(store, plan, probing)
     now_assigned = judging.assigned(store)
+    told = [name for name in kept.values() if name != names[0] or (len(names) > 1 and not together)]
     return Assignments(
-        tuple(now_assigned),
+        now_assigned,
         judging.planned(store, rules.Overlap),
         judging.planned(store, rules.Probes),
-        tuple(map(str, store.setting(ADJUDICATORS, ()))),
-        {topic: name for topic, name in kept.items() if name != names[0] or (len(names) > 1 and not together)},
+        list(map(str, store.setting(ADJUDICATORS, ()))),
+        {one.topic: kept[one.topic] for one in now_assigned if kept.get(one.topic) in told},
         known_troubles(store.path) if names and len({one.assessor for one in now_assigned}) > 1 else (),
     )
 
@@ -326,10 +321,10 @@ class JudgingProgress(Result):
 
     name: str
     layer: str
-    topics: tuple[TopicProgress, ...]
-    assessors: tuple[AssessorProgress, ...]
-    refusals: tuple[Refusal, ...]
-    seconds: float | None
+    topics: Sequence[TopicProgress]
+    assessors: Sequence[AssessorProgress]
+    refusals: Sequence[judging.Refusal]
+    speed: rules.Speed | None
     older: int = 0
     by: str = "topic"
     decided: str = ""
@@ -366,13 +361,7 @@ class JudgingProgress(Result):
         layer = "" if self.layer == "main" else f", layer {self.layer}"
         remarks = [f"{self.name}{layer}: {self.judged:,} of {counted(self.documents, 'document')} judged{share}"]
         if self.missing:
-            left = ""
-            if self.seconds is not None:
-                hours = self.missing * self.seconds / _HOUR
-                time = f"{hours:.1f} hours" if hours >= 1 else counted(ceil(60 * hours), "minute")
-                time = time if 60 * hours >= 1 else "less than a minute"
-                pace = counted(round(self.seconds), "second") if self.seconds >= 0.5 else "less than a second"
-                left = f"; {time} at {pace} each"
+            left = "" if self.speed is None else f"; {self.speed.cost(self.missing)}"
             remarks.append(f"{counted(self.missing, 'judgment')} missing, including second judgments{left}")
         else:
             done = "no judgment missing, including second judgments" if self.documents else "nothing to judge"
@@ -403,7 +392,7 @@ def judging_progress(
         topics, assessors = list[TopicProgress](), list[AssessorProgress]()
         for topic in source.topics():
             answers = judging.answers(store, layer, topic, assessor="")
-            known = [answers[entry.document] for entry in source.find_entries(topic)]
+            known = [answers[entry.document] for entry in source.entries(topic)]
             topics.append(
                 TopicProgress(
                     topic,
@@ -428,10 +417,10 @@ def judging_progress(
         return JudgingProgress(
             source.pool.name if source.pool else queue,
             layer,
-            tuple(topics),
-            tuple(assessors),
-            tuple(judging.refusals(store, layer)),
-            median(every) if every else None,
+            topics,
+            assessors,
+            judging.refusals(store, layer),
+            rules.Speed(round(median(every), 1), len(every)) if every else None,
             judging.older_than(store, layer=layer),
             by,
             source.live_queue.decided if source.live_queue else "",
@@ -520,13 +509,12 @@ class StoredAdjudication(Judging):
         if not self._decisions:
             return None
         decision = self._decisions[-1]
-        pair = decision.topic, decision.document
-        event = self._event("undone", *pair, purpose="overlap", undoes=decision.uuid)
+        event = self._event("undone", *decision.pair, purpose="overlap", undoes=decision.uuid)
         with self._recording(event):
             events.append_events(self._store, [event])
         self._decisions.pop()
-        self._open.insert(0, pair)
-        return self._case(pair, before=answer_of(decision, self._other_scales))
+        self._open.insert(0, decision.pair)
+        return self._case(decision.pair, before=answer_of(decision, self._other_scales))
 
     def _case(self, pair: Pair, *, before: Answer | None = None) -> Item:
         told = tuple(

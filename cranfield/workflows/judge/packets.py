@@ -29,7 +29,7 @@ from cranfield.base.text import Changed, Result, Table, beside, counted, moment,
 from cranfield.judge.events import Event, Kind, faults_of, fold
 from cranfield.store import Store, create_store, documents, events, files, judging, open_store
 from cranfield.store.events import Found
-from cranfield.store.judging import PACKET, IssuedPacket, Lease, PacketFacts, Queued
+from cranfield.store.judging import Lease
 from cranfield.store.store import grouped
 from cranfield.workflows import outside
 from cranfield.workflows.judge.organise import ADJUDICATORS
@@ -102,7 +102,7 @@ def make_packet(
 
 def _furnish(store: Store, packet: Store, assessor: str, layer: str, session: str, pairs: Sequence[Pair]) -> None:
     """Write what an assessor needs, and nothing else, in the transaction that makes the file."""
-    facts = PacketFacts(
+    facts = judging.PacketFacts(
         collection=store.setting("name", ""),
         collection_made=store.setting("made", ""),
         assessor=assessor,
@@ -123,11 +123,11 @@ def _furnish(store: Store, packet: Store, assessor: str, layer: str, session: st
         "documents": [document for document in found if document is not None],
     }
     for kind, records in copied.items():
-        source = documents.add_source(packet, documents.LoadedFile(kind, PACKET, PACKET, ""))
+        source = documents.add_source(packet, documents.LoadedFile(kind, judging.PACKET, judging.PACKET, ""))
         documents.add(packet, records, source=source)
         documents.finish_source(packet, source, records=len(records))
-    queued = [Queued(topic, name) for topic, name in pairs]
-    judging.add_queue(packet, PACKET, queued, purpose="queue", layer=layer)
+    queued = [judging.Queued(topic, name) for topic, name in pairs]
+    judging.add_queue(packet, judging.PACKET, queued, purpose="queue", layer=layer)
 
 
 def write_recovery(store: Store, answers: Sequence[Event]) -> str:
@@ -136,7 +136,7 @@ def write_recovery(store: Store, answers: Sequence[Event]) -> str:
     The open connection still reads the file that was removed.
     """
     first = answers[0]
-    pairs = list(dict.fromkeys((event.topic, event.document) for event in answers))
+    pairs = list(dict.fromkeys(event.pair for event in answers))
 
     def furnish(packet: Store) -> None:
         _furnish(store, packet, first.assessor, first.layer, first.session, pairs)
@@ -171,7 +171,11 @@ _FAULTS = {
 
 
 def refusals(
-    store: Store, fresh: Sequence[Event], known: Sequence[Event], finds: Sequence[Found], packet: PacketFacts | None
+    store: Store,
+    fresh: Sequence[Event],
+    known: Sequence[Event],
+    finds: Sequence[Found],
+    packet: judging.PacketFacts | None,
 ) -> Iterator[Problem]:
     """Everything for which a packet is refused; `known` are its events that were merged before.
 
@@ -192,7 +196,7 @@ def refusals(
     )
     for code, places in faults.items():
         yield _several(code, _FAULTS[code], places)
-    there, lost = {event.uuid: (event.topic, event.document) for event in (*fresh, *known)}, []
+    there, lost = {event.uuid: event.pair for event in (*fresh, *known)}, []
     for event in fresh:
         if event.kind != "undone":
             continue
@@ -200,8 +204,8 @@ def refusals(
         pair = there.get(event.undoes)
         if pair is None and packet is None:
             here = events.event_with_uuid(store, event.undoes)
-            pair = None if here is None else (here.topic, here.document)
-        if pair is None or (packet is not None and pair != (event.topic, event.document)):
+            pair = None if here is None else here.pair
+        if pair is None or (packet is not None and pair != event.pair):
             lost.append(f"{event.undoes}, topic {event.topic}, document {event.document}")
     if lost:
         yield _several("undoes-nothing", "an undo refers to an unknown event", lost)
@@ -210,10 +214,7 @@ def refusals(
     for one in sorted(decided - entitled) if entitled else ():
         yield Problem("not-entitled", f"{quoted(one)} may not adjudicate in this collection")
     if packet is not None:
-        sessions = "SELECT DISTINCT session, assessor FROM judgment_events WHERE session IN ({})"
-        known_sessions = dict(store.among(sessions, list({event.session for event in fresh})))
-        issued = judging.issued_packet(store, packet.session)
-        yield from _not_issued(fresh, known, finds, packet, issued, known_sessions)
+        yield from _not_issued(store, fresh, known, finds, packet)
 
 
 _RANDOM = re.compile("[0-9a-f]{8}(-?)[0-9a-f]{4}\\1[4][0-9a-f]{3}\\1[89ab][0-9a-f]{3}\\1[0-9a-f]{12}")
@@ -221,14 +222,10 @@ _RANDOM = re.compile("[0-9a-f]{8}(-?)[0-9a-f]{4}\\1[4][0-9a-f]{3}\\1[89ab][0-9a-
 
 
 def _not_issued(
-    fresh: Sequence[Event],
-    known: Sequence[Event],
-    finds: Sequence[Found],
-    facts: PacketFacts,
-    issued: IssuedPacket | None,
-    sessions: Mapping[str, str],
+    store: Store, fresh: Sequence[Event], known: Sequence[Event], finds: Sequence[Found], facts: judging.PacketFacts
 ) -> Iterator[Problem]:
-    """What differs from what the assessor was given here; `sessions` are those known here, with their assessors."""
+    """What differs from what the assessor was given here."""
+    issued = judging.issued_packet(store, facts.session)
     if issued is None:
         if fresh:
             yield Problem("not-issued", "this collection has no record of issuing the packet; --trust merges it")
@@ -237,10 +234,12 @@ def _not_issued(
     if facts.assessor != assessor:
         told = f"the packet was issued to {quoted(assessor)}, but comes back from {quoted(facts.assessor)}"
         yield Problem("other-assessor", told)
+    query = "SELECT DISTINCT session, assessor FROM judgment_events WHERE session IN ({})"
+    sessions = dict(store.among(query, list({event.session for event in fresh})))
     given = {document for _, document in issued.pairs}
     pairs = issued.pairs | {(find.topic, find.document) for find in finds if find.document in given}
     # A packet is a queue; a probe comes after an answer, which it leaves in force: it must not take its place.
-    answered = {(one.topic, one.document) for one in (*fresh, *known) if one.purpose in ("queue", "search")}
+    answered = {one.pair for one in (*fresh, *known) if one.purpose in ("queue", "search")}
     purposes = {"queue": pairs, "search": pairs - issued.pairs, "probe": answered & pairs}
     places = {
         ("other-assessor", f"the packet is for {quoted(assessor)}, but others judged in it"): [
@@ -261,13 +260,13 @@ def _not_issued(
             quoted(sessions[event.session]) for event in fresh if sessions.get(event.session, assessor) != assessor
         ],
         ("not-in-the-packet", "a document that the assessor was not given"): [
-            *(f"{event.topic} {event.document}" for event in fresh if (event.topic, event.document) not in pairs),
+            *(f"{event.topic} {event.document}" for event in fresh if event.pair not in pairs),
             *(f"{find.topic} {find.document}, found by search" for find in finds if find.document not in given),
         ],
         ("other-purpose", "a purpose that the document was not given for"): [
             f"{event.purpose}, {event.topic} {event.document}"
             for event in fresh
-            if (event.topic, event.document) in pairs - purposes.get(event.purpose, set())
+            if event.pair in pairs - purposes.get(event.purpose, set())
         ],
         ("other-assessor", f"the packet is for {quoted(assessor)}, but others searched in it"): sorted(
             {find.assessor for find in finds} - {assessor}
@@ -305,9 +304,9 @@ class MergedPacket(Result):
 
     new: int
     same: int
-    assessors: tuple[str, ...]
-    conflicts: tuple[Conflict, ...]
-    remarks: tuple[str, ...] = field(default=(), compare=False)
+    assessors: Sequence[str]
+    conflicts: Sequence[Conflict]
+    remarks: Sequence[str] = field(default=(), compare=False)
 
     def table(self) -> Table:
         return table_of(["conflict", "topic", "document", "what"], self.conflicts)
@@ -362,18 +361,18 @@ def merge_packet(store: Store, path: Path, *, trust: bool = False) -> MergedPack
         problems = list(refusals(store, fresh, [event for event, _ in known], finds, None if trust else facts))
         if problems:
             raise ProblemsFound(f"{path}: nothing was merged", [problem.at(str(path)) for problem in problems])
-        conflicts = tuple(_conflicts(store, fresh, known, other_topics))
+        conflicts = list(_conflicts(store, fresh, known, other_topics))
         events.append_events(store, fresh)
         pooled = set(events.pooled_documents(store)) if finds else set()
         events.add_found(store, *(find for find in finds if find[:2] not in pooled))
         if facts is not None and (trust or judging.issued_packet(store, facts.session)):
             judging.release_leases(store, facts.session)
-    names = tuple(sorted({event.assessor for event in fresh}))
+    names = sorted({event.assessor for event in fresh})
     by = f" by {', '.join(names)}" if names else ""
     already = beside({"already present": len(known)})
     remarks = [f"{path}: {counted(len(fresh), 'event')} merged{by}{already}"]
     remarks += [f"{counted(len(conflicts), 'conflict')}; no judgments were lost"] if conflicts else []
-    return MergedPacket(len(fresh), len(known), names, conflicts, tuple(remarks))
+    return MergedPacket(len(fresh), len(known), names, conflicts, remarks)
 
 
 def _version_maps(
@@ -422,7 +421,7 @@ def _conflicts(
     for there, here in known:
         if _content(there) != _content(here):
             message = f"topic {there.topic}: event {there.uuid} for {there.document} differs in the packet"
-            yield Conflict("event-differs", there.topic, there.document, f"{message}; the stored event is kept")
+            yield Conflict("event-differs", *there.pair, f"{message}; the stored event is kept")
     hashes = documents.content_hashes(store, {event.document for event in fresh})
     own_topics = {topic.id: known for topic, known in documents.topics_with_hash(store)}
     for topic, text in other_topics.items():
@@ -430,7 +429,7 @@ def _conflicts(
             yield Conflict("topic-changed", topic, "", f"the text of topic {topic} has changed")
     present = now()
     for event in fold(fresh).values():
-        pair = topic, document = event.topic, event.document
+        pair = topic, document = event.pair
         for other in events.standing(store, layers=[event.layer], pair=pair) if event.grade is not None else ():
             if other.grade is not None and other.grade != event.grade and other.kind != "propagated":
                 what = "judged-here-too" if other.assessor == event.assessor else "disagreement"

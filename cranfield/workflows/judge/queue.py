@@ -85,32 +85,25 @@ class Source:
             return dict.fromkeys(self.topics(), "primary")
         return rules.roles_of(self.topics(), judging.assigned(self.store), assessor)
 
-    def find_entries(self, topic: str) -> list[Entry]:
-        """The documents of a topic, in no order; what assessors found by searching is placed behind a pool."""
+    def entries(self, topic: str) -> list[Entry]:
+        """The documents of a topic in their order; what assessors found by searching comes last, as it was found."""
         if self.pool is not None:
-            places = dict(pools.documents_to_judge(self.store, self.pool.name, topic))
-            found = [one.document for one in events.finds(self.store, topic) if one.document not in places]
-            entries = [Entry(document, place) for document, place in places.items()]
-            last = max(places.values(), default=0)
-            entries += [Entry(document, last + place, "search") for place, document in enumerate(found, start=1)]
+            pooled = dict.fromkeys(pools.documents_to_judge(self.store, self.pool.name, topic))
+            found = [one.document for one in events.finds(self.store, topic) if one.document not in pooled]
+            entries = [*map(Entry, pooled), *(Entry(document, "search") for document in found)]
         elif self.queue is not None:
             queued = judging.queue_documents(self.store, self.queue.number, topic)
             if self.live_queue is not None:
-                queued = self.live_queue.places(topic, queued)
-            entries = [Entry(document, place, "queue") for document, place in queued]
+                queued = self.live_queue.in_order(topic, queued)
+            entries = [Entry(document, "queue") for document in queued]
         else:
             answers = judging.answers(self.store, self.layer, topic, assessor=self.assessor)
-            own = {document: one for document, one in answers.items() if one.own}
-            if self.versions is not None:
-                return [
-                    Entry(document, one.own_event, "rejudge")
-                    for document, one in own.items()
-                    if rules.state_for_rejudging(one, self.versions) != "not theirs"
-                ]
-            tried = {one.document: one.rank for one in judging.tried_hits(self.store, topic)}
-            last = max(tried.values(), default=0)
-            places = tried | {name: last + one.own_event for name, one in own.items() if name not in tried}
-            return [Entry(document, place, "try") for document, place in places.items()]
+            own = sorted(filter(lambda name: answers[name].own, answers), key=lambda name: answers[name].own_event)
+            if (versions := self.versions) is not None:
+                again = [name for name in own if rules.state_for_rejudging(answers[name], versions) != "not theirs"]
+                return [Entry(document, "rejudge") for document in again]
+            tried = [one.document for one in judging.tried_hits(self.store, topic)]
+            return [Entry(document, "try") for document in dict.fromkeys([*tried, *own])]
         is_over = self.live_queue is not None and self.live_queue.decided  # then no second judgment is needed either
         for number, entry in enumerate(entries) if self.overlap.share and not is_over else ():
             if (needed := self.overlap.needed(topic, entry.document)) > 1:
@@ -127,7 +120,7 @@ class Source:
     def count(self, topic: str, role: Role, *, assessor: str) -> Count:
         """Count the documents of a topic as they stand for an assessor."""
         answers = judging.answers(self.store, self.layer, topic, assessor=assessor)
-        entries = self.find_entries(topic)
+        entries = self.entries(topic)
         return rules.count_of(self.state(entry, answers[entry.document], role) for entry in entries)
 
     def missing(self, topic: str) -> int:
@@ -137,7 +130,7 @@ class Source:
         named = {one.assessor for one in judging.assigned(self.store) if one.topic == topic}
         named = named or {name for name, kind in events.assessors(self.store).items() if kind == "person"}
         missing = 0
-        for entry in self.find_entries(topic):
+        for entry in self.entries(topic):
             known = answers[entry.document]
             more = 0 if known.decided else max(entry.needed - len(known.graded), 0)
             if more and known.refused:
@@ -208,23 +201,18 @@ class LiveQueue:
         self._look()
         return "" if self._needed is not None else "; ".join(one.decision for one in self._contests)
 
-    def places(self, topic: str, queued: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
-        """The documents of a topic that are answered or needed, with their places; what is answered comes first.
+    def in_order(self, topic: str, queued: Sequence[str]) -> list[str]:
+        """The documents of a topic that are answered or needed: first what is answered and needed no more.
 
         Once all is decided only grades count: what could not be judged is needed no more.
         """
-        needed = {document: place for place, document in enumerate(self.needed.get(topic, ()), start=1)}
+        needed, known = dict.fromkeys(self.needed.get(topic, ())), set(queued)
         answered = {pair for pair, grade in self._answers.items() if grade is not None or self._needed is not None}
-        return [
-            (document, needed.get(document, 0))
-            for document, _ in queued
-            if document in needed or (topic, document) in answered
-        ]
+        done = [one for one in queued if one not in needed and (topic, one) in answered]
+        return [*done, *(one for one in needed if one in known)]
 
 
-def choose_source(
-    store: Store, *, pool: str = "", queue: str = "", rejudged_by: str = "", layer: str = "", grows: bool = False
-) -> Source:
+def choose_source(store: Store, *, pool: str = "", queue: str = "", rejudged_by: str = "", layer: str = "") -> Source:
     """The source of a pool (the latest by default), a stored queue, or an assessor's judgments of older versions.
 
     The layer is `main`, or that of the queue.
@@ -241,8 +229,7 @@ def choose_source(
             )
             raise UsageError(f"no pool here; open queues are judged by name: {several}")
         pooled = pools.facts_of_pool(store, pool)
-        # A live pool chooses by the judgments of the main layer alone.
-        source = Source(store, "pool", layer or MAIN, pool=pooled, grows=grows and layer in ("", MAIN))
+        source = Source(store, "pool", layer or MAIN, pool=pooled)
         if pooled.judging_order != "plan":
             seed = f":{pooled.seed}" if pooled.judging_order == "random" else ""
             source = replace(source, order=f"plan of {pooled.judging_order}{seed}")
@@ -273,13 +260,17 @@ def parts_of(source: Source, *, but: str = "") -> str:
 
 
 def open_queues(store: Store) -> dict[str, str]:
-    """Every queue with missing judgments: how many, and who judges them by the assignment of topics."""
+    """Every queue with missing judgments: how many, and who judges them by the assignment of topics.
+
+    Of a live queue it is how many are expected now: each judgment may change that.
+    """
     found = {}
     for name in judging.queue_names(store):
         source = choose_source(store, queue=name)
         if left := sum(map(source.missing, source.topics())):
             parts = parts_of(source)
-            found[name] = f"{counted(left, 'judgment')} missing" + (f": {parts}" if parts else "")
+            about = "about " if source.live_queue else ""
+            found[name] = f"{about}{counted(left, 'judgment')} missing" + (f": {parts}" if parts else "")
     return found
 
 
@@ -414,7 +405,7 @@ class Queue:
         role, state = self.role(topic), self.source.state
         answers = judging.answers(self.store, self.layer, topic, assessor=self.assessor)
         leases = grouped((lease.document, lease) for lease in self.leases(topic))
-        entries = sorted(self.source.find_entries(topic), key=lambda entry: entry.place)
+        entries = self.source.entries(topic)
         states = {entry.document: state(entry, answers[entry.document], role) for entry in entries}
         own = [entry for entry in entries if states[entry.document] != "not theirs"]
         undone = [entry for entry in own if states[entry.document] != "done"]
@@ -456,7 +447,7 @@ class Queue:
                 # It stands where the next document would stand, so that nothing tells it apart.
                 place = queue.places[queue.fresh[0].document] if queue.fresh else queue.count.of
                 known = self.answers(topic, document)
-                return self.lease(LeasedEntry(topic, Entry(document, 0, "probe"), place, queue.count.of, known))
+                return self.lease(LeasedEntry(topic, Entry(document, "probe"), place, queue.count.of, known))
         while queue.fresh:
             item = self.placed(topic, queue.fresh[0].document)
             state = self.source.state(item.entry, item.known, self.role(topic))
@@ -484,8 +475,8 @@ class Queue:
         queue = self.loaded(topic) or self.load(topic)
         entry = queue.entries.get(document)
         if entry is None:
-            same = (one for one in self.source.find_entries(topic) if one.document == document)
-            entry = next(same, Entry(document, 0, self.source.purpose))
+            same = (one for one in self.source.entries(topic) if one.document == document)
+            entry = next(same, Entry(document, self.source.purpose))
         place, known = queue.places.get(document, queue.count.of), self.answers(topic, document)
         return LeasedEntry(topic, entry, place, queue.count.of, known)
 

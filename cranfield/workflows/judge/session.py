@@ -13,7 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 from cranfield.base.errors import CollectionMoved, InputError, UnknownName, UsageError, check_known, quoted
-from cranfield.base.records import Document, GradeScale, Pair, Topic
+from cranfield.base.records import MAIN, Document, GradeScale, Pair, Topic
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted, moment, now, start_of_today
 from cranfield.judge import queue as rules
@@ -102,11 +102,11 @@ def open_session(
         if layer and layer != packet.layer:
             raise UsageError(f"this packet is for the layer {quoted(packet.layer)}: omit --layer")
         queue = queue if queue or pool or rejudge else judging.PACKET
-    again = name if rejudge else ""
-    source = choose_source(store, pool=pool, queue=queue, rejudged_by=again, layer=layer, grows=True)
+    source = choose_source(store, pool=pool, queue=queue, rejudged_by=name if rejudge else "", layer=layer)
     if topics:
         check_known("topic assigned to you", topics, source.roles(name))
-    source = replace(source, only=tuple(topics))
+    # A live pool chooses by the judgments of the main layer alone.
+    source = replace(source, only=tuple(topics), grows=source.layer == MAIN)
     return StoredSession(source, name, clock=clock)
 
 
@@ -452,7 +452,7 @@ class StoredSession(Judging):
         if self._outside is not None and not documents.count(self._store):
             raise InputError(outside.NO_SEARCH)
         older, hits = self._store.other_scales(), list[SearchHit]()
-        pooled = {entry.document for entry in self._queue.source.find_entries(topic)}
+        pooled = {entry.document for entry in self._queue.source.entries(topic)}
         pooled |= {one.document for one in events.finds(self._store, topic)}
         for hit in documents.search(self._store, words, limit=_SEARCH_LIMIT):
             said = self._latest_answer((topic, hit.document))
@@ -467,13 +467,13 @@ class StoredSession(Judging):
         queue, source = self._queue, self._queue.source
         if documents.unknown(self._store, [document]):
             raise UnknownName("document", document, documents.ids_near(self._store, document))
-        entry, answers = Entry(document, 0), queue.answers(topic, document)
+        entry, answers = Entry(document), queue.answers(topic, document)
         with self._store.write():
             if queue.blocking(topic, entry, replace(answers, graded=frozenset())) is not None:
                 raise InputError(f"another assessor is judging {quoted(document)} at the moment")
             # What the pool has stays the pool's, and a draft topic keeps no list of what was found.
             pooled = source.pool is not None and any(
-                one.document == document and one.purpose != "search" for one in source.find_entries(topic)
+                one.document == document and one.purpose != "search" for one in source.entries(topic)
             )
             if source.purpose != "try" and not pooled:
                 events.add_found(self._store, Found(topic, document, self.assessor, words, now()))
@@ -523,9 +523,8 @@ class StoredSession(Judging):
         if leased is None or leased.until is None:
             return
         with self._store.write():
-            if self._queue.blocking(leased.topic, leased.entry, leased.known) is not None:
-                return
-            renewed = self._queue.lease(leased)
+            is_free = self._queue.blocking(leased.topic, leased.entry, leased.known) is None
+            renewed = self._queue.lease(leased) if is_free else leased
         self._open[leased.pair] = renewed
 
     def leave(self) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from cranfield.base.errors import CollectionError, InputError, UnknownName, UsageError, quoted
 from cranfield.pool import candidates
+from cranfield.pool.strategy import Words
 from cranfield.store import Store, pools
 from cranfield.store import documents as stored_documents
 from cranfield.store import runs as stored_runs
@@ -68,6 +70,7 @@ def read_texts(store: Store, documents: Sequence[str]) -> list[str]:
     return [texts[document] for document in documents]
 
 
-def queries(store: Store) -> dict[str, str]:
-    """The words of each topic."""
-    return {topic.id: f"{topic.title} {topic.description}" for topic in stored_documents.topics(store)}
+def words(store: Store) -> Words:
+    """What strategies read of a collection."""
+    queries = {topic.id: f"{topic.title} {topic.description}" for topic in stored_documents.topics(store)}
+    return Words(partial(read_texts, store), queries)

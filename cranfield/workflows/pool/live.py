@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
-from functools import partial
 
 from cranfield.base.errors import InputError, UsageError, quoted
 from cranfield.base.records import MAIN
@@ -155,8 +154,7 @@ class Refiller:
             inputs.pooled_runs(store, pool=name, version=version),
             pool=pool,
             clusters=pools.clusters_of_version(store, name, version) or None,
-            texts=partial(inputs.read_texts, store),
-            queries=inputs.queries(store),
+            words=inputs.words(store),
             ended={end.topic: end.rule for end in live_pools.ends(store, number).values() if end.final},
         )
         self._handed_out = HandedOut.of(pool, live_pools.choices(store, number))

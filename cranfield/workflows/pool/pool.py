@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.files import Source
@@ -112,18 +111,12 @@ class Pool:
                 self._check_live(grown, together, clusters)
             priorities = {one.name: one.priority for one in new}
             pools.put_version(store, facts.name, grown, priorities=priorities, clusters=clusters)
-        here = {one.content_hash for one in stored_runs.facts(store)}
         names = [one.name for one in new]
         left_out = [topic for topic in together.chosen(names).topics if topic not in grown.topics]
         added = counted(len(grown) - len(before), "document")
         from_runs = f"from {counted(len(names), 'more run')} ({few(names, _NAMES_SHOWN)}); {len(grown):,} in all"
         notes = [f"{facts.name}, version {grown.version}: {added} more to judge, {from_runs}"]
         notes += self._state_notes(facts.name)
-        notes += [
-            f"{source.name} was withdrawn; the documents it contributed stay in this pool"
-            for source in before.sources
-            if source.content_hash not in here
-        ]
         if left_out:
             missing = counted(len(left_out), "topic")
             notes.append(
@@ -163,16 +156,13 @@ class Pool:
                 reason = f"unjudged in the first {depth} of {tag}"
                 queued = [judging.Queued(topic, document, reason) for topic, document in pairs]
                 judging.add_queue(store, queue, queued, purpose="top-up")
-            pooled = sum(pools.is_pooled(store, *pair) for pair in pairs)
         notes = [f"nothing to judge: the top {depth} of {run} are all judged; no queue was created"]
         if pairs:
             where = f"{counted(len(pairs), 'document')} in {counted(len(missing), 'topic')}"
             cost = judging_speed(store).cost(len(pairs))
             notes = [f"{queue}: {where} to judge, {cost}", *queues.split_notes(store, queue)]
-        if pooled:
-            notes.append(f"{pooled:,} of them also wait in a pool; judging them once is enough")
-        facts: dict[str, Value] = {"queue": queue, "documents": len(pairs), "topics": len(missing), "pooled": pooled}
-        return Changed(facts, tuple(notes))
+            notes.append(f"next: cranfield judge --queue {shlex.quote(queue)}")
+        return Changed({"queue": queue, "documents": len(pairs), "topics": len(missing)}, tuple(notes))
 
     def show(self, name: str = "", *, by: str = "run") -> PoolView:
         """A pool in numbers, as one of its tables."""
@@ -205,8 +195,8 @@ class Pool:
     def _check_live(self, built: pooling.Pool, runs: candidates.PooledRuns, clusters: dict[str, int] | None) -> None:
         """Refuse a live pool that cannot begin: its budget, its floors, its texts, its library."""
         store = self._store
-        options: Any = {"texts": partial(inputs.read_texts, store), "queries": inputs.queries(store)}
-        started = live.LivePool(built.plan, runs, pool=built, clusters=clusters, **options)
+        words = inputs.words(store)
+        started = live.LivePool(built.plan, runs, pool=built, clusters=clusters, words=words)
         started.at(started.topics[0])
         if not any(step.strategy.reads_text for _, step in built.plan.selections):
             return
@@ -218,7 +208,7 @@ class Pool:
                 raise InputError(
                     f"the plan reads document texts, and {quoted(min(unknown))} is not in the collection"
                 )
-            if not baseline.words_of(options["queries"].get(topic, "")):
+            if not baseline.words_of(words.queries.get(topic, "")):
                 started.at(topic)
                 started.drop(topic)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
 
 from cranfield.base.errors import InputError, Problem, UnknownName, quoted
 from cranfield.base.registry import deferred
 from cranfield.base.text import Column, Listing, Number, Result, Table, Value, counted, table_of
+from cranfield.judge.queue import Speed
 from cranfield.pool import candidates
 from cranfield.pool import plan as plans
 from cranfield.pool import pool as pooling
@@ -27,31 +27,6 @@ ASSUMED_SECONDS = 30.0
 
 FEWEST_TIMED = 20
 """From how many judgments with a measured time their median is told: that of fewer is easily off by half."""
-
-
-@dataclass(frozen=True)
-class Speed:
-    """Seconds of attention a document, and from how many judgments; 0 means that it is assumed."""
-
-    seconds: float
-    measured_on: int = 0
-
-    def hours(self, documents: int) -> float:
-        """The hours that some documents take."""
-        return documents * self.seconds / 3600
-
-    @property
-    def pace(self) -> str:
-        """The speed in words, and where it comes from."""
-        basis = f"median of {counted(self.measured_on, 'judgment')}" if self.measured_on else "assumed, not measured"
-        number = "1 second" if self.seconds == 1 else f"{self.seconds:g} seconds"
-        return f"{number if self.seconds >= 1 else 'less than a second'} per document ({basis})"
-
-    def cost(self, documents: int) -> str:
-        """What some documents cost, as one who plans says it: about 12 minutes, about 3.5 hours, at which speed."""
-        hours = self.hours(documents)
-        time = f"about {hours:,.1f} hours" if hours >= 1 else f"about {counted(round(60 * hours), 'minute')}"
-        return f"{'less than a minute' if hours * 60 < 1 else time} at {self.pace}"
 
 
 def judging_speed(store: Store | None) -> Speed:
@@ -105,11 +80,6 @@ class PoolView(Result):
         self.by, self.store = by, store
 
     @cached_property
-    def plan(self) -> plans.Plan:
-        """The plan it was built by."""
-        return plans.parse_stored(self.facts.plan_in_full)
-
-    @cached_property
     def pool(self) -> pooling.Pool:
         """The whole pool, with every run and rank."""
         return pools.stored_pool(self.store, self.facts.name)
@@ -161,7 +131,8 @@ class PoolView(Result):
         made = f"plan: {facts.plan}; seed {facts.seed}; built {facts.made[:10]} by {facts.made_by}"
         remarks = [f"{facts.name}: {size}; {made}", f"{self.judged:,} judged, {cost}"]
         ended = Counter(rule for *_, rule in self.topics if rule)
-        if self.plan.adaptive and (going_on := len(sizes) - ended.total()):
+        is_live = plans.parse_stored(facts.plan_in_full).adaptive
+        if is_live and (going_on := len(sizes) - ended.total()):
             remarks.append(
                 f"{counted(going_on, 'topic')} still open: more documents are selected as judgments come in"
             )

@@ -39,8 +39,8 @@ class Verified(Result):
     """What differs between a stored pool and the one that is built again: nothing, if it is what it says."""
 
     facts: pools.PoolFacts
-    differences: tuple[str, ...]
-    notes: tuple[str, ...] = ()
+    differences: Sequence[str]
+    notes: Sequence[str] = ()
 
     def table(self) -> Table:
         """The differences."""
@@ -104,13 +104,13 @@ def verify_pool(store: Store, name: str = "") -> Verified:
     assert pool is not None  # a pool has a version
     if facts.content_hash != versions[-1].content_hash:
         differences.append("the hash of the pool differs from that of its latest version")
-    notes = tuple(
+    notes = [
         f"version {one.version} was built by an earlier program without a hash of groups and priorities; these cannot"
         " be verified"
         for one in versions
         if not one.inputs_hash
-    )
-    return Verified(facts, (*differences, *_content_differences(store, facts.name, pool)), notes)
+    ]
+    return Verified(facts, differences + _content_differences(store, facts.name, pool), notes)
 
 
 def _changed_records(store: Store, facts: pools.PoolFacts, recorded: Sequence[RecordedChoice]) -> list[str]:
@@ -231,8 +231,8 @@ class ReplayedChoices:
             while waiting and waiting[0].sequence <= moment.known:
                 event = waiting.popleft()
                 about = by_uuid.get(event.undoes, event)
-                of_pair.setdefault((about.topic, about.document), []).append(event)
-                touched.add((about.topic, about.document))
+                of_pair.setdefault(about.pair, []).append(event)
+                touched.add(about.pair)
             for topic, document in touched:
                 standing[topic][document] = [
                     StandingAnswer(document, key.adjudicated, event.grade, event.scale, event.sequence)

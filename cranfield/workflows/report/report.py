@@ -111,7 +111,10 @@ class Material:
         self._score(store, progress)
         self.pool = PoolView(store) if self.status.pools else None
         self.pooled_runs = frozenset() if self.pool is None else frozenset(run for run, *_ in self.pool.runs)
-        self.pool_sizes = (0, 0) if self.pool is None else (self.pool.documents, self.pool.judged)
+        self.pool_sizes = 0, 0, 1.0
+        if self.pool is not None:
+            waiting = [judged / size for _, size, judged, _ in self.pool.topics if 0 < judged < size - 1]
+            self.pool_sizes = self.pool.documents, self.pool.judged, min(waiting, default=1.0)
         if self.pool is not None and self.qrels is not None:  # of a release: what was judged by then
             for sizes in releases.pool_judged(store, self.pool.facts.name, self.qrels.content_hash):
                 self.pool_sizes = sizes
@@ -327,8 +330,8 @@ def collection_card(material: Material) -> dict[str, Any]:
         of_plan = "name", "plan", "plan_in_full", "seed", "judging_order", "one_per_cluster"
         facts = _picked(material.pool.facts, *of_plan, "content_hash", "made", "made_by")
         facts["one_per_cluster"] = bool(facts["one_per_cluster"])
-        size, judged = material.pool_sizes
-        pools = [{**facts, "documents": size, "judged": judged}]
+        size, judged, least = material.pool_sizes
+        pools = [{**facts, "documents": size, "judged": judged, "topic_judged": least}]
     estimates = () if material.agreement is None else material.agreement.compared["overall"][0].estimates
     group_names = ("group", "runs", "documents", "only_this_group")
     groups = material.pool_groups

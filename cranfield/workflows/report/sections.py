@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cranfield._version import __version__
-from cranfield.base.text import Column, Number, Table, Value, counted, facts_table, few, table_of
-from cranfield.evaluate.scores import Scores
+from cranfield.base.text import Column, Number, Value, counted, facts_table, few, table_of
+from cranfield.judge.queue import Speed
 from cranfield.report.page import (
     Block,
     Callout,
@@ -35,11 +35,11 @@ from cranfield.reuse.collection import MeasureVerdict
 from cranfield.reuse.tables import groups_table, trust_table, verdicts_table
 from cranfield.reuse.verdict import MARKS, WORST_FIRST, Level
 from cranfield.workflows.judge.agreement import OVERALL, AgreementReport, overall_table
-from cranfield.workflows.pool.show import ASSUMED_SECONDS, Speed
+from cranfield.workflows.pool.show import ASSUMED_SECONDS
 from cranfield.workflows.reuse.reuse import about_collection
 
 if TYPE_CHECKING:
-    from cranfield.workflows.report.report import Material, TopicPart
+    from cranfield.workflows.report.report import Material
 
 _TOLD = 3
 """How many runs of one verdict are told of in words."""
@@ -280,15 +280,11 @@ def topics_section(material: Material, drawings: Sequence[Drawing]) -> Section:
         table = table_of([Column("topic"), Column("title"), *counts], rows, caption="Topics")
         return Section("Topics", (TableBlock("topics", table),))
     lead = "What the means hide: which topics are hard, which discriminate between runs, and which do not."
-    flags = _FLAGS.format(material.status.scale.relevant_from, _HARD)
-    return Section("Topics", (TableBlock("topics", _topics_table(topics, evaluation.scores, flags)), *drawings), lead)
-
-
-def _topics_table(topics: Sequence[TopicPart], scores: Scores, meanings: str) -> Table:
+    scores = evaluation.scores
     places = {topic: place for place, topic in enumerate(scores.topic_ids)}
     headings = {"mean": "mean", "best": "best", "spread": "spread over runs"}
     numeric = [Number(name, heading, digits=3) for name, heading in headings.items()]
-    rows: list[tuple[Value, ...]] = []
+    lines: list[tuple[Value, ...]] = []
     for part in topics:
         place = places.get(part.topic.id)
         values = np.full(1, np.nan) if place is None else scores.values[0][:, place]
@@ -298,14 +294,12 @@ def _topics_table(topics: Sequence[TopicPart], scores: Scores, meanings: str) ->
         flags += ["hard"] if values.max() < _HARD else []
         if not part.relevant:
             flags = ["nothing relevant" if part.judged else "nothing judged"]
-        rows.append((part.topic.id, part.topic.title, *numbers, part.relevant, part.judged, ", ".join(flags)))
+        lines.append((part.topic.id, part.topic.title, *numbers, part.relevant, part.judged, ", ".join(flags)))
     caption = f"Topics by {scores.measures[0]} over all runs"
-    return table_of(
-        ["topic", "title", *numeric, "relevant", "judged", "flags"],
-        rows,
-        caption=caption,
-        notes=["spread: standard deviation over runs", meanings],
-    )
+    notes = ["spread: standard deviation over runs", _FLAGS.format(material.status.scale.relevant_from, _HARD)]
+    columns = [Column("topic"), Column("title"), *numeric, *map(Number, ("relevant", "judged")), Column("flags")]
+    table = table_of(columns, lines, caption=caption, notes=notes)
+    return Section("Topics", (TableBlock("topics", table), *drawings), lead)
 
 
 # What the scores rest on: the pool, the judging, and how both were made.

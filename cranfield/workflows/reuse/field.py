@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from shlex import quote
 
@@ -58,7 +57,7 @@ class Field:
 
     read: Read
     words: tuple[str | AnyRun, ...]
-    levels: dict[provenance.Level, provenance.Provenance]
+    levels: provenance.Levels
     knowledge: assess.Knowledge
     thresholds: verdict.Thresholds
     gains: GradeGains = ()
@@ -130,11 +129,17 @@ def field_of(request: Request, options: PoolOptions, *, store: Store | None = No
         pool = replace(stored, contributors=(*stored.contributors, *others))
         # A release leaves out what was pooled and not judged, unless it was made with --unjudged.
         if store is not None and stored.facts is not None:
-            for pooled, graded in releases.pool_judged(store, stored.facts.name, read.qrels.content_hash):
-                judged = graded / max(pooled, 1)
+            for pooled, graded, least in releases.pool_judged(store, stored.facts.name, read.qrels.content_hash):
+                judged = graded / max(pooled, 1), least
     else:
         pool = _pool_without_store(read, options, [one for one in here if one.contributing])
-    levels = _levels(read, pool, store)
+    levels: provenance.Levels = {}
+    if any(one.contributing for one in pool.contributors) and (pool.facts is not None or pool.depth is not None):
+        levels = provenance.prefixes_of(
+            aligned, read.qrels, read.runs, pool.contributors, depth=pool.depth, entries=pool.entries
+        ).levels()
+        if store is not None and pool.facts is not None and pool.depth is None:  # it depends on who takes part
+            levels = replayed_without_groups(store, pool, pool.facts, levels, read.qrels)
     if levels:
         depth = levels["group"].depth
     elif known_card is not None:
@@ -160,8 +165,8 @@ def field_of(request: Request, options: PoolOptions, *, store: Store | None = No
     notes = list(pool.notes)
     if to_settle := len(settled) or options.settled:
         notes.append(
-            f"{counted(to_settle, 'judgment')} made in queues of settle: such judgments favour the runs they were"
-            " chosen for, and other runs are at a disadvantage"
+            f"{counted(to_settle, 'judgment')} of documents that settle queued: such judgments favour the runs they"
+            " were chosen for, and other runs are at a disadvantage"
         )
     return Field(
         *(read, tuple(request.runs), levels, knowledge, thresholds_in_force(store)),
@@ -213,18 +218,6 @@ def _pool_without_store(read: Read, options: PoolOptions, submitted: Sequence[pr
     return KnownPool(inferred.contributors, inferred.depth, notes=notes, inferred=True)
 
 
-def _levels(read: Read, pool: KnownPool, store: Store | None) -> dict[provenance.Level, provenance.Provenance]:
-    """Who alone contributed what by group, run and family; nothing where it is not known."""
-    if not any(one.contributing for one in pool.contributors) or (pool.facts is None and pool.depth is None):
-        return {}
-    levels = provenance.prefixes_of(
-        read.aligned, read.qrels, read.runs, pool.contributors, depth=pool.depth, entries=pool.entries
-    ).levels()
-    if store is not None and pool.facts is not None and pool.depth is None:  # it depends on who takes part
-        levels = replayed_without_groups(store, pool, pool.facts, levels, read.qrels)
-    return levels
-
-
 # What a collection knows about the contributing runs of its pool, as verdicts need it.
 
 
@@ -273,12 +266,8 @@ def known_pool(store: Store, here: Mapping[str, stored_runs.RunFacts], name: str
 
 
 def replayed_without_groups(
-    store: Store,
-    pool: KnownPool,
-    facts: pools.PoolFacts,
-    levels: Mapping[provenance.Level, provenance.Provenance],
-    qrels: Qrels,
-) -> dict[provenance.Level, provenance.Provenance]:
+    store: Store, pool: KnownPool, facts: pools.PoolFacts, levels: provenance.Levels, qrels: Qrels
+) -> provenance.Levels:
     """Replay the plan without each group and each family; labels are looked up in the qrels.
 
     Single runs are not held out so: their siblings stay, and it would take a replay for each of them.
@@ -287,7 +276,7 @@ def replayed_without_groups(
     plan = plans.parse_stored(facts.plan_in_full)
     everything = pool_inputs.pooled_runs(store, pool=facts.name)
     topics = pools.pool_topics(store, facts.name)
-    replayed: dict[provenance.Level, provenance.Provenance] = {}
+    replayed: provenance.Levels = {}
     for level in [level for level in levels if level != "run"]:
         members: dict[str, set[str]] = {}
         for one in (one for one in pool.contributors if one.contributing):
@@ -302,8 +291,7 @@ def replayed_without_groups(
                     labels,
                     topics=[topic for topic in topics if topic in runs.codes_by_topic],
                     seed=facts.seed,
-                    texts=partial(pool_inputs.read_texts, store),
-                    queries=pool_inputs.queries(store),
+                    words=pool_inputs.words(store),
                 )
                 chosen[group] = [(one.topic, one.document) for one in play.judged]
         replayed[level] = provenance.replayed(levels[level], qrels, chosen)
@@ -454,7 +442,8 @@ class Trusted:
         worst = self.doubtful()
         if not worst:
             return
-        levels = dict.fromkeys(one.verdicts[run].level for run, one in worst.items())
+        marked = {one.verdicts[run].level for one in self.trusts for run in worst if one.verdicts[run].mark}
+        levels = sorted(marked, key=verdict.WORST_FIRST.index)
         yield "; ".join(f"{verdict.MARKS[level]} {level}" for level in levels)
         for run, one in list(worst.items())[:TOLD_AT_MOST]:
             known = float(one.score[run]), one.coverage.judged_name, one.evidence[run], one.verdicts[run]

@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from cranfield.base.errors import InputError, quoted, refuse
 from cranfield.base.files import Source, located
-from cranfield.base.tables import LINE_FAULTS, Columns, Fault, Findings, Schema, read_table
+from cranfield.base.tables import LINE_FAULTS, Columns, Fault, Findings, Schema, csv_rows, read_table
 from cranfield.base.writing import inside
 from cranfield.corpus import markup
 from cranfield.runs import metadata, sets
@@ -21,6 +21,9 @@ from cranfield.workflows.collection import read_toml, wrong_in
 from cranfield.workflows.runs.submit import Names, Request
 
 LOWEST_PRIORITY = 1000
+
+Files = Sequence[str | os.PathLike[str]]
+"""Run files, folders, sets and TOML files, as a user names them."""
 
 # `runs.toml`: many run files and what their senders say about them, in one file.
 
@@ -35,9 +38,7 @@ _ENTRIES: Mapping[str, Any] = {
 }
 
 
-def requests_for(
-    files: Sequence[str | os.PathLike[str]], *, run_list: Path | None = None, **given: Any
-) -> list[Request]:
+def requests_for(files: Files, *, run_list: Path | None = None, **given: Any) -> list[Request]:
     """One request per run file, or run of a set; a folder and a TOML file stand for the runs they have or describe.
 
     What the list says of a run is added, what is given overrides all; a run of the list without a file is refused.
@@ -50,8 +51,7 @@ def requests_for(
             found += read_requests(file) if file.suffix == ".toml" else [Request(path=file)]
     if run_list is not None:
         found, missing = described(found, run_list)
-        summary = f"{run_list} names runs that are not among these files"
-        refuse(summary, "listed-run-missing", missing, file=run_list)
+        refuse(f"{run_list} names runs that are not among these files", "listed-run-missing", missing, file=run_list)
     known = {name: value for name, value in given.items() if value is not None}
     return [replace(request, **known) for request in found]
 
@@ -82,7 +82,17 @@ _LISTED = Schema(
     {
         "file": ("file", "path", "filename", "file_name"),
         "run": ("run", "tag", "runtag", "run_tag", "runid", "run_id", "run_name", "system", "name"),
-        "group": ("group", "team", "organization", "organisation", "participant", "pid", "affiliation"),
+        "group": (
+            "group",
+            "group_name",
+            "team",
+            "team_name",
+            "organization",
+            "organisation",
+            "participant",
+            "pid",
+            "affiliation",
+        ),
         "priority": ("priority", "prio", "judging_priority"),
         "family": ("family", "type", "run_type", "category"),
         "role": ("role",),
@@ -103,8 +113,12 @@ def is_run_list(source: Source) -> bool:
     """Whether a file begins as a run list does: with a header that has run and group, or with such elements."""
     head = source.head(4096).decode("utf-8", "replace")
     line = head.partition("\n")[0]
-    names = re.findall(r"<(\w+)>", head) if line.startswith("<") else re.split(r"[\t,]", line.strip())
-    return {"run", "group"} <= _LISTED.roles(names).keys()
+    _, names = next(csv_rows([line], _delimiter(source)), (1, ""))
+    return {"run", "group"} <= _LISTED.roles(re.findall(r"<(\w+)>", head) if line.startswith("<") else names).keys()
+
+
+def _delimiter(source: Source) -> str:
+    return "\t" if b"\t" in source.head(4096) else ","
 
 
 def described(requests: Sequence[Request], run_list: Path) -> tuple[list[Request], list[str]]:
@@ -139,7 +153,7 @@ def _read_list(source: Source) -> Iterator[dict[str, Any]]:
                 else:
                     table.findings.add("missing-field", [line], example=markup.plain(element.raw))
     else:
-        table = read_table(source, _LISTED, delimiter="\t" if b"\t" in source.head(4096) else ",")
+        table = read_table(source, _LISTED, delimiter=_delimiter(source), multiline=True)
     rows: dict[str, dict[str, Any]] = {}
     for line, *values in table:
         row: dict[str, Any] = {role: cell for role, cell in zip(table.values, values, strict=True) if cell}

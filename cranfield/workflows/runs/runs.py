@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import sys
@@ -38,7 +37,7 @@ from cranfield.runs.run import Run
 from cranfield.store import Store, documents
 from cranfield.store import runs as stored
 from cranfield.workflows import corpus
-from cranfield.workflows.runs.lists import may_be_run, requests_for
+from cranfield.workflows.runs.lists import Files, may_be_run, requests_for
 from cranfield.workflows.runs.submit import Names, check_runs, examine, submit_runs
 from cranfield.workflows.status import unpooled_runs
 
@@ -117,12 +116,7 @@ class Runs:
         return self._given
 
     def check(
-        self,
-        files: Sequence[str | os.PathLike[str]],
-        *,
-        max_depth: int = 1000,
-        repair: Path | None = None,
-        **reading_as: Any,
+        self, files: Files, *, max_depth: int = 1000, repair: Path | None = None, **reading_as: Any
     ) -> RunReport:
         """List every problem of run files; corrected copies go into the folder `repair`. Nothing is stored.
 
@@ -178,13 +172,7 @@ class Runs:
             time.sleep(seconds)
 
     def submit(
-        self,
-        files: Sequence[str | os.PathLike[str]],
-        *,
-        name: str | None = None,
-        max_depth: int = 1000,
-        repair: bool = False,
-        **about: Any,
+        self, files: Files, *, name: str | None = None, max_depth: int = 1000, repair: bool = False, **about: Any
     ) -> RunReport:
         """Store runs, all or none; submitting the same content again does nothing. A folder stands for its runs.
 
@@ -224,11 +212,9 @@ class Runs:
         runs = stored.facts(self._store, withdrawn=withdrawn)
         columns = ["run", "group", "family", "role", "priority", "topics", "rows", "submitted"]
         columns += ["withdrawn", "because"] if withdrawn else []
-        rows = [_about(run, columns) for run in runs]
-        rows = [row | {"withdrawn": row["withdrawn"] or ""} for row in rows] if withdrawn else rows
-        short = [name for name in columns if name != "submitted"]
-        days = [[str(row[name])[:10] if name == "withdrawn" else row[name] for name in short] for row in rows]
-        return Listing(table_of(columns, [list(row.values()) for row in rows]), table_of(short, days))
+        rows = [["" if cell is None else cell for cell in _about(run, columns).values()] for run in runs]
+        full = table_of([Column(name, kind="moment") if name == "withdrawn" else name for name in columns], rows)
+        return Listing(full, full.select([place for place, name in enumerate(columns) if name != "submitted"]))
 
     def show(self, name: str) -> RunReport:
         """Show what is known of one run, withdrawn or not, and the problems found when it was submitted."""
@@ -255,12 +241,7 @@ class Runs:
         return (f"note: {name} was withdrawn on {when}",) if facts.withdrawn else ()
 
     def pack(
-        self,
-        files: Sequence[str | os.PathLike[str]],
-        stream: BinaryIO,
-        *,
-        names: Names | None = None,
-        columns: sets.Columns = "cranfield",
+        self, files: Files, stream: BinaryIO, *, names: Names | None = None, columns: sets.Columns = "cranfield"
     ) -> str:
         """Write run files, or all files of folders, as one Parquet set, and say how much that was.
 

@@ -205,7 +205,7 @@ def compared(checked: Sequence[CheckedRun], standing: Mapping[str, str]) -> list
                 message = f"same content as {', '.join(map(quoted, same))}"
                 said = [reading.problem("identical-run", message, count=len(same))]
             known[one.name] = content
-        placed = [problem.at(str(one.request.path)) for problem in said]
+        placed = (problem.at(str(one.request.path)) for problem in said)
         found.append(replace(one, problems=(*one.problems, *placed)))
     return found
 
@@ -270,12 +270,11 @@ def _facts(one: CheckedRun) -> stored.RunFacts:
     request, run = one.request, one.run
     assert run is not None, "a run with errors was refused before"
     said = metadata.facts_of(one.metadata)
-    manual = "manual" if said.get("method.automatic", "").lower() == "false" else ""
     return stored.RunFacts(
         name=one.name,
         tag=run.tag,
         group_name=request.group or storable(said.get("actor.team", "")) or one.name,
-        family=request.family or manual,
+        family=request.family or ("manual" if said.get("method.automatic", "").lower() == "false" else ""),
         role=request.role or "contributing",
         priority=request.priority or 1,
         description=request.description,
