@@ -239,6 +239,11 @@ class Cluster(Workers):
     count: int = 2  # at least; how many there are is known once it answers
     begun: Any = None
 
+    def __post_init__(self) -> None:
+        is_client = hasattr(self.where, "scatter") and not getattr(self.where, "asynchronous", False)
+        if not (isinstance(self.where, str) or is_client):
+            raise UsageError("cluster is the address of a Dask scheduler, or a distributed.Client (not asynchronous)")
+
     def spread(
         self, function: Work[Piece, Shared, Result], pieces: Sequence[Piece], shared: Shared
     ) -> Iterator[Result]:

@@ -66,7 +66,7 @@ class Outside:
         if self.is_approved:
             found = self._fetcher.get(id, patience=sources.PATIENCE if patience is None else patience)
         if isinstance(found, sources.Unavailable) and self.refused:
-            refused = f"{' and '.join(self.refused)} was not approved on this machine: {self._approve}"
+            refused = f"not approved on this machine: {', '.join(self.refused)}; {self._approve}"
             found = sources.Unavailable("; ".join(filter(None, (found.reason, refused))))
         return found
 

@@ -126,6 +126,11 @@ def test_where_no_scheduler_answers(kept: Kept):
         list(Cluster("tcp://127.0.0.1:9").map(spreading.drawn, range(4), SHARED))
 
 
+def test_what_is_no_client_is_refused(kept: Kept):
+    with kept.raises(UsageError):
+        Cluster(object())
+
+
 def test_a_client_that_is_there_is_used_and_left_open(cluster: Cluster):
     from distributed import Client
 
