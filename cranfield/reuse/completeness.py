@@ -106,10 +106,10 @@ class Completion:
             return "going deeper did not find fewer relevant documents"
         found = int((self._trial.judged[self._trial.open] > 0).sum())
         if abs(self._trial.expected - found) > self._error * found:
-            found_or_expected = f"{found:,} relevant documents; the model expected {self._trial.expected:,.0f}"
-            return f"between half and full pool depth the pool found {found_or_expected}"
-        expected, room = self._now.expected + int((self._now.grade > 0).sum()), self._pairs.room(self._now.grade)
-        return "" if expected <= room else "more relevant documents are expected than the runs retrieve"
+            expected = f"{self._trial.expected:,.0f} relevant documents in the lower, which has {found:,}"
+            return f"the estimate fails where it can be checked: from the upper half of the pool it expects {expected}"
+        relevant, room = self._now.expected + int((self._now.grade > 0).sum()), self._pairs.room(self._now.grade)
+        return "" if relevant <= room else "more relevant documents are expected than the runs retrieve"
 
     @cached_property
     def _pairs(self) -> _Pairs:
