@@ -106,8 +106,8 @@ class Completion:
             return "going deeper did not find fewer relevant documents"
         found = int((self._trial.judged[self._trial.open] > 0).sum())
         if abs(self._trial.expected - found) > self._error * found:
-            expected = f"{self._trial.expected:,.0f} relevant documents in the lower, which has {found:,}"
-            return f"the estimate fails where it can be checked: from the upper half of the pool it expects {expected}"
+            there = f"{self._trial.expected:,.0f} relevant documents in the lower, which has {found:,}"
+            return f"the estimate fails where it can be checked: from the upper half of the pool it expects {there}"
         relevant, room = self._now.expected + int((self._now.grade > 0).sum()), self._pairs.room(self._now.grade)
         return "" if relevant <= room else "more relevant documents are expected than the runs retrieve"
 
