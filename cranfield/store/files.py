@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from hashlib import sha256
-from importlib import import_module
 from pathlib import Path
 from shutil import copymode
 from typing import Any
@@ -15,7 +16,6 @@ from cranfield.base.errors import RESTORE, CollectionBusy, CollectionError, Inpu
 from cranfield.base.registry import deferred
 from cranfield.base.text import now
 from cranfield.base.writing import whole_file
-from cranfield.store import migrations
 from cranfield.store.store import (
     APPLICATION_ID,
     BY_LIBRARY,
@@ -27,6 +27,7 @@ from cranfield.store.store import (
     left_log,
     open_store,
     refuse_lost,
+    statements_of,
     translated,
 )
 
@@ -64,15 +65,13 @@ def _migrate(connection: Any) -> None:
     """Apply the migrations that are missing, inside the transaction that the caller has begun."""
     from sqlite_utils.migrations import Migrations
 
+    connection.create_function("crc32", 1, zlib.crc32, deterministic=True)  # the checksums of m0007
     steps = Migrations("cranfield")
-    for name in known_migrations():
-        module = import_module(f"{migrations.__name__}.{name}")
+    for name, migration in known_migrations().items():
 
-        def apply(database: Any, module: Any = module) -> None:
-            for statement in getattr(module, "STATEMENTS", ()):
+        def apply(database: Any, migration: Path = migration) -> None:
+            for statement in statements_of(migration):
                 database.execute(statement)
-            if hasattr(module, "up"):
-                module.up(database)
 
         steps(name=name)(apply)
     steps.apply(sqlite_utils.Database(connection, execute_plugins=False))
@@ -85,7 +84,7 @@ def bring_up_to_date(store: Store) -> None:
             f"{store.path} was written by an older version of Cranfield and must be migrated, but it is read-only"
             " here; copy it to a writable folder and open the copy"
         )
-    keep = store.path.with_name(f"{store.path.name}.before-{known_migrations()[-1]}")
+    keep = store.path.with_name(f"{store.path.name}.before-{max(known_migrations())}")
     if is_new := not keep.exists():
         back_up(store, keep)
     try:
@@ -223,8 +222,8 @@ def file_system_of(path: Path, *, mounts: Path = Path("/proc/self/mounts")) -> s
 def schema_faults(store: Store) -> Iterator[str]:
     """What is missing of tables, indexes, triggers and views; opening has compared those that are there."""
     made, _ = declared()
-    kinds = {name: text.replace("UNIQUE ", "").split()[1].lower() for name, text in made.items()}
-    kinds |= {name: "trigger" if "TRIGGER" in text else "table" for name, text in BY_LIBRARY.items()}
+    kinds = {name: re.sub("UNIQUE |VIRTUAL ", "", text).split()[1].lower() for name, text in made.items()}
+    kinds |= dict.fromkeys(BY_LIBRARY, "table")
     there = set(store.column("SELECT lower(name) FROM sqlite_master"))
     return (f"the {kind} {name} is missing" for name, kind in kinds.items() if name not in there)
 

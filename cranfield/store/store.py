@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import json
 import os
-import pkgutil
 import re
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager, suppress
 from hashlib import sha256
-from importlib import import_module
 from itertools import starmap
 from pathlib import Path
 from shlex import quote
@@ -398,8 +396,16 @@ def open_store(path: Path, *, say: Say | None = None, migrated: bool = True) -> 
     return store
 
 
-def known_migrations() -> list[str]:
-    return sorted(module.name for module in pkgutil.iter_modules(migrations.__path__))
+def known_migrations() -> dict[str, Path]:
+    """The file of each migration, in the order of their numbers."""
+    found = (path for folder in migrations.__path__ for path in Path(folder).glob("*.sql"))
+    return {path.stem: path for path in sorted(found, key=lambda path: path.name)}
+
+
+def statements_of(migration: Path) -> list[str]:
+    """The statements of a migration; blank lines part them, and paragraphs that begin with -- are remarks."""
+    paragraphs = migration.read_text(encoding="utf-8").strip().split("\n\n")
+    return [one.removesuffix(";") for one in paragraphs if not one.startswith("--")]
 
 
 def applied_migrations(store: Store) -> list[str]:
@@ -409,36 +415,25 @@ def applied_migrations(store: Store) -> list[str]:
     return store.column(query)
 
 
-_CREATES = re.compile(r"CREATE (?:UNIQUE )?(?:TABLE|VIEW|TRIGGER|INDEX) (\w+)")
+_CREATES = re.compile(r"CREATE (?:UNIQUE |VIRTUAL )?(?:TABLE|VIEW|TRIGGER|INDEX) \"?(\w+)")
 _QUOTES_AND_BLANKS = re.compile(r"""[\s"\[\]]""")
-_INSERTED = "INSERTINTOdocuments_fts(rowid,title,text)VALUES(new.rowid,new.title,new.text);"
-_DELETED = "INSERTINTOdocuments_fts(documents_fts,rowid,title,text)VALUES('delete',old.rowid,old.title,old.text);"
 BY_LIBRARY = {
     "_sqlite_migrations": (
         "CREATETABLE_sqlite_migrations(idINTEGERPRIMARYKEY,migration_setTEXT,nameTEXT,applied_atTEXT)"
-    ),
-    "documents_fts": (
-        "CREATEVIRTUALTABLEdocuments_ftsUSINGFTS5"
-        "(title,text,tokenize='porterunicode61remove_diacritics2',content=documents)"
     ),
     "documents_fts_data": "CREATETABLE'documents_fts_data'(idINTEGERPRIMARYKEY,blockBLOB)",
     "documents_fts_idx": "CREATETABLE'documents_fts_idx'(segid,term,pgno,PRIMARYKEY(segid,term))WITHOUTROWID",
     "documents_fts_docsize": "CREATETABLE'documents_fts_docsize'(idINTEGERPRIMARYKEY,szBLOB)",
     "documents_fts_config": "CREATETABLE'documents_fts_config'(kPRIMARYKEY,v)WITHOUTROWID",
-    "documents_ai": f"CREATETRIGGERdocuments_aiAFTERINSERTONdocumentsBEGIN{_INSERTED}END",
-    "documents_ad": f"CREATETRIGGERdocuments_adAFTERDELETEONdocumentsBEGIN{_DELETED}END",
-    "documents_au": f"CREATETRIGGERdocuments_auAFTERUPDATEONdocumentsBEGIN{_DELETED}{_INSERTED}END",
 }
 """What sqlite-utils and FTS5 make, without quotes and blanks, which differ."""
+_QUOTED_OTHERWISE = {"documents_fts", "documents_ai", "documents_ad", "documents_au"}
+"""What sqlite-utils made in older files, with other quotes and blanks."""
 
 
 def declared() -> tuple[dict[str, str], list[str]]:
     """The statement of each table, view, trigger and index that the migrations make, and the columns they add."""
-    statements = [
-        statement
-        for migration in known_migrations()
-        for statement in getattr(import_module(f"{migrations.__name__}.{migration}"), "STATEMENTS", ())
-    ]
+    statements = [statement for migration in known_migrations().values() for statement in statements_of(migration)]
     made = {match[1]: text for text in statements if (match := _CREATES.match(text))}
     return made, [text.partition(" ADD COLUMN ")[2] for text in statements if text.startswith("ALTER")]
 
@@ -449,8 +444,11 @@ def refuse_foreign(store: Store) -> None:
     # SQLite takes names, and the kinds in its own table, in any case.
     columns = "lower(type), lower(name), name, lower(tbl_name), coalesce(sql, '')"
     for kind, name, written, table, sql in store.rows(f"SELECT {columns} FROM sqlite_master"):
+        plain = _QUOTES_AND_BLANKS.sub("", sql)
         if name in BY_LIBRARY:
-            is_ours = _QUOTES_AND_BLANKS.sub("", sql) == BY_LIBRARY[name]
+            is_ours = plain == BY_LIBRARY[name]
+        elif name in _QUOTED_OTHERWISE:
+            is_ours = plain == _QUOTES_AND_BLANKS.sub("", made[name])
         elif name in made:
             for column in added:
                 sql = sql.replace(f", {column}", "", 1)

@@ -84,7 +84,7 @@ def test_an_older_file_is_backed_up_and_brought_up_to_date(
         store.set("name", "old")
     later = tmp_path / "later"
     later.mkdir()
-    (later / "m9998_more.py").write_text("def up(database):\n    database.execute('CREATE TABLE more (a TEXT)')\n")
+    (later / "m9998_more.sql").write_text("CREATE TABLE more (a TEXT);\n")
     monkeypatch.setattr(migrations, "__path__", [*migrations.__path__, str(later)])
     said: list[str] = []
     with open_store(store.path, say=said.append) as updated:
@@ -104,9 +104,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(
 ):
     later = tmp_path / "later"
     later.mkdir()
-    (later / "m9997_bad.py").write_text(
-        "def up(database):\n    database.execute('CREATE TABLE more (a TEXT)')\n    database.execute('nonsense')\n"
-    )
+    (later / "m9997_bad.sql").write_text("CREATE TABLE more (a TEXT);\n\nnonsense;\n")
     monkeypatch.setattr(migrations, "__path__", [*migrations.__path__, str(later)])
     with kept.raises(CollectionError):
         open_store(store.path)
@@ -320,7 +318,7 @@ def test_an_older_file_that_can_only_be_read_is_answered_with_what_to_do(
     monkeypatch.setattr(engine, "connect_for_use", lambda path: (usual(path, mode="ro"), False))
     later = tmp_path / "later"
     later.mkdir()
-    (later / "m9998_more.py").write_text("def up(database):\n    pass\n")
+    (later / "m9998_more.sql").write_text("-- Nothing more.\n")
     monkeypatch.setattr(migrations, "__path__", [*migrations.__path__, str(later)])
     with kept.raises(CollectionError):
         open_store(store.path)
@@ -333,7 +331,7 @@ def test_the_user_is_told_that_a_file_was_brought_up_to_date_and_where_the_copy_
     store.close()
     later = tmp_path / "later"
     later.mkdir()
-    (later / "m9998_more.py").write_text("def up(database):\n    pass\n")
+    (later / "m9998_more.sql").write_text("-- Nothing more.\n")
     monkeypatch.setattr(migrations, "__path__", [*migrations.__path__, str(later)])
     for told in (True, False):
         with console.open_collection(store.path):

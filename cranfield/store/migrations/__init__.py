@@ -1,1 +1,1 @@
-"""The numbered steps a collection file goes through. A released step is never edited again."""
+"""The numbered steps a collection file goes through, as SQL. A released step is never edited again."""

@@ -1,7 +1,6 @@
-"""Live pools: every document that was chosen by looking at judgments, and which rule ended a topic."""
+-- Live pools: every document that was chosen by looking at judgments, and which rule ended a topic.
 
-STATEMENTS = (
-    """CREATE TABLE pool_choices ( -- what was chosen by looking at judgments, with all that proves it
+CREATE TABLE pool_choices ( -- what was chosen by looking at judgments, with all that proves it
     pool     INTEGER NOT NULL REFERENCES pools(number),
     number   INTEGER NOT NULL, -- from 1, in the order they were chosen
     topic    TEXT NOT NULL,
@@ -15,8 +14,9 @@ STATEMENTS = (
     hash     TEXT NOT NULL, -- SHA-256 of this row and of the hash before it
     PRIMARY KEY (pool, number),
     UNIQUE (pool, topic, document)
-) STRICT""",
-    """CREATE TABLE pool_ends ( -- topics whose adaptive step is over, and which rule ended it
+) STRICT;
+
+CREATE TABLE pool_ends ( -- topics whose adaptive step is over, and which rule ended it
     pool   INTEGER NOT NULL REFERENCES pools(number),
     topic  TEXT NOT NULL,
     rule   TEXT NOT NULL,
@@ -25,10 +25,10 @@ STATEMENTS = (
     final  INTEGER NOT NULL CHECK (final IN (0, 1)), -- 1: the steps after it have added their documents
     ended  TEXT NOT NULL, -- when
     PRIMARY KEY (pool, topic)
-) STRICT, WITHOUT ROWID""",
-    *(
-        f"""CREATE TRIGGER pool_choices_{verb.lower()} BEFORE {verb} ON pool_choices
-    BEGIN SELECT RAISE(ABORT, 'choices are recorded, never changed'); END"""
-        for verb in ("UPDATE", "DELETE")
-    ),
-)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER pool_choices_update BEFORE UPDATE ON pool_choices
+    BEGIN SELECT RAISE(ABORT, 'choices are recorded, never changed'); END;
+
+CREATE TRIGGER pool_choices_delete BEFORE DELETE ON pool_choices
+    BEGIN SELECT RAISE(ABORT, 'choices are recorded, never changed'); END;
