@@ -44,19 +44,15 @@ from cranfield.runs.columns import (
 )
 from cranfield.runs.run import as_float32
 
-# The columns of ordinary TREC lines, found with masks over bytes: no string is made.
+# Ids as words, and the columns of ordinary TREC lines.
 
 Letters = NDArray[np.uint8]
 Words = NDArray[np.uint64]
 
-COLUMNS = 6
 LONGEST_ID = 256
 """Longer ids are not ordinary: so many bytes may be read past the end of a text."""
 
-_FEED, _TAB, _BLANK, _DELETE = 10, 9, 32, 127
-_INVISIBLE = re.compile("[\x7f-\x9f]")
 _KEPT_BYTES = np.array([(1 << (8 * count)) - 1 for count in range(9)], dtype=np.uint64)
-_EVERY_OTHER = 0b01010101
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,91 +67,9 @@ class Ids:
         return Ids(self.lengths[places], [word[places] for word in self.words])
 
 
-@dataclass(frozen=True, eq=False)
-class Lines:
-    """Whole lines: where their columns begin and end, as places in `letters`, which goes on past its last line."""
-
-    letters: Letters
-    starts: Places
-    gaps: Places
-
-    def __len__(self) -> int:
-        return len(self.starts)
-
-    def column(self, number: int) -> tuple[Places, Places]:
-        """Where a column begins and ends in each line."""
-        return self.starts if number == 0 else self.gaps[:, number - 1] + 1, self.gaps[:, number]
-
-    def text(self, line: int, number: int) -> str:
-        """One column of one line."""
-        begin, end = self.column(number)
-        return bytes(self.letters[begin[line] : end[line]]).decode()
-
-    def ids(self, number: int) -> Ids | None:
-        """A column as ids; None where one is too long."""
-        begin, end = self.column(number)
-        lengths = end - begin
-        return ids_at(self.letters, begin, lengths) if int(lengths.max()) <= LONGEST_ID else None
-
-    def numbers(self, number: int) -> Scores | None:
-        """A column as numbers; None where one is no plain finite number.
-
-        All columns are handed to the parser as one array of strings in which every other one, the text between two
-        numbers, is null: so no text is copied.
-        """
-        count = len(self)
-        ends = np.empty(2 * count, dtype=np.int32)
-        ends[0::2], ends[1::2] = self.column(number)
-        valid = pa.py_buffer(np.full(count // 4 + 1, _EVERY_OTHER, dtype=np.uint8))
-        buffers = [valid, pa.py_buffer(ends), pa.py_buffer(self.letters)]
-        try:
-            parsed = as_numbers(pa.Array.from_buffers(pa.string(), 2 * count - 1, buffers, count - 1))
-        except pa.ArrowInvalid:
-            return None
-        numbers: Scores = np.frombuffer(parsed.buffers()[1], dtype=np.float64)[: 2 * count : 2].copy()
-        return numbers if np.isfinite(numbers).all() else None
-
-
 def with_room(size: int) -> Letters:
     """An array for a text of this size, with room after it."""
     return np.empty(size + 1 + LONGEST_ID + 8, dtype=np.uint8)
-
-
-def ordinary_lines(letters: Letters, size: int) -> Lines | None:
-    """The lines of the first `size` bytes, after which there is room; None where one of them is not ordinary."""
-    if size and letters[size - 1] != _FEED:
-        letters[size] = _FEED
-        size += 1
-    text = letters[:size]
-    gap = text <= _BLANK
-    if not size or gap[0] or (gap[1:] & gap[:-1]).any() or not _is_visible(text):
-        return None
-    found = np.flatnonzero(gap)
-    count, rest = divmod(len(found), COLUMNS)
-    if rest:
-        return None
-    gaps = found.reshape(count, COLUMNS)
-    # A line feed at the end of each line, and as many delimiters as other gaps: then all of them stand right.
-    delimiter = letters[gaps[0, 0]]
-    if (
-        delimiter not in (_BLANK, _TAB)
-        or np.count_nonzero(text == delimiter) != count * (COLUMNS - 1)
-        or not (text[gaps[:, -1]] == _FEED).all()
-    ):
-        return None
-    starts = np.empty(count, dtype=np.int64)
-    starts[0], starts[1:] = 0, gaps[:-1, -1] + 1
-    return Lines(letters, starts, gaps)
-
-
-def _is_visible(text: Letters) -> bool:
-    """Whether what is more than ASCII is UTF-8 without DEL and control characters."""
-    if text.max(initial=0) < _DELETE:
-        return True
-    try:
-        return _INVISIBLE.search(bytes(text).decode()) is None
-    except UnicodeDecodeError:
-        return False
 
 
 def ids_at(letters: Letters, starts: Places, lengths: Places) -> Ids:
@@ -172,6 +86,93 @@ def ids_at(letters: Letters, starts: Places, lengths: Places) -> Ids:
             word &= _KEPT_BYTES[longest - first if longest == shortest else np.clip(lengths - first, 0, 8)]
         found.append(word)
     return Ids(lengths, found)
+
+
+COLUMNS = 6
+_TOPIC, _DOCUMENT, _SCORE, _TAG = 0, 2, 4, 5
+_FEED, _TAB, _BLANK, _DELETE = 10, 9, 32, 127
+_INVISIBLE = re.compile("[\x7f-\x9f]")
+_EVERY_OTHER = 0b01010101
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows before they are held against the qrels; `topic_at` names the topic of a row, `tags` are first and last."""
+
+    topics: Ids
+    documents: Ids
+    scores: Scores
+    topic_at: Callable[[int], str]
+    tags: tuple[str, str]
+
+
+def _rows_of_lines(letters: Letters, size: int) -> _Rows | None:
+    """The rows of the lines in the first `size` bytes, after which there is room; None where one is not ordinary.
+
+    Columns are found with masks over bytes: no string is made.
+    """
+    if size and letters[size - 1] != _FEED:
+        letters[size] = _FEED
+        size += 1
+    text = letters[:size]
+    gap = text <= _BLANK
+    if not size or gap[0] or (gap[1:] & gap[:-1]).any() or not _is_visible(text):
+        return None
+    found = np.flatnonzero(gap)
+    count, rest = divmod(len(found), COLUMNS)
+    if rest:
+        return None
+    ends = found.reshape(count, COLUMNS)
+    # A line feed at the end of each line, and as many delimiters as other gaps: then all of them stand right.
+    delimiter = letters[ends[0, 0]]
+    if (
+        delimiter not in (_BLANK, _TAB)
+        or np.count_nonzero(text == delimiter) != count * (COLUMNS - 1)
+        or not (text[ends[:, -1]] == _FEED).all()
+    ):
+        return None
+    starts = (np.concatenate([[-1], found[:-1]]) + 1).reshape(count, COLUMNS)
+
+    def word(line: int, column: int) -> str:
+        return bytes(letters[starts[line, column] : ends[line, column]]).decode()
+
+    lengths = [ends[:, column] - starts[:, column] for column in (_TOPIC, _DOCUMENT)]
+    scores = _numbers(letters, starts[:, _SCORE], ends[:, _SCORE])
+    if scores is None or max(int(one.max()) for one in lengths) > LONGEST_ID:
+        return None
+    topics, documents = (
+        ids_at(letters, starts[:, column], one) for column, one in zip((_TOPIC, _DOCUMENT), lengths, strict=True)
+    )
+    return _Rows(topics, documents, scores, lambda line: word(line, _TOPIC), (word(0, _TAG), word(-1, _TAG)))
+
+
+def _numbers(letters: Letters, starts: Places, ends: Places) -> Scores | None:
+    """The numbers at some places of a text; None where one is no plain finite number.
+
+    All are handed to the parser as one array of strings in which every other one, the text between two numbers, is
+    null: so no text is copied.
+    """
+    count = len(starts)
+    edges = np.empty(2 * count, dtype=np.int32)
+    edges[0::2], edges[1::2] = starts, ends
+    valid = pa.py_buffer(np.full(count // 4 + 1, _EVERY_OTHER, dtype=np.uint8))
+    buffers = [valid, pa.py_buffer(edges), pa.py_buffer(letters)]
+    try:
+        parsed = as_numbers(pa.Array.from_buffers(pa.string(), 2 * count - 1, buffers, count - 1))
+    except pa.ArrowInvalid:
+        return None
+    numbers: Scores = np.frombuffer(parsed.buffers()[1], dtype=np.float64)[: 2 * count : 2].copy()
+    return numbers if np.isfinite(numbers).all() else None
+
+
+def _is_visible(text: Letters) -> bool:
+    """Whether what is more than ASCII is UTF-8 without DEL and control characters."""
+    if text.max(initial=0) < _DELETE:
+        return True
+    try:
+        return _INVISIBLE.search(bytes(text).decode()) is None
+    except UnicodeDecodeError:
+        return False
 
 
 # Where in the qrels a pair of topic and document stands, for whole columns of pairs at once.
@@ -241,7 +242,6 @@ def table_of_pairs(
     return JudgedPairs({topic: place for place, topic in enumerate(topics)}, pairs, KeyTable.of(pairs.keys))
 
 
-_TOPIC, _DOCUMENT, _SCORE, _TAG = 0, 2, 4, 5
 _PIECE = 1 << 21
 """About how many bytes are looked at at once: all that is made of them stays in the cache."""
 _SMALL = 4 * _PIECE
@@ -338,28 +338,6 @@ def _pieces(source: Source, on_disk: int | None) -> Iterator[tuple[Letters, int]
                 yield letters, size - len(rest)
         if size:
             yield letters, size
-
-
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """Rows before they are held against the qrels; `topic_at` names the topic of a row, `tags` are first and last."""
-
-    topics: Ids
-    documents: Ids
-    scores: Scores
-    topic_at: Callable[[int], str]
-    tags: tuple[str, str]
-
-
-def _rows_of_lines(letters: Letters, size: int) -> _Rows | None:
-    lines = ordinary_lines(letters, size)
-    if lines is None:
-        return None
-    scores, topics, documents = lines.numbers(_SCORE), lines.ids(_TOPIC), lines.ids(_DOCUMENT)
-    if scores is None or topics is None or documents is None:
-        return None
-    tags = lines.text(0, _TAG), lines.text(len(lines) - 1, _TAG)
-    return _Rows(topics, documents, scores, lambda line: lines.text(line, _TOPIC), tags)
 
 
 def _rows_of_batch(batch: Mapping[str, pa.Array], run: str) -> _Rows | None:
