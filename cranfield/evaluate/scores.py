@@ -272,8 +272,7 @@ def score_with_ties(alignment: Alignment, measures: Sequence[AnyMeasure], ties: 
         return TiedScores(found, tuple(moved_by_ties(alignment, found)) if alignment.tied.any() else ())
     if ties != "expected":
         return TiedScores(scores_at_end(alignment, found, ties))  # type: ignore[arg-type]
-    expected = expected_scores(alignment, found, rng=np.random.default_rng(seed))
-    return TiedScores(expected.scores, note=expected.note)
+    return expected_scores(alignment, found, rng=np.random.default_rng(seed))
 
 
 def scores_at_end(alignment: Alignment, scores: Scores, end: Literal["best", "worst"]) -> Scores:
@@ -420,28 +419,8 @@ _NEAR_ENOUGH = 0.0001
 """The standard error of a mean at which drawing stops."""
 
 
-class Expected(NamedTuple):
-    """Expected scores; of `drawn` lists, `orders` random orders were drawn, with this standard error of a summary.
-
-    Where nothing had to be drawn the scores are exact. The error is the largest of all runs and measures.
-    """
-
-    scores: Scores
-    drawn: int = 0
-    orders: int = 0
-    error: float = 0.0
-
-    @property
-    def note(self) -> str:
-        """How exact they are, in a sentence."""
-        if not self.drawn:
-            return "ties: expected scores are exact, over all orders"
-        some = f"{counted(self.drawn, 'list')} with too many orders, of which {self.orders:,} were sampled"
-        return f"ties: expected scores are exact but for {some}; standard error of a mean at most {self.error:.1g}"
-
-
-def expected_scores(alignment: Alignment, scores: Scores, *, rng: np.random.Generator) -> Expected:
-    """The scores as they are expected over all orders of tied documents.
+def expected_scores(alignment: Alignment, scores: Scores, *, rng: np.random.Generator) -> TiedScores:
+    """The scores as they are expected over all orders of tied documents, and how exact they are.
 
     A measure with a cutoff sees the ties that begin within it, and no others.
     """
@@ -461,7 +440,11 @@ def expected_scores(alignment: Alignment, scores: Scores, *, rng: np.random.Gene
             means, some, often, wrong = _means(part, chosen, alignment, rng, additive=additive)
             flat[np.array(places)[:, None], part.cells] = means
             drawn, orders, error = max(drawn, some), max(orders, often), max(error, wrong)
-    return Expected(replace(scores, values=values, ties="expected"), drawn, orders, error)
+    note = ", over all orders"
+    if drawn:
+        few = f"{counted(drawn, 'list')} with too many orders, of which {orders:,} were sampled"
+        note = f" but for {few}; standard error of a mean at most {error:.1g}"
+    return TiedScores(replace(scores, values=values, ties="expected"), note=f"ties: expected scores are exact{note}")
 
 
 def _kinds(lists: Lists) -> Places:
