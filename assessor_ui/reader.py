@@ -173,7 +173,8 @@ class Reader:
         self._stem, self.watch, self.keys = stemmer(language), Watch(clock), GradeKeys(judging.scale)
         self.open: Item | None = None
         self.reading: Reading | None = None
-        self.others_evidence: Sequence[Span] = ()
+        self.others_evidence: Sequence[Sequence[Span]] = ()
+        """What each of the opinions marked."""
         self.grade_before: int | None = None
         """The grade that the open document had before, where it is on the present scale."""
         self.note, self.fold = "", FOLDS[0]
@@ -412,7 +413,7 @@ class Reader:
         self.watch.begin(draft.seconds)
 
     def _open(self, item: Item) -> Reading:
-        """Open a document with the answer that it had before; what others marked is one span where it overlaps."""
+        """Open a document with the answer that it had before."""
         before, remark = item.before, messages.MISSING.format(item.remark) if item.missing else item.remark
         page = page_of(item.document, remark=remark, reflow=self.reflow)
         self.card, self.topic = self.topic not in ("", item.topic.id), item.topic.id
@@ -421,17 +422,12 @@ class Reader:
         self.note = item.note or (before.note if before and before.kind != "cannot-judge" else "")
         # A grade of an older scale has no place on this one.
         self.grade_before = before.grade if before and before.scale is None else None
-        own = before.evidence if before else ()
-        others = [piece for opinion in item.opinions for piece in opinion.evidence]
-        marks = [page.from_document((piece.start, piece.end)) for piece in own]
+        marks, *self.others_evidence = (
+            [page.from_document((piece.start, piece.end)) for piece in answer.evidence] if answer else []
+            for answer in (before, *item.opinions)
+        )
         hits = hits_of(page.text, terms_of(item.topic, self._stem), self._stem)
         self.reading = Reading(item.document, page, marks, *hits, remark=remark)
-        self.others_evidence = joined = list[Span]()
-        for start, end in sorted(page.from_document((piece.start, piece.end)) for piece in others):
-            if joined and start <= joined[-1][1]:
-                joined[-1] = joined[-1][0], max(joined[-1][1], end)
-            else:
-                joined.append((start, end))
         self.watch.begin()
         return self.reading
 

@@ -25,8 +25,8 @@ class Item:
     `left` is how many documents of the topic are left for the assessor. `before` is their own earlier answer where
     they come back to the document (undo, history), else None; `note` what they wrote of it since. `remark` is what
     they should know of the text: that it has changed, or why it is `missing`; then the document can be postponed,
-    but not judged. An adjudicator gets a disagreement with the `opinions` on it, from the lowest grade up; its place
-    is that among the open ones.
+    but not judged. An adjudicator gets a disagreement with the `opinions` on it, from the lowest grade up and without
+    whose and when they are; its place is that among the open ones.
     """
 
     topic: Topic
@@ -37,23 +37,13 @@ class Item:
     before: Answer | None = None
     remark: str = ""
     missing: bool = False
-    opinions: tuple[Opinion, ...] = ()
+    opinions: tuple[Answer, ...] = ()
     note: str = ""
 
     @property
     def pair(self) -> Pair:
         """The ids of topic and document."""
         return self.topic.id, self.document.id
-
-
-@dataclass(frozen=True)
-class Opinion:
-    """What one assessor said, without who it was; `scale` is that of the grade, where it is not the present one."""
-
-    grade: int
-    note: str = ""
-    evidence: tuple[Evidence, ...] = ()
-    scale: GradeScale | None = None
 
 
 @dataclass(frozen=True)

@@ -232,9 +232,9 @@ def pooled_documents(store: Store, *, pool: str = "", passed_over: bool = False)
 
 def versions_used(store: Store, events: Sequence[int]) -> tuple[dict[int, int], dict[int, int]]:
     """Count events by the version of the scale, and by the version of the guidelines, they were made under."""
-    rows, wanted = store.rows("SELECT sequence, scale, guidelines FROM judgment_events"), set(events)
-    used = [versions for sequence, *versions in rows if sequence in wanted]
-    return Counter(scale for scale, _ in used), Counter(guidelines for _, guidelines in used)
+    query = "SELECT scale, guidelines FROM judgment_events WHERE sequence IN (SELECT value FROM json_each(?))"
+    scales, guidelines = zip(*store.rows(query, json.dumps(events)), strict=True) if events else ((), ())
+    return Counter(scales), Counter(guidelines)
 
 
 def disputed_pairs(store: Store, layer: str, *, across: bool = False, pair: Pair | None = None) -> list[Pair]:
@@ -264,17 +264,16 @@ def double_judgments(store: Store, layers: Sequence[str]) -> list[tuple[str, str
     Decisions and grades that stand in are no opinions. Where somebody judged in two layers, the later answer counts.
     """
     rows = store.rows(
-        f"""WITH opinions AS (SELECT topic, document, assessor, grade, event, scale FROM judgments
-                              WHERE {_graded(layers)} AND adjudicated = 0 AND NOT {_STANDS_IN}),
-                 several AS (SELECT topic, document FROM opinions
-                             GROUP BY topic, document HAVING count(DISTINCT assessor) > 1)
-            SELECT opinions.topic, opinions.document, opinions.assessor, opinions.grade >= relevant_from,
-                   opinions.grade, opinions.scale
-            FROM opinions JOIN several USING (topic, document) JOIN scales ON version = opinions.scale
-            ORDER BY event""",
+        f"""WITH opinions AS (SELECT topic, document, assessor, grade, scale, max(event) FROM judgments
+                              WHERE {_graded(layers)} AND adjudicated = 0 AND NOT {_STANDS_IN}
+                              GROUP BY topic, document, assessor)
+            SELECT topic, document, assessor, grade >= relevant_from, grade, scale
+            FROM opinions JOIN scales ON version = scale
+            WHERE (topic, document) IN (SELECT topic, document FROM opinions GROUP BY 1, 2 HAVING count(*) > 1)
+            ORDER BY topic, document, assessor""",
         *layers,
     )
-    return [(*row[:3], row[3:5], row[5]) for row in {row[:3]: row for row in rows}.values()]
+    return [(*row[:3], row[3:5], row[5]) for row in rows]
 
 
 def probe_answers(store: Store, layers: Sequence[str]) -> list[tuple[str, Graded, Graded]]:

@@ -9,7 +9,7 @@ from kept import Kept
 from assessor_ui.reader import Reader
 from cranfield.base.errors import InputError, UsageError
 from cranfield.judge.events import Event, Evidence
-from cranfield.judge.session import AdjudicationSession, Opinion
+from cranfield.judge.session import AdjudicationSession, Answer
 from cranfield.store.events import append_events, events, projection_faults
 from cranfield.store.store import Store
 from cranfield.workflows.judge.imports import import_judgments
@@ -63,7 +63,7 @@ def test_only_disagreements_come_up_and_across_only_those_about_relevance(disput
 def test_opinions_stand_by_grade_without_names(disputed: Store):
     case = StoredAdjudication(disputed, "eve").next_item()
     assert case is not None
-    assert case.opinions == (Opinion(0, "badly"), Opinion(2, "well"))
+    assert case.opinions == (Answer("judged", 0, "badly"), Answer("judged", 2, "well"))
     assert (case.topic.title, case.document.title, case.position, case.of) == ("soup t1", "Title d01", 1, 3)
 
 
@@ -80,7 +80,7 @@ def test_evidence_is_shown_beside_the_note(disputed: Store):
         bench.postpone(case)
         found.append(case)
     assert case is not None
-    assert case.opinions == (Opinion(1), Opinion(3, "", (span,)))
+    assert case.opinions == (Answer("judged", 1), Answer("judged", 3, "", (span,)))
 
 
 def test_a_decision_is_an_event_and_settles_the_grade(disputed: Store):

@@ -13,7 +13,6 @@ from cranfield.judge.session import (
     Held,
     HistoryEntry,
     Item,
-    Opinion,
     Saved,
     SearchHit,
     SessionProgress,
@@ -244,15 +243,19 @@ class HandClock:
         return self.now
 
 
+def opinion(grade: int, note: str = "", *evidence: Evidence) -> Answer:
+    return Answer("judged", grade, note, evidence)
+
+
 CASES = (
     Item(
         *(PANS, DOCUMENTS[0], 1, 2, 2),
         opinions=(
-            Opinion(1, "", (Evidence(13, 41, "a burnt pan. Wait an hour. T"),)),
-            Opinion(3, "A full method.", (Evidence(0, 24, "Soda cleans a burnt pan."),)),
+            opinion(1, "", Evidence(13, 41, "a burnt pan. Wait an hour. T")),
+            opinion(3, "A full method.", Evidence(0, 24, "Soda cleans a burnt pan.")),
         ),
     ),
-    Item(BREAD, DOCUMENTS[2], 2, 2, 1, opinions=(Opinion(0, "No."), Opinion(2), Opinion(3, "Yes."))),
+    Item(BREAD, DOCUMENTS[2], 2, 2, 1, opinions=(opinion(0, "No."), opinion(2), opinion(3, "Yes."))),
 )
 
 

@@ -16,7 +16,7 @@ from cranfield.base.text import Column, Number, Result, Table, counted, facts_ta
 from cranfield.judge import queue as rules
 from cranfield.judge.events import Event, Evidence
 from cranfield.judge.queue import Assigned, Overlap, Probes
-from cranfield.judge.session import Answer, Item, Opinion, Saved
+from cranfield.judge.session import Answer, Item, Saved
 from cranfield.store import Store, documents, events, judging, pools
 from cranfield.store.files import known_troubles
 from cranfield.workflows.collection import rejudging
@@ -517,10 +517,8 @@ class StoredAdjudication(Judging):
         return self._case(decision.pair, before=answer_of(decision, self._other_scales))
 
     def _case(self, pair: Pair, *, before: Answer | None = None) -> Item:
-        told = tuple(
-            Opinion(one.grade or 0, one.note, one.evidence, self._other_scales.get(one.scale))
-            for one in opinions_on(self._store, self._layer, pair)
-        )
+        opinions = opinions_on(self._store, self._layer, pair)
+        told = tuple(replace(answer_of(one, self._other_scales), event="", happened="") for one in opinions)
         left, (document, remark, missing) = len(self._open), self._document(pair[1])
         place = self._of - left + 1, self._of, left
         return Item(self._topic(pair[0]), document, *place, before, remark, missing, told)

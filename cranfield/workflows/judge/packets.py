@@ -160,15 +160,6 @@ def write_recovery(store: Store, answers: Sequence[Event]) -> str:
 _IN_A_PACKET: frozenset[Kind] = frozenset({"judged", "undone", "postponed", "cannot-judge", "noted"})
 """What one assessor does in a session; all else is done in the collection."""
 
-_FAULTS = {
-    "grade-off-scale": "a grade is not on its scale",
-    "bad-time": "a time is unreadable",
-    "bad-seconds": "an impossible number of seconds",
-    "bad-order": "the name of an order has signs that cannot be printed",
-    "bad-position": "an impossible position in the queue",
-    "bad-confidence": "a confidence is not between 0 and 1",
-}
-
 
 def refusals(
     store: Store,
@@ -190,12 +181,12 @@ def refusals(
         yield Problem("unknown-document", f"document {quoted(one)} is not in this collection")
     versions = store.scales()
     faults = grouped(
-        (code, f"{what}, topic {event.topic}, document {event.document}")
+        ((code, meaning), f"{what}, topic {event.topic}, document {event.document}")
         for event in fresh
-        for code, what in faults_of(event, versions)
+        for code, meaning, what in faults_of(event, versions)
     )
-    for code, places in faults.items():
-        yield _several(code, _FAULTS[code], places)
+    for kind, places in faults.items():
+        yield _several(*kind, places)
     there, lost = {event.uuid: event.pair for event in (*fresh, *known)}, []
     for event in fresh:
         if event.kind != "undone":
