@@ -16,7 +16,7 @@ from cranfield.base.errors import CollectionMoved, CranfieldError
 from cranfield.base.records import Document, GradeScale, Pair
 from cranfield.base.text import counted, shortened
 from cranfield.judge.events import Evidence
-from cranfield.judge.session import AdjudicationSession, Item, Saved
+from cranfield.judge.session import AdjudicationSession, Item
 
 FAILURES = (CranfieldError, OSError)
 """What a collection may raise: the assessor sees the message, and the judging goes on."""
@@ -224,14 +224,11 @@ class Reader:
         """Judge with a grade and go on."""
         if isinstance(unknown := self.keys.meaning(str(grade)), Notice):
             return self._say(unknown)
-        evidence, note = self.reading.kept if self.reading else (), self.note
-        return self._send(
-            lambda item, seconds: self.judging.judge(item, grade, seconds=seconds, note=note, evidence=evidence)
-        )
+        return self._send(grade)
 
     def later(self) -> Notice:
         """Put the document off."""
-        return self._send(lambda item, seconds: self.judging.postpone(item, seconds=seconds), replaces=False)
+        return self._send(None)
 
     def undo(self) -> Notice:
         """Take the latest answer back and return to its document."""
@@ -360,14 +357,17 @@ class Reader:
 
     # Inner workings
 
-    def _send(self, send: Callable[[Item, float], Saved], *, replaces: bool | None = None) -> Notice:
-        """Send an answer and go on; what was sent is said once it is in the file. `replaces`: see `_prepare`."""
+    def _send(self, grade: int | None, reason: str = "") -> Notice:
+        """Send an answer and go on; what was sent is said once it is in the file."""
         if self.open is None or self.card:
             return self._say(messages.TOPIC_FIRST if self.card else messages.NOTHING_HERE)
         self.doing = "saving"
         try:
-            self._prepare(replaces=replaces)
-            saved = send(self.open, self.watch.seconds)
+            self._prepare(grade, reason)
+            note, evidence = (self.note, self.reading.kept) if grade is not None and self.reading else ("", ())
+            saved = self.judging.judge(
+                self.open, grade, seconds=self.watch.seconds, note=note, evidence=evidence, reason=reason
+            )
         except FAILURES as error:
             self.refused = True
             return self._say(messages.NOT_SAVED, error=error)
@@ -376,7 +376,7 @@ class Reader:
         self.refused |= notice.kind == "trouble"
         return self._go_on(self._say(notice))
 
-    def _prepare(self, *, replaces: bool | None) -> None:
+    def _prepare(self, grade: int | None, reason: str) -> None:
         """What is done before an answer is sent: of an adjudicator nothing."""
 
     def _go_on(self, notice: Notice) -> Notice:

@@ -86,9 +86,7 @@ class Session(Reader):
 
     def cannot(self, reason: str) -> Notice:
         """Say that the document cannot be judged, and why."""
-        if not (told := reason.strip()):
-            return self._say(messages.REASON_NEEDED)
-        return self._send(lambda item, seconds: self.judging.cannot(item, told, seconds=seconds), replaces=True)
+        return self._send(None, told) if (told := reason.strip()) else self._say(messages.REASON_NEEDED)
 
     def back(self) -> Notice:
         """Leave a document that was opened out of turn, unanswered."""
@@ -185,11 +183,11 @@ class Session(Reader):
             return self._count(messages.OPENED)
         return self._count(messages.REOPENED.filled(answer=messages.answered(item.before, self.scale)))
 
-    def _prepare(self, *, replaces: bool | None) -> None:
+    def _prepare(self, grade: int | None, reason: str) -> None:
         """Save a note that is no part of the answer, unless it is that of an earlier one, which this one leaves."""
         self.end_search()
-        if replaces is not None:
-            self._save_note(replaced=replaces)
+        if grade is None:
+            self._save_note(replaced=bool(reason))
 
     def _run_out(self) -> None:
         self.stuck, self.waiting, self.beyond = False, self.judging.topics(), self.judging.beyond()

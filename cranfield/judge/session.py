@@ -160,12 +160,19 @@ class AdjudicationSession(Protocol):
         """The next document, until it is answered always the same; None: nothing is left."""
 
     def judge(
-        self, item: Item, grade: int, *, seconds: float, note: str = "", evidence: Sequence[Evidence] = ()
+        self,
+        item: Item,
+        grade: int | None,
+        *,
+        seconds: float,
+        note: str = "",
+        evidence: Sequence[Evidence] = (),
+        reason: str = "",
     ) -> Saved:
-        """Record a grade."""
+        """Record a grade, or, where it is None, for which `reason` the document cannot be judged by an assessor.
 
-    def postpone(self, item: Item, *, seconds: float) -> Saved:
-        """Put a document off: the others come first."""
+        With neither the document is put off: the others come first.
+        """
 
     def undo(self) -> Item | None:
         """Take the latest answer of this session back and give its document again; None where nothing is left."""
@@ -181,9 +188,6 @@ class JudgingSession(AdjudicationSession, Protocol):
     """
 
     assessor: str
-
-    def cannot(self, item: Item, reason: str, *, seconds: float) -> Saved:
-        """Record that the document cannot be judged, and why."""
 
     def note(self, item: Item, text: str) -> None:
         """Record a remark without judging."""

@@ -42,7 +42,7 @@ def cases(bench: AdjudicationSession) -> list[tuple[str, str, int, int]]:
     found: list[tuple[str, str, int, int]] = []
     while (case := bench.next_item()) and (case.topic.id, case.document.id) not in {one[:2] for one in found}:
         found.append((case.topic.id, case.document.id, case.position, case.of))
-        bench.postpone(case)
+        bench.judge(case, None)
     return found
 
 
@@ -77,7 +77,7 @@ def test_evidence_is_shown_beside_the_note(disputed: Store):
     bench = StoredAdjudication(disputed, "eve", only=["t1"])
     found = [bench.next_item()]
     while (case := bench.next_item()) and case.document.id != "d04":
-        bench.postpone(case)
+        bench.judge(case, None)
         found.append(case)
     assert case is not None
     assert case.opinions == (Answer("judged", 1), Answer("judged", 3, "", (span,)))

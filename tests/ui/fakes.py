@@ -86,15 +86,17 @@ class FakeJudging:
         return None
 
     def judge(
-        self, item: Item, grade: int, *, seconds: float, note: str = "", evidence: Sequence[Evidence] = ()
+        self,
+        item: Item,
+        grade: int | None,
+        *,
+        seconds: float,
+        note: str = "",
+        evidence: Sequence[Evidence] = (),
+        reason: str = "",
     ) -> Saved:
-        return self._record("judge", item, grade, seconds, note, tuple(evidence))
-
-    def postpone(self, item: Item, *, seconds: float) -> Saved:
-        return self._record("postpone", item, None, seconds)
-
-    def cannot(self, item: Item, reason: str, *, seconds: float) -> Saved:
-        return self._record("cannot", item, None, seconds, reason)
+        what = "judge" if grade is not None else "cannot" if reason else "postpone"
+        return self._record(what, item, grade, seconds, note or reason, tuple(evidence))
 
     def note(self, item: Item, text: str) -> None:
         self._check("note")
@@ -277,21 +279,17 @@ class FakeAdjudication:
         self._check()
         return self._open[0] if self._open else None
 
-    def judge(
-        self, item: Item, grade: int, *, seconds: float, note: str = "", evidence: Sequence[Evidence] = ()
-    ) -> Saved:
+    def judge(self, item: Item, grade: int | None, *, note: str = "", **_: object) -> Saved:
         self._check()
+        if grade is None:
+            self._open.append(self._open.pop(self._open.index(replace(item, before=None))))
+            self.log.append(("postpone", item.document.id))
+            return Saved(item, Answer("postponed", None))
         plain = replace(item, before=None)
         self._open.remove(plain)
         self._decided.append(Saved(plain, Answer("adjudicated", grade, note, event="e")))
         self.log.append(("decide", item.document.id, grade, note))
         return self._decided[-1]
-
-    def postpone(self, item: Item, *, seconds: float) -> Saved:
-        self._check()
-        self._open.append(self._open.pop(self._open.index(replace(item, before=None))))
-        self.log.append(("postpone", item.document.id))
-        return Saved(item, Answer("postponed", None))
 
     def undo(self) -> Item | None:
         self._check()

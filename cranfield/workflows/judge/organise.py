@@ -477,11 +477,23 @@ class StoredAdjudication(Judging):
         return None
 
     def judge(
-        self, item: Item, grade: int, *, seconds: float = 0.0, note: str = "", evidence: Sequence[Evidence] = ()
+        self,
+        item: Item,
+        grade: int | None,
+        *,
+        seconds: float = 0.0,
+        note: str = "",
+        evidence: Sequence[Evidence] = (),
+        reason: str = "",
     ) -> Saved:
-        """Record the decision, without the time that it took, unless another has decided meanwhile."""
-        self.scale.named(grade)
-        self._refuse_missing(item)
+        """Record the decision, without the time that it took, unless another has decided meanwhile.
+
+        A case that is put off comes after the others.
+        """
+        if grade is None:
+            self._open.sort(key=lambda pair: pair == item.pair)
+            return Saved(item, Answer("postponed", None))
+        self._refuse_unfit(item, grade)
         said: dict[str, Any] = {"grade": grade, "note": note, "evidence": tuple(evidence)}
         text = item.document.content_hash
         event = self._event("adjudicated", *item.pair, purpose="overlap", document_hash=text, **said)
@@ -496,13 +508,6 @@ class StoredAdjudication(Judging):
             return Saved(item, answer_of(theirs, self._other_scales), late=True)
         self._decisions.append(event)
         return Saved(item, answer_of(event, self._other_scales))
-
-    def postpone(self, item: Item, *, seconds: float = 0.0) -> Saved:
-        """Put a case off: the others come first."""
-        if item.pair in self._open:
-            self._open.remove(item.pair)
-            self._open.append(item.pair)
-        return Saved(item, Answer("postponed", None))
 
     def undo(self) -> Item | None:
         """Take the latest decision of this session back and give its case again; None where nothing is left."""

@@ -46,7 +46,7 @@ class Source:
     `layer` is where its judgments go, unless something else is said; `assessor` whose own judgments or draft it is;
     `order` how it is ordered, as events record it.
     `versions` are those of scale and guidelines under which all is judged again. A live pool chooses more documents
-    whenever a topic has run out, if it `grows`.
+    whenever a topic has run out.
     """
 
     store: Store
@@ -59,7 +59,6 @@ class Source:
     order: str = "plan"
     only: tuple[str, ...] = ()
     overlap: Overlap = field(default_factory=Overlap)
-    grows: bool = False
 
     def topics(self) -> list[str]:
         """All topics, in the order of the collection; refused drafts are left out of a pool."""
@@ -146,8 +145,11 @@ class Source:
 
     @cached_property
     def is_live(self) -> bool:
-        """Whether a pool grows while it is judged; to say so, heavy libraries are loaded."""
-        return bool(self.pool and self.grows and plans.parse_stored(self.pool.plan_in_full).adaptive)
+        """Whether a pool grows while it is judged; to say so, heavy libraries are loaded.
+
+        It chooses by the judgments of the main layer alone.
+        """
+        return bool(self.pool and self.layer == MAIN and plans.parse_stored(self.pool.plan_in_full).adaptive)
 
     @cached_property
     def _refiller(self) -> live.Refiller | None:
