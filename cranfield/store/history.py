@@ -287,9 +287,7 @@ _EMPTY = digest_of(())
 """What a table without an entry must be: it came with a later version, and nothing was ever in it."""
 
 
-def _rows(
-    connection: sqlite3.Connection, subject: str, first: int = _LOWEST, last: int = _HIGHEST
-) -> Iterator[Any]:
+def _rows(connection: sqlite3.Connection, subject: str, first: int = _LOWEST, last: int = _HIGHEST) -> Iterator[Any]:
     """The rows of a table, of one to which rows are only appended those from one number to another."""
     if subject in APPENDED:
         query = f"SELECT {APPENDED[subject]} FROM {subject} WHERE rowid BETWEEN ? AND ? ORDER BY rowid"

@@ -237,11 +237,10 @@ class PacketFacts:
 
 
 class IssuedPacket(NamedTuple):
-    """A packet that was issued here: to whom, for which layer, when, with which (topic, document)."""
+    """A packet that was issued here: to whom, for which layer, with which (topic, document)."""
 
     assessor: str
     layer: str
-    made: str
     pairs: set[Pair]
 
 
@@ -252,9 +251,9 @@ def add_packet(store: Store, session: str, assessor: str, layer: str, pairs: Seq
 
 def issued_packet(store: Store, session: str) -> IssuedPacket | None:
     """The packet that was issued under a session, or None."""
-    row = store.row("SELECT assessor, layer, made, documents FROM packets WHERE session = ?", session)
+    row = store.row("SELECT assessor, layer, documents FROM packets WHERE session = ?", session)
     try:
-        return row and IssuedPacket(row[0], row[1], row[2], {(topic, name) for topic, name in json.loads(row[3])})
+        return row and IssuedPacket(row[0], row[1], {(topic, name) for topic, name in json.loads(row[2])})
     except (ValueError, TypeError, RecursionError):
         raise CollectionError(f"what packet {session} was issued with is invalid: {RESTORE}") from None
 

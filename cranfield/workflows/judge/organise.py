@@ -88,32 +88,30 @@ def begin_trial(store: Store, topic: str, *, author: str) -> StoredSession:
     return StoredSession(Source(store, "try", TRY_LAYER, assessor=name, only=(topic,)), name)
 
 
-def trial_of(store: Store, topic: str) -> Trial:
-    """How a draft stands."""
+def trial_of(store: Store, topic: str, *, accept: bool = False, refuse: str | None = None) -> Trial:
+    """How a draft stands, once its author became the primary assessor, or it was refused: then nobody judges it."""
+    if accept and refuse is not None:
+        raise UsageError("a topic is either accepted or refused, not both")
+    if refuse is not None and not refuse.strip():
+        raise InputError("a reason is required to refuse a topic")
     check_known("topic", [topic], documents.topic_ids(store))
     draft = judging.draft_of(store, topic)
     if draft is None:
         raise InputError(f"topic {quoted(topic)} has not been tried; start with: cranfield judge try {topic}")
     tried = judging.tried_hits(store, topic)
     made = rules.estimate(tried, judging.own_relevance(store, TRY_LAYER, topic, draft.author))
+    if accept or refuse is not None:
+        state: judging.DraftState = "accepted" if accept else "refused"
+        draft = replace(draft, state=state, reason=(refuse or "").strip(), expected=made.expected)
+        with store.write():
+            judging.put_draft(store, draft)
+            if accept:
+                others = [one for one in judging.assigned(store) if one.topic == topic]
+                kept = [replace(one, role="share") if one.role == "primary" else one for one in others]
+                primary = Assigned(topic, draft.author, "primary")
+                assigned = [primary, *(one for one in kept if one.assessor != draft.author)]
+                judging.put_assignments(store, assigned, topics=[topic])
     return Trial(draft, made, len(tried))
-
-
-def decide_topic(store: Store, topic: str, *, refuse: str | None) -> Trial:
-    """Accept a draft, so that its author becomes the primary assessor, or refuse it: then nobody judges it."""
-    if refuse is not None and not refuse.strip():
-        raise InputError("a reason is required to refuse a topic")
-    trial = trial_of(store, topic)
-    state: judging.DraftState = "accepted" if refuse is None else "refused"
-    draft = replace(trial.draft, state=state, reason=(refuse or "").strip(), expected=trial.estimate.expected)
-    others = [one for one in judging.assigned(store) if one.topic == topic and one.assessor != draft.author]
-    kept = [replace(one, role="share") if one.role == "primary" else one for one in others]
-    with store.write():
-        judging.put_draft(store, draft)
-        if refuse is None:
-            made = [Assigned(topic, draft.author, "primary"), *kept]
-            judging.put_assignments(store, made, topics=[topic])
-    return replace(trial, draft=draft)
 
 
 # Sharing topics out among assessors, and planning what is judged twice and what is seen again.

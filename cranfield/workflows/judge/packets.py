@@ -173,10 +173,11 @@ def refusals(
     `packet` is what it says of itself; None for a file that is trusted.
     """
     topics = set(documents.topic_ids(store))
-    named = {event.topic for event in fresh} | {find.topic for find in finds}
+    brought: list[Event | Found] = [*fresh, *finds]
+    named = {one.topic for one in brought}
     for one in sorted(named - topics) if topics else ():
         yield Problem("unknown-topic", f"topic {quoted(one)} is not in this collection")
-    wanted = {event.document for event in fresh} | {find.document for find in finds}
+    wanted = {one.document for one in brought}
     for one in sorted(documents.unknown(store, wanted)) if documents.count(store) else ():
         yield Problem("unknown-document", f"document {quoted(one)} is not in this collection")
     versions = store.scales()
@@ -228,7 +229,7 @@ def _not_issued(
     query = "SELECT DISTINCT session, assessor FROM judgment_events WHERE session IN ({})"
     sessions = dict(store.among(query, list({event.session for event in fresh})))
     given = {document for _, document in issued.pairs}
-    pairs = issued.pairs | {(find.topic, find.document) for find in finds if find.document in given}
+    pairs = issued.pairs | {find[:2] for find in finds if find.document in given}
     # A packet is a queue; a probe comes after an answer, which it leaves in force: it must not take its place.
     answered = {one.pair for one in (*fresh, *known) if one.purpose in ("queue", "search")}
     purposes = {"queue": pairs, "search": pairs - issued.pairs, "probe": answered & pairs}
