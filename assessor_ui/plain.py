@@ -75,7 +75,7 @@ class Lines:
             if self._ended or session.ended.text:
                 break
             # More grades than documents, through a pipe: that nothing is open is said to each, and that is enough.
-            if session.reading is not self._shown or (session.reading is None and grade_of(line.strip()) is None):
+            if session.reading is not self._shown or (session.open is None and grade_of(line.strip()) is None):
                 self._show_item()
         if not session.ended.text:
             self._tell(session.leave())
@@ -98,7 +98,7 @@ class Lines:
             arguments = (command.step,) if command.step is not None else (rest.strip(),) if command.argument else ()
             self._tell(getattr(self._session, command.action)(*arguments))
             reading = self._session.reading
-            if command.action in ("jump", "find") and reading is not None and reading.current is not None:
+            if command.action in ("jump", "find") and reading.current is not None:
                 # The sentences of the hit that is looked at.
                 start, end = reading.current
                 spans = [span for span in sentences(reading.page.text) if span[0] < end and start < span[1]]
@@ -116,7 +116,7 @@ class Lines:
         """Show what is open, a topic that is another one first; or that nothing is."""
         session, opened, reading = self._session, self._session.open, self._session.reading
         self._shown = reading
-        if opened is None or reading is None:
+        if opened is None:
             nothing = session.nothing[0]
             self._say(nothing)
             if isinstance(session, Session):
@@ -242,7 +242,7 @@ class Lines:
 
     def do_mark(self, words: str) -> None:
         session, reading = self._session, self._session.reading
-        if reading is None or not words:
+        if session.open is None or not words:
             self._say("mark needs words exactly as they occur in the document")
             return
         notice = session.find(words)
@@ -252,7 +252,7 @@ class Lines:
         self._tell(notice)
 
     def do_unmark(self, _: str) -> None:
-        if self._session.reading is not None:
+        if self._session.open is not None:
             self._tell(self._session.unmark(self._session.reading.marked))
 
 

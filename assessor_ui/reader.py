@@ -95,15 +95,19 @@ class Marker:
         return replace(self, last=min(max(self.last + (1 if move == "more" else -1), self.first), end))
 
 
+_NO_DOCUMENT, _NO_PAGE = Document("", ""), Page("", 0, 0, 0)
+
+
 @dataclass
 class Reading:
-    """A page that is being read: its hits, what was found, looked at and marked.
+    """A page that is being read, an empty one where no document is open: its hits, what was found and marked.
 
-    All places are characters of the page, only `kept` gives those of the document.
+    `others` are the marks of each opinion on it. All places are characters of the page, only `kept` gives those of
+    the document.
     """
 
-    document: Document
-    page: Page
+    document: Document = _NO_DOCUMENT
+    page: Page = _NO_PAGE
     marked: Sequence[Span] = ()
     title_hits: Sequence[Span] = ()
     description_hits: Sequence[Span] = ()
@@ -111,6 +115,7 @@ class Reading:
     current: Span | None = None
     marker: Marker | None = None
     remark: str = ""
+    others: Sequence[Sequence[Span]] = ()
 
     @property
     def stations(self) -> Sequence[Span]:
@@ -172,9 +177,7 @@ class Reader:
         self.judging, self.scale, self.guidelines = judging, judging.scale, judging.guidelines
         self._stem, self.watch, self.keys = stemmer(language), Watch(clock), GradeKeys(judging.scale)
         self.open: Item | None = None
-        self.reading: Reading | None = None
-        self.others_evidence: Sequence[Sequence[Span]] = ()
-        """What each of the opinions marked."""
+        self.reading = Reading()
         self.grade_before: int | None = None
         """The grade that the open document had before, where it is on the present scale."""
         self.note, self.fold = "", FOLDS[0]
@@ -275,7 +278,7 @@ class Reader:
     def jump(self, step: int) -> Notice:
         """Go to the next hit or the one before, round the ends."""
         reading = self.reading
-        if reading is None or not (stations := reading.stations):
+        if not (stations := reading.stations):
             return self._say(messages.NO_HITS)
         if reading.current is None:
             there = 0 if step > 0 else -1
@@ -290,7 +293,7 @@ class Reader:
 
     def find(self, words: str) -> Notice:
         """Find words letter for letter; without words the hits of the topic are gone through again."""
-        if self.reading is None:
+        if self.open is None:
             return self._say(messages.NOTHING_HERE)
         found = find(self.reading.page.text, words)
         self.reading.found, self.reading.current = found, found[0] if found else None
@@ -303,7 +306,7 @@ class Reader:
     def switch_reflow(self) -> Notice:
         """Join the lines of hard-wrapped documents to paragraphs, or show them as they are again."""
         self.reflow, told = not self.reflow, messages.REFLOWED
-        if self.reading is not None:
+        if self.open is not None:
             before = self.reading.page.text
             self.reading.page = page_of(self.reading.document, remark=self.reading.remark, reflow=self.reflow)
             told = messages.NOT_WRAPPED if self.reading.page.text == before else told
@@ -314,8 +317,8 @@ class Reader:
     def begin_mark(self, position: int) -> Notice:
         """Start marking with the sentence at the hit that is looked at, else at a place, or the nearest one."""
         reading = self.reading
-        spans = sentences(reading.page.text, reading.page.body_start, reading.page.body_end) if reading else []
-        if reading is None or not spans:
+        spans = sentences(reading.page.text, reading.page.body_start, reading.page.body_end)
+        if not spans:
             return self._say(messages.NO_TEXT_TO_MARK)
         here = index_at(spans, reading.current[0] if reading.current else position)
         reading.marker = Marker(spans, here, here)
@@ -323,14 +326,14 @@ class Reader:
 
     def move_mark(self, move: Literal["next", "previous", "more", "less"]) -> Notice:
         """Move what is being marked, or take a sentence more or less."""
-        if self.reading is not None and self.reading.marker is not None:
+        if self.reading.marker is not None:
             self.reading.marker = self.reading.marker.moved(move)
         return self.notice
 
     def end_mark(self, how: Literal["keep", "drop", "leave"]) -> Notice:
         """Stop marking: keep the sentences as evidence; drop the marks that they touch; or leave all as it was."""
         reading = self.reading
-        if reading is None or reading.marker is None:
+        if reading.marker is None:
             return self._say(messages.MARK_LEFT)
         span, reading.marker = reading.marker.span, None
         if how == "keep":
@@ -340,17 +343,17 @@ class Reader:
     def add_mark(self, span: Span) -> Notice:
         """Keep a span of the page as evidence, joined with the marks that it touches."""
         reading = self.reading
-        touching = reading.touching(span) if reading else []
+        touching = reading.touching(span)
         starts, ends = zip(span, *touching, strict=True)
         joined = min(starts), max(ends)
-        if reading is None or (place := reading.page.to_document(joined)) is None:
+        if (place := reading.page.to_document(joined)) is None:
             return self._say(messages.MARK_LEFT)
         reading.marked = sorted([joined, *(one for one in reading.marked if one not in touching)])
         return self._say(messages.MARKED, text=shortened(reading.document.text[slice(*place)], 40))
 
     def unmark(self, spans: Sequence[Span]) -> Notice:
         """Take marks away."""
-        if self.reading is None or not spans:
+        if not spans:
             return self._say(messages.MARK_LEFT)
         self.reading.marked = [span for span in self.reading.marked if span not in spans]
         return self._say(messages.UNMARKED, marks=counted(len(spans), "mark"))
@@ -364,7 +367,7 @@ class Reader:
         self.doing = "saving"
         try:
             self._prepare(grade, reason)
-            note, evidence = (self.note, self.reading.kept) if grade is not None and self.reading else ("", ())
+            note, evidence = (self.note, self.reading.kept) if grade is not None else ("", ())
             saved = self.judging.judge(
                 self.open, grade, seconds=self.watch.seconds, note=note, evidence=evidence, reason=reason
             )
@@ -381,7 +384,7 @@ class Reader:
 
     def _go_on(self, notice: Notice) -> Notice:
         """Open what was put aside, else the next document. The answer before is safe whatever happens here."""
-        self.open, self.reading, self.note, self.keys.digits, self.doing = None, None, "", "", "opening"
+        self.open, self.reading, self.note, self.keys.digits, self.doing = None, Reading(), "", "", "opening"
         self.card = False
         try:
             if self._aside:
@@ -404,7 +407,7 @@ class Reader:
         return self._say(notice)
 
     def _put_aside(self) -> None:
-        if self.open is not None and self.reading is not None:
+        if self.open is not None:
             self._aside.append(Draft(self.open, self.note, self.reading.marked, self.watch.seconds))
 
     def _take_up(self, draft: Draft) -> None:
@@ -422,12 +425,12 @@ class Reader:
         self.note = item.note or (before.note if before and before.kind != "cannot-judge" else "")
         # A grade of an older scale has no place on this one.
         self.grade_before = before.grade if before and before.scale is None else None
-        marks, *self.others_evidence = (
+        marks, *others = (
             [page.from_document((piece.start, piece.end)) for piece in answer.evidence] if answer else []
             for answer in (before, *item.opinions)
         )
         hits = hits_of(page.text, terms_of(item.topic, self._stem), self._stem)
-        self.reading = Reading(item.document, page, marks, *hits, remark=remark)
+        self.reading = Reading(item.document, page, marks, *hits, remark=remark, others=others)
         self.watch.begin()
         return self.reading
 

@@ -95,18 +95,18 @@ class JudgeScreen(Screen[None]):
     def refresh_all(self) -> None:
         """Show the state of the session; what has not changed is left alone."""
         session, reading, view = self.session, self.session.reading, self.query_one(DocumentView)
-        scale = self.query_one(ScaleBar)
+        scale, is_open = self.query_one(ScaleBar), session.open is not None
         self.query_one(StatusLine).status = session.status
         self.query_one(TopicPanel).show(session.open.topic if session.open else None, session.fold)
-        scale.display = reading is not None
+        scale.display = is_open
         scale.before, scale.typed = session.grade_before, session.keys.digits
-        hints = keymap.HINTS if reading is not None else keymap.HINTS_AT_THE_END
+        hints = keymap.HINTS if is_open else keymap.HINTS_AT_THE_END
         self.query_one(HintLine).commands = [self._words[word] for word in hints if word in self._words]
         self.show_notice(session.notice)
-        if reading is None:
+        if not is_open:
             view.show("\n\n".join(session.nothing))
         elif reading is not self._shown:
-            view.show(reading, others_evidence=session.others_evidence)
+            view.show(reading)
             self._note_painted()
             self.call_after_refresh(self._note_painted)
         else:
@@ -133,7 +133,7 @@ class JudgeScreen(Screen[None]):
         """Find out what a key means here and now: while a span is being marked, it never judges."""
         session, keys = self.session, self.session.keys
         session.watch.touch()
-        marking = session.reading is not None and session.reading.marker is not None
+        marking = session.reading.marker is not None
         command = (self._marking if marking else self._commands).get(event.key)
         if marking or command is not None:
             event.stop()
@@ -186,7 +186,7 @@ class JudgeScreen(Screen[None]):
         if before[0] == key and now - before[1] < self.app.held:
             self.show_notice(messages.HELD_KEY)
             return True
-        if unseen and self.session.reading is not None and now - self._painted < self.app.seen:
+        if unseen and self.session.open is not None and now - self._painted < self.app.seen:
             self.show_notice(messages.TOO_QUICK)
             return True
         return False

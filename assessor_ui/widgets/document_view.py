@@ -37,17 +37,15 @@ class DocumentView(ScrollView, can_focus=False):
     def __init__(self) -> None:
         super().__init__()
         self._reading: Reading | None = None
-        self._others_evidence: Sequence[Sequence[Span]] = ()
         self._text = self._drawn = ""
         self._lines: list[Span] = []
         self._layers: Layers = []
         self.watch(self, "scroll_y", self._tell_the_rest, init=False)
 
-    def show(self, what: Reading | str, *, others_evidence: Sequence[Sequence[Span]] = ()) -> None:
+    def show(self, what: Reading | str) -> None:
         """Show another document from its top or from the hit that is looked at; or a sentence instead of one."""
         self._reading = None if isinstance(what, str) else what
         self._text = what if isinstance(what, str) else what.page.text
-        self._others_evidence = others_evidence
         self._wrap()
         self.scroll_to(y=0, animate=False, immediate=True)
         self.look()
@@ -63,7 +61,7 @@ class DocumentView(ScrollView, can_focus=False):
             span = marker.span if marker else current
             facts_start = page.title_end + 1 if page.title_end else 0
             self._layers = [  # the lowest first
-                *(("evidence", spans) for spans in self._others_evidence),
+                *(("evidence", spans) for spans in reading.others),
                 ("title", [(0, page.title_end)]),
                 ("facts", [(facts_start, page.body_start)]),
                 ("evidence", reading.marked),

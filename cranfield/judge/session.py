@@ -99,7 +99,6 @@ class TopicState:
     done: int
     of: int
     postponed: int
-    mine: bool = True
     held: Held | None = None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -331,12 +331,10 @@ def add_queue(
         raise InputError(f"{known}; judge it with cranfield judge --queue {name}, or choose another name")
     query = "INSERT INTO queues (name, purpose, layer, made, contests) VALUES (?, ?, ?, ?, ?)"
     number = store.insert(query, name, purpose, layer, now(), json.dumps(list(contests), ensure_ascii=False))
-    places: dict[str, int] = {}
-    rows = []
+    places = Counter[str]()
     for one in queued:
-        places[one.topic] = places.get(one.topic, 0) + 1
-        rows.append((number, one.topic, one.document, places[one.topic], one.why))
-    store.put("queue_entries", rows)
+        places[one.topic] += 1
+        store.put("queue_entries", [(number, one.topic, one.document, places[one.topic], one.why)])
     return number
 
 

@@ -68,9 +68,8 @@ def test_a_decision_that_is_not_in_the_file_is_not_called_saved(kept: Kept):
 def test_evidence_is_that_of_each_opinion():
     deciding = Reader(FakeAdjudication())
     deciding.start()
-    assert deciding.reading is not None
     start = deciding.reading.page.body_start
-    assert deciding.others_evidence == [[(start + 13, start + 41)], [(start, start + 24)]]
+    assert deciding.reading.others == [[(start + 13, start + 41)], [(start, start + 24)]]
 
 
 def test_the_screen_works_at_sixty_columns(kept: Kept):

@@ -395,11 +395,10 @@ class StoredSession(Judging):
         """The topics of the assessor in the order of judging, as they stand now."""
         queue = self._queue
         counts = {topic: self._count(topic) for topic in queue.count_all()}
-        named = any(role != "anyone" for role in queue.roles.values())
         held, states = queue.held(), []
         for name in queue.topics_in_turn(skip=[topic for topic, count in counts.items() if not count.of]):
-            count, mine = counts[name], not named or queue.role(name) != "anyone"
-            states.append(TopicState(self._topic(name), count.done, count.of, count.postponed, mine, held.get(name)))
+            count = counts[name]
+            states.append(TopicState(self._topic(name), count.done, count.of, count.postponed, held.get(name)))
         return states
 
     def choose_topic(self, topic: str) -> None:
