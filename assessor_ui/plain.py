@@ -151,10 +151,6 @@ class Lines:
                     self._say(f"{name}: {visible(text.strip())}")
             self._say("")
 
-    def do_switch_reflow(self, _: str) -> None:
-        self._tell(self._session.switch_reflow())
-        self._shown = None
-
     def do_scroll(self, _: str) -> None:
         self._shown = None
 

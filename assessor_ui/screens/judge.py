@@ -15,6 +15,7 @@ from textual.widgets import Static
 
 from assessor_ui import keymap, messages
 from assessor_ui.messages import Notice
+from assessor_ui.page import Page
 from assessor_ui.reader import FOLDS, Reader, Reading
 from assessor_ui.screens.lists import Chooser, HistoryScreen, SearchScreen, TopicsScreen
 from assessor_ui.screens.sheets import Prompt, Sheet, TopicCard, guidelines_parts, keys_parts
@@ -104,7 +105,7 @@ class JudgeScreen(Screen[None]):
         self.query_one(HintLine).commands = [self._words[word] for word in hints if word in self._words]
         self.show_notice(session.notice)
         if not is_open:
-            view.show("\n\n".join(session.nothing))
+            view.show(Reading(page=Page("\n\n".join(session.nothing), 0, 0, 0)))
         elif reading is not self._shown:
             view.show(reading)
             self._note_painted()

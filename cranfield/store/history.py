@@ -21,15 +21,13 @@ if TYPE_CHECKING:
 
     from cranfield.store.store import Store
 
-EVENT_COLUMNS = (
-    *("uuid", "kind", "layer", "topic", "document", "assessor", "grade", "undoes", "reason", "note", "evidence"),
-    *("purpose", "source", "source_name", "seconds", "confidence", "scale", "guidelines", "document_hash"),
-    *("shown_order", "position", "session", "happened", "recorded"),
-)
+EVENT_COLUMNS = """uuid, kind, layer, topic, document, assessor, grade, undoes, reason, note, evidence, purpose,
+                   source, source_name, seconds, confidence, scale, guidelines, document_hash, shown_order, position,
+                   session, happened, recorded"""
 """The columns of a judgment event after its number."""
 
 APPENDED = {
-    "judgment_events": f"sequence, {', '.join(EVENT_COLUMNS)}",
+    "judgment_events": f"sequence, {EVENT_COLUMNS}",
     "pool_choices": """rowid, pool, number, topic, document, step, reason, version, known, elsewhere, chosen,
                        hash""",
     "scales": "version, relevant_from, created",

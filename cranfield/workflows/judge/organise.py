@@ -186,12 +186,11 @@ def assign(
         if again and topics:
             raise UsageError("use either --topic or --again, not both")
         # How many documents each topic has in the pool; before there is one, all topics are taken for equal.
-        known, pooled = [facts.name for facts in pools.pool_facts(store)], documents.topic_ids(store)
-        check_known("pool", filter(None, [pool]), known)
-        sizes, unread = dict.fromkeys(pooled, 1), dict[str, set[str]]()
-        if name := pool or (known[-1] if known else ""):
-            pooled = pools.pool_topics(store, name)
-            unread = {topic: {*pools.documents_to_judge(store, name, topic)} for topic in pooled}
+        sizes, unread = dict.fromkeys(documents.topic_ids(store), 1), dict[str, set[str]]()
+        if pool or pools.pool_facts(store):
+            pool = pools.facts_of_pool(store, pool).name
+            pooled = pools.pool_topics(store, pool)
+            unread = {topic: {*pools.documents_to_judge(store, pool, topic)} for topic in pooled}
             sizes = {topic: len(some) for topic, some in unread.items()}
         refused = judging.refused_topics(store)
         sizes = {topic: size for topic, size in sizes.items() if topic not in refused}
@@ -229,13 +228,13 @@ def assign(
                 judging.put_assignments(store, made, topics=chosen)
             judging.put_setting(store, plan, probing)
     now_assigned = judging.assigned(store)
-    told = [name for name in kept.values() if name != names[0] or (len(names) > 1 and not together)]
+    alone = names[0] if together or len(names) == 1 else ""
     return Assignments(
         now_assigned,
         judging.planned(store, rules.Overlap),
         judging.planned(store, rules.Probes),
         list(map(str, store.setting(ADJUDICATORS, ()))),
-        {one.topic: kept[one.topic] for one in now_assigned if kept.get(one.topic) in told},
+        {one.topic: kept[one.topic] for one in now_assigned if kept.get(one.topic, alone) != alone},
         known_troubles(store.path) if names and len({one.assessor for one in now_assigned}) > 1 else (),
     )
 

@@ -375,11 +375,10 @@ def _version_maps(
     Guidelines of a file that is trusted may be unknown here: the backup that was restored may be older than they are.
     """
     ours, theirs = store.scales(), packet.scales()
-    known = {
-        version: next((number for number, known in sorted(ours.items(), reverse=True) if known == scale), 0)
-        for version, scale in theirs.items()
-    }
-    known |= {version: version for version in known if ours.get(version) == theirs[version]}
+    known = {}
+    for version, scale in theirs.items():
+        same = [number for number, ours_then in ours.items() if ours_then == scale]
+        known[version] = version if version in same else max(same, default=0)
     hashes = "SELECT sha256, version FROM guidelines"
     texts = dict(store.rows(hashes))
     guidelines = {version: texts.get(text, 0) for text, version in packet.rows(hashes)}

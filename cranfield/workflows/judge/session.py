@@ -148,12 +148,12 @@ class Judging:
         What was judged is shown as it was then, whatever its source has now.
         """
         held = documents.fetch(self._store, name)
-        if self._outside is None:
-            return (held, "", False) if held else (Document(name, ""), NOWHERE, False)
         if held is None:
-            found = self._outside.find(name)
-            return (found, "", False) if isinstance(found, Document) else (Document(name, ""), found.reason, True)
-        if self._outside.is_approved and documents.is_kept(self._store, name):
+            found = self._outside.find(name) if self._outside else None
+            if isinstance(found, Document):
+                return found, "", False
+            return Document(name, ""), found.reason if found else NOWHERE, found is not None
+        if self._outside is not None and self._outside.is_approved and documents.is_kept(self._store, name):
             now_there = self._outside.find(name, patience=COMPARING_SECONDS)
             if isinstance(now_there, Document) and now_there.content_hash != held.content_hash:
                 return held, OTHER_NOW, False
