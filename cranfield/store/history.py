@@ -154,15 +154,10 @@ class Recorder:
             if not self._touched:
                 self._catch_up()
             self._touched.add(subject)
-            last, digest = self._known(subject)
-            if subject in WHOLE:
-                content = digest_of(_rows(self._connection, subject))
-                if content != digest:
-                    self._entries.append((subject + _BY_HAND, None, None, content))
-            elif (final := self._final(subject)) > last:
-                content = digest_of(_rows(self._connection, subject, last + 1))
-                self._entries.append((subject + _BY_HAND, last + 1, final, content))
-                self._last[subject] = final, content
+            for first, final, content in self._changes(subject):
+                self._entries.append((subject + _BY_HAND, first, final, content))
+                if final is not None:
+                    self._last[subject] = final, content
         except BaseException as error:  # noqa: BLE001 (raised by the store, when SQLite has given up)
             self.failure = error
         return self.failure is not None
@@ -185,22 +180,22 @@ class Recorder:
             self._last[subject] = self._connection.execute(query, [subject]).fetchone() or (0, _EMPTY)
         return self._last[subject]
 
-    def _final(self, subject: str) -> int:
-        """The number of the last row of a table; 0 where it has none."""
-        return int(self._connection.execute(f"SELECT max(rowid) FROM {subject}").fetchone()[0] or 0)
+    def _changes(self, subject: str) -> Iterator[tuple[int | None, int | None, bytes]]:
+        """What a table has beyond its last entry, if anything: the first and the last row that came, and a digest."""
+        (last, digest), first, final = self._known(subject), None, None
+        if subject in APPENDED:
+            first, final = last + 1, self._connection.execute(f"SELECT max(rowid) FROM {subject}").fetchone()[0] or 0
+            if final < first:
+                return
+        content = digest_of(_rows(self._connection, subject, _LOWEST if first is None else first))
+        if content != digest:
+            yield first, final, content
 
     def append(self) -> None:
         """Append what the open transaction has changed."""
         entries = self._entries
         for subject in (name for name in _TABLES if name in self._touched):
-            (last, digest), first, final = self._known(subject), None, None
-            if subject in APPENDED:
-                first, final = last + 1, self._final(subject)
-                if final < first:
-                    continue
-            content = digest_of(_rows(self._connection, subject, _LOWEST if first is None else first))
-            if content != digest:
-                entries.append((subject, first, final, content))
+            entries += ((subject, *change) for change in self._changes(subject))
         recorded = now()
         if entries:
             # As with AUTOINCREMENT, so that entries which were removed stay missing.

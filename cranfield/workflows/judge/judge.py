@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -115,10 +114,7 @@ class Judge:
 
     def packet(self, assessor: str, output: Path, **options: Any) -> Changed:
         """Write a judging packet; the options are those of `make_packet`."""
-        made = packets.make_packet(self._store, output, assessor=assessor, **options)
-        judge = f"judge it with: cranfield -C {shlex.quote(str(output))} judge"
-        merge = f"merge it with: cranfield judge merge {shlex.quote(str(output))}"
-        return replace(made, notes=(*made.notes, judge, merge))
+        return packets.make_packet(self._store, output, assessor=assessor, **options)
 
     def merge(self, file: Path, *, trust: bool = False) -> packets.MergedPacket:
         """Merge the judgments of a packet; with `trust` also of one that was not issued here, or of a copy."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import ceil
 from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 from uuid import uuid4
 
@@ -97,6 +98,8 @@ def make_packet(
     for document, reason in islice(failures.items(), 1):
         left_out = f"{counted(len(failures), 'document')} could not be fetched and left out, for example"
         notes.append(f"warning: {left_out} {quoted(document)}: {reason}")
+    notes.append(f"judge it with: cranfield -C {quote(str(path))} judge")
+    notes.append(f"merge it with: cranfield judge merge {quote(str(path))}")
     return Changed({"documents": len(pairs), "topics": in_topics, "layer": layer}, tuple(notes))
 
 
