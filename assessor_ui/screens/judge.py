@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from textual.widgets import Static
 from assessor_ui import keymap, messages
 from assessor_ui.messages import Notice
 from assessor_ui.page import Page
-from assessor_ui.reader import FOLDS, Reader, Reading
+from assessor_ui.reader import FOLDS, Reading
 from assessor_ui.screens.lists import Chooser, HistoryScreen, SearchScreen, TopicsScreen
 from assessor_ui.screens.sheets import Prompt, Sheet, TopicCard, guidelines_parts, keys_parts
 from assessor_ui.session import Session
@@ -57,10 +58,10 @@ class JudgeScreen(Screen[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
     app: AssessorApp
 
-    def __init__(self, session: Reader) -> None:
+    def __init__(self, session: Session) -> None:
         super().__init__()
         self.session = session
-        self.groups = keymap.GROUPS if isinstance(session, Session) else keymap.ADJUDICATION
+        self.groups = keymap.ADJUDICATION if session.adjudicates else keymap.GROUPS
         commands = [command for _, group in self.groups for command in group]
         self._words = {command.word: command for command in commands}
         self._commands, self._marking = (
@@ -74,11 +75,9 @@ class JudgeScreen(Screen[None]):
         yield StatusLine()
         with Container(id="judging"):
             yield TopicPanel()
-            if isinstance(self.session, Session):
+            with Container(id="case") if self.session.adjudicates else nullcontext():
                 yield DocumentView()
-            else:
-                with Container(id="case"):
-                    yield DocumentView()
+                if self.session.adjudicates:
                     yield Opinions()
         yield ScaleBar(self.session.scale)
         yield NoticeBar()
@@ -114,9 +113,9 @@ class JudgeScreen(Screen[None]):
             view.look()
         self._shown = reading
         if session.card and session.open is not None and not isinstance(self.app.screen, TopicCard):
-            todo = f"documents: {session.status[0]}" if isinstance(session, Session) else session.status[0]
+            todo = session.status[0] if session.adjudicates else f"documents: {session.status[0]}"
             self.app.push_screen(TopicCard(session.open.topic, todo, session.last), self._read_on)
-        if not isinstance(session, Session):
+        if session.adjudicates:
             self.run_worker(self.query_one(Opinions).show(session), group="opinions")
 
     def _read_on(self, _: None) -> None:
@@ -163,7 +162,7 @@ class JudgeScreen(Screen[None]):
             # A key held down takes back one, and what was not yet seen can be taken back.
             if not self._is_hasty(command.keys, unseen=action == "later"):
                 self.app.perform(getattr(session, action), answers=True)
-        elif action in LISTS and isinstance(session, Session):
+        elif action in LISTS:
             self.app.push_screen(LISTS[action](session))
         elif action not in PROMPTS:
             self.app.perform(lambda: getattr(session, action)(*arguments))
@@ -229,7 +228,7 @@ class Opinions(HorizontalScroll, can_focus=False):
 
     _case: Item | None = None
 
-    async def show(self, deciding: Reader) -> None:
+    async def show(self, deciding: Session) -> None:
         """Show the opinions of a case; the same case again costs nothing."""
         if deciding.open is self._case:
             return

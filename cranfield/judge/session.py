@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from cranfield.base.records import Document, GradeScale, Pair, Topic
 from cranfield.judge.events import Evidence
@@ -180,6 +180,7 @@ class AdjudicationSession(Protocol):
         """Write the answers of this session into a file of its own, when the collection is gone; say where."""
 
 
+@runtime_checkable
 class JudgingSession(AdjudicationSession, Protocol):
     """One assessor's session over one collection: each document is leased, topic by topic.
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from kept import Kept
 
-from assessor_ui.reader import Reader
+from assessor_ui.session import Session
 from cranfield.base.errors import InputError, UsageError
 from cranfield.judge.events import Event, Evidence
 from cranfield.judge.session import AdjudicationSession, Answer
@@ -104,7 +104,7 @@ def test_a_decision_is_an_event_and_settles_the_grade(disputed: Store):
 
 def test_who_decides_second_is_told_and_nothing_is_overwritten(disputed: Store, kept: Kept):
     ana, ben = StoredAdjudication(disputed, "ana"), StoredAdjudication(disputed, "ben")
-    deciding = Reader(ben)
+    deciding = Session(ben)
     deciding.start()
     ana.judge(ana.next_item(), 1)
     kept(deciding.judge(2).text)

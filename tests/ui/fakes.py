@@ -179,6 +179,9 @@ class FakeJudging:
         self._check("keep")
         self.log.append(("keep", item.document.id))
 
+    def rescue(self) -> str:
+        return ""
+
     def leave(self) -> None:
         self._check("leave")
         self.log.append(("leave",))
