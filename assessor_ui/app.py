@@ -15,9 +15,9 @@ from textual.screen import Screen
 from textual.theme import Theme
 
 from assessor_ui import messages
-from assessor_ui.reader import Reader
 from assessor_ui.screens.judge import HELD, SEEN, JudgeScreen
 from assessor_ui.screens.lists import Chooser
+from assessor_ui.session import Session
 
 TICK_SECONDS = 20.0
 PATIENCE_SECONDS = 0.4
@@ -93,7 +93,7 @@ class AssessorApp(App[int]):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c,ctrl+q", "leave", "quit", priority=True)]
 
-    def __init__(self, session: Reader, *, theme: str = "auto", held: float = HELD, seen: float = SEEN) -> None:
+    def __init__(self, session: Session, *, theme: str = "auto", held: float = HELD, seen: float = SEEN) -> None:
         super().__init__()
         self.session, self.reading = session, JudgeScreen(session)
         self.held, self.seen = held, seen
@@ -165,7 +165,7 @@ class AssessorApp(App[int]):
     action_leave = do_leave
 
 
-def run(session: Reader, *, theme: str = "auto") -> int:
+def run(session: Session, *, theme: str = "auto") -> int:
     """Let somebody judge, or decide between assessors, on the screen; give the exit status."""
     app = AssessorApp(session, theme=theme)
     status = app.run()

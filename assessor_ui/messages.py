@@ -11,7 +11,7 @@ from typing import Literal
 from cranfield.base.errors import CranfieldError
 from cranfield.base.records import GradeScale
 from cranfield.base.text import counted, in_words, shortened, visible_line
-from cranfield.judge.session import Answer, Item, Opinion, Saved, SearchHit, SessionProgress, TopicState
+from cranfield.judge.session import Answer, Item, Saved, SearchHit, SessionProgress, TopicState
 
 Kind = Literal["saved", "undone", "trouble", "hint", "aside"]
 Status = tuple[str, tuple[int, int] | None, SessionProgress | None]
@@ -87,8 +87,8 @@ HIT = _hint("hit {number} of {of}")
 NO_HITS = _hint("no topic word occurs in this document")
 FOUND = _hint("{places} of {words}; [n and N|next and previous] move between them")
 NOT_FOUND = _hint("not in this document: {words}")
-REFLOWED = _hint("hard-wrapped lines joined to paragraphs ([w|reflow]: as they are)")
-NOT_WRAPPED = _hint("no hard-wrapped lines here; in other documents they are joined ([w|reflow]: as they are)")
+REFLOWED = _hint("hard-wrapped lines joined to paragraphs (w: as they are)")
+NOT_WRAPPED = _hint("no hard-wrapped lines here; in other documents they are joined (w: as they are)")
 AS_IT_IS = _hint("lines as they are in the document")
 NO_TEXT_TO_MARK = _hint("no text to mark")
 MARKING = _hint("marking: ↓ ↑ move · ⇧↓ ⇧↑ more, less · Enter keeps · Esc")
@@ -157,9 +157,9 @@ def graded(grade: int, scale: GradeScale, *, given_on: GradeScale | None = None)
     return (f"{grade} {visible_line(labels[grade])}" if grade in labels else str(grade)) + older
 
 
-def opinion(number: int, said: Opinion, scale: GradeScale) -> str:
+def opinion(number: int, said: Answer, scale: GradeScale) -> str:
     """The grade of an opinion, after a letter that stands for nobody."""
-    return f"{chr(ord('A') + number)}: {graded(said.grade, scale, given_on=said.scale)}"
+    return f"{chr(ord('A') + number)}: {answered(said, scale)}"
 
 
 def topic_progress(state: TopicState) -> str:
@@ -212,8 +212,6 @@ def pace(done: SessionProgress) -> str:
     if done.seconds is None or done.seconds < 1 or done.left <= 0:
         return ""
     seconds = done.seconds * done.left
-    minutes = round(seconds / 60)
-    hours, rest = divmod(minutes, 60)
-    whole = f"{hours} h {rest} min" if rest else f"{hours} h"
-    duration = f"{max(seconds, 1):.0f} s" if seconds < 60 else whole if hours else f"{minutes} min"
-    return f"{done.seconds:.0f} s each, about {duration} left"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    left = " ".join(f"{number} {unit}" for number, unit in ((hours, "h"), (minutes, "min")) if number)
+    return f"{done.seconds:.0f} s each, about {left if seconds >= 60 else f'{max(seconds, 1):.0f} s'} left"

@@ -26,7 +26,7 @@ Span = tuple[int, int]
 TAB = "    "
 LONGEST_FACT = 200
 HARD_WRAPPED = 100
-"""Characters of the longest line that is taken for hard-wrapped: a longer one is a paragraph."""
+"""How long lines are at most that an editor or a mail program has broken: a longer one is a paragraph."""
 NO_TEXT = "(This document has no text.)"
 
 
@@ -76,7 +76,7 @@ def page_of(document: Document, *, remark: str = "", reflow: bool = False) -> Pa
     if any(letter != piece for letter, piece in pieces.items()):
         origins = [position for position, letter in enumerate(body) for _ in pieces[letter]]
         body = "".join(pieces[letter] for letter in body)
-    body = _BLOCK.sub(_reflowed, body) if reflow else body
+    body = unbroken(body, 0) if reflow else body
     text = head + (body if body.strip() else NO_TEXT * (not remark))
     return Page(text, len(title), len(head), len(head) + (len(body) if body.strip() else 0), origins)
 
@@ -86,31 +86,22 @@ _NEW_LINE = re.compile(r"\s|[-*•·>|#]|[0-9]+[.)]")
 """How a line begins that stays one of its own: indented text, items of lists, quotations, tables, headings."""
 
 
-_HARD_WRAPPED = 120
-"""How long lines are at most that an editor or a mail program has broken."""
+def unbroken(text: str, width: int) -> str:
+    """A text whose hard-wrapped lines are as they are where they fit, else joined: broken again they are ragged.
 
-
-def _reflowed(block: re.Match[str]) -> str:
-    """Lines without an empty one between them as a paragraph: line breaks become blanks, so that no place changes.
-
+    Lines without an empty one between them become a paragraph: line breaks become blanks, so that no place changes.
     A line of less than half the longest ends its paragraph. Lines that are paragraphs themselves stay as they are.
     """
-    lines = block.group().split("\n")
-    longest = max(map(len, lines))
-    if longest > _HARD_WRAPPED:
-        return block.group()
-    joined = (2 * len(line) >= longest and not _NEW_LINE.match(after) for line, after in pairwise(lines))
-    return lines[0] + "".join((" " if join else "\n") + line for join, line in zip(joined, lines[1:], strict=True))
 
+    def joined(block: re.Match[str]) -> str:
+        lines = block.group().split("\n")
+        longest = max(map(len, lines))
+        if not width < longest <= HARD_WRAPPED:
+            return block.group()
+        joins = (2 * len(line) >= longest and not _NEW_LINE.match(after) for line, after in pairwise(lines))
+        return lines[0] + "".join((" " if join else "\n") + line for join, line in zip(joins, lines[1:], strict=True))
 
-def unbroken(text: str, width: int) -> str:
-    """A text whose hard-wrapped lines are as they are where they fit, else joined: broken again they are ragged."""
-
-    def fitting(block: re.Match[str]) -> str:
-        longest = max(map(len, block.group().split("\n")))
-        return _reflowed(block) if width < longest <= HARD_WRAPPED else block.group()
-
-    return _BLOCK.sub(fitting, text)
+    return _BLOCK.sub(joined, text)
 
 
 # Text cut into lines that fit a width, measured in the cells of a terminal.

@@ -13,7 +13,7 @@ from typing import TextIO
 from assessor_ui import keymap, messages
 from assessor_ui.messages import Notice
 from assessor_ui.page import wrap
-from assessor_ui.reader import Reader, sentences
+from assessor_ui.reader import sentences
 from assessor_ui.session import Session
 from cranfield.base.text import HIT_END, HIT_START, shortened, visible, visible_line
 from cranfield.judge.session import HistoryEntry, SearchHit
@@ -42,10 +42,10 @@ class Lines:
     `do_…` is what a command of the keymap does here, given the rest of its line; one without goes to the session.
     """
 
-    def __init__(self, session: Reader, lines: TextIO, out: TextIO) -> None:
+    def __init__(self, session: Session, lines: TextIO, out: TextIO) -> None:
         self._session, self._lines, self._out = session, lines, out
         self._prompt, self.known = "answer> ", keymap.PLAIN
-        if not isinstance(session, Session):
+        if session.adjudicates:
             self._prompt, self.known = "decision> ", keymap.PLAIN_ADJUDICATION
         self._commands = {command.word: command for command in self.known}
         self._commands |= {command.shown: command for command in self.known if len(command.shown) == 1}
@@ -75,7 +75,7 @@ class Lines:
             if self._ended or session.ended.text:
                 break
             # More grades than documents, through a pipe: that nothing is open is said to each, and that is enough.
-            if session.reading is not self._shown or (session.reading is None and grade_of(line.strip()) is None):
+            if session.reading is not self._shown or (session.open is None and grade_of(line.strip()) is None):
                 self._show_item()
         if not session.ended.text:
             self._tell(session.leave())
@@ -98,7 +98,7 @@ class Lines:
             arguments = (command.step,) if command.step is not None else (rest.strip(),) if command.argument else ()
             self._tell(getattr(self._session, command.action)(*arguments))
             reading = self._session.reading
-            if command.action in ("jump", "find") and reading is not None and reading.current is not None:
+            if command.action in ("jump", "find") and reading.current is not None:
                 # The sentences of the hit that is looked at.
                 start, end = reading.current
                 spans = [span for span in sentences(reading.page.text) if span[0] < end and start < span[1]]
@@ -116,10 +116,10 @@ class Lines:
         """Show what is open, a topic that is another one first; or that nothing is."""
         session, opened, reading = self._session, self._session.open, self._session.reading
         self._shown = reading
-        if opened is None or reading is None:
+        if opened is None:
             nothing = session.nothing[0]
             self._say(nothing)
-            if isinstance(session, Session):
+            if not session.adjudicates:
                 self._say(messages.what_now(nothing, messages.ALL_DONE_WORDS, "; "))
             return
         if session.card:
@@ -130,7 +130,7 @@ class Lines:
         self._begun = True
         session.read_on()
         self._say(f"document for: {visible_line(opened.topic.title)} ({session.status[0]})")
-        if isinstance(session, Session) and opened.before is not None:
+        if not session.adjudicates and opened.before is not None:
             self._say(f"your earlier answer: {messages.answered(opened.before, session.scale)}")
         self._say(f"{reading.page.text.strip()}\n")
         for number, opinion in enumerate(opened.opinions):
@@ -150,10 +150,6 @@ class Lines:
                 if text.strip():
                     self._say(f"{name}: {visible(text.strip())}")
             self._say("")
-
-    def do_switch_reflow(self, _: str) -> None:
-        self._tell(self._session.switch_reflow())
-        self._shown = None
 
     def do_scroll(self, _: str) -> None:
         self._shown = None
@@ -193,24 +189,19 @@ class Lines:
 
     # Lists: of an assessor alone
 
-    @property
-    def _judging(self) -> Session:
-        assert isinstance(self._session, Session)  # an adjudicator has no commands for lists
-        return self._session
-
     def do_topics(self, topic: str) -> None:
         if topic:
-            self._tell(self._judging.choose_topic(topic))
+            self._tell(self._session.choose_topic(topic))
             return
-        for state in self._judging.topics():
+        for state in self._session.topics():
             name, progress = visible_line(state.topic.title), messages.topic_progress(state)
             self._say(f"{visible_line(state.topic.id)} {name}: {progress}")
         self._tell_trouble()
 
     def do_history(self, words: str) -> None:
-        past = self._listed = self._judging.history(words)
+        past = self._listed = self._session.history(words)
         for number, line in enumerate(past[:HISTORY_PAGE], 1):
-            said = messages.answered(line.answer, self._judging.scale)
+            said = messages.answered(line.answer, self._session.scale)
             note = f", note: {visible_line(line.answer.note)}" if line.answer.note else ""
             self._say(f"{number}. {said}: {visible_line(line.document)} {_title(line)} for {line.topic}{note}")
         older = f"the latest {HISTORY_PAGE}; history WORDS finds others; " if len(past) > HISTORY_PAGE else ""
@@ -218,7 +209,7 @@ class Lines:
         self._tell_trouble()
 
     def do_search(self, words: str) -> None:
-        hits = self._listed = self._judging.search(words)
+        hits = self._listed = self._session.search(words)
         for number, hit in enumerate(hits, 1):
             snippet = visible_line(" ".join(hit.snippet.replace(HIT_START, "").replace(HIT_END, "").split()))
             self._say(f"{number}. {messages.found_state(hit)}: {visible_line(hit.document)} {_title(hit)}")
@@ -226,7 +217,7 @@ class Lines:
         if hits:
             self._say("take NUMBER opens one")
         else:
-            self._tell(self._judging.notice)
+            self._tell(self._session.notice)
 
     def do_take(self, number: str) -> None:
         if not re.fullmatch("[0-9]+", number) or not 1 <= int(number) <= len(self._listed):
@@ -234,15 +225,15 @@ class Lines:
             return
         line = self._listed[int(number) - 1]
         if isinstance(line, SearchHit):
-            self._tell(self._judging.take(line, self._judging.searched[1]))
+            self._tell(self._session.take(line, self._session.searched[1]))
         else:
-            self._tell(self._judging.reopen(line.topic, line.document))
+            self._tell(self._session.reopen(line.topic, line.document))
 
     # Reading and marking
 
     def do_mark(self, words: str) -> None:
         session, reading = self._session, self._session.reading
-        if reading is None or not words:
+        if session.open is None or not words:
             self._say("mark needs words exactly as they occur in the document")
             return
         notice = session.find(words)
@@ -252,7 +243,7 @@ class Lines:
         self._tell(notice)
 
     def do_unmark(self, _: str) -> None:
-        if self._session.reading is not None:
+        if self._session.open is not None:
             self._tell(self._session.unmark(self._session.reading.marked))
 
 

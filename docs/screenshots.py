@@ -21,7 +21,6 @@ from textual.pilot import Pilot
 
 import cranfield as cf
 from assessor_ui.app import AssessorApp
-from assessor_ui.reader import Reader
 from assessor_ui.session import Session
 from cranfield.base.records import Document, Topic
 from cranfield.corpus.reading import read_documents, read_topics
@@ -132,7 +131,7 @@ def main() -> int:
     draw_verdicts()
     for name, (theme, size, keys) in PICTURES.items():
         asyncio.run(draw(AssessorApp(Session(kitchen_judging()), theme=theme, held=0, seen=0), name, size, keys))
-    deciding = Reader(kitchen_cases())
+    deciding = Session(kitchen_cases())
     app = AssessorApp(deciding, theme="dark", held=0, seen=0)
     asyncio.run(draw(app, "adjudication", (80, 24), ("f",)))
     return 0

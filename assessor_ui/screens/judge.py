@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,8 @@ from textual.widgets import Static
 
 from assessor_ui import keymap, messages
 from assessor_ui.messages import Notice
-from assessor_ui.reader import FOLDS, Reader, Reading
+from assessor_ui.page import Page
+from assessor_ui.reader import FOLDS, Reading
 from assessor_ui.screens.lists import Chooser, HistoryScreen, SearchScreen, TopicsScreen
 from assessor_ui.screens.sheets import Prompt, Sheet, TopicCard, guidelines_parts, keys_parts
 from assessor_ui.session import Session
@@ -56,10 +58,10 @@ class JudgeScreen(Screen[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
     app: AssessorApp
 
-    def __init__(self, session: Reader) -> None:
+    def __init__(self, session: Session) -> None:
         super().__init__()
         self.session = session
-        self.groups = keymap.GROUPS if isinstance(session, Session) else keymap.ADJUDICATION
+        self.groups = keymap.ADJUDICATION if session.adjudicates else keymap.GROUPS
         commands = [command for _, group in self.groups for command in group]
         self._words = {command.word: command for command in commands}
         self._commands, self._marking = (
@@ -73,11 +75,9 @@ class JudgeScreen(Screen[None]):
         yield StatusLine()
         with Container(id="judging"):
             yield TopicPanel()
-            if isinstance(self.session, Session):
+            with Container(id="case") if self.session.adjudicates else nullcontext():
                 yield DocumentView()
-            else:
-                with Container(id="case"):
-                    yield DocumentView()
+                if self.session.adjudicates:
                     yield Opinions()
         yield ScaleBar(self.session.scale)
         yield NoticeBar()
@@ -95,27 +95,27 @@ class JudgeScreen(Screen[None]):
     def refresh_all(self) -> None:
         """Show the state of the session; what has not changed is left alone."""
         session, reading, view = self.session, self.session.reading, self.query_one(DocumentView)
-        scale = self.query_one(ScaleBar)
+        scale, is_open = self.query_one(ScaleBar), session.open is not None
         self.query_one(StatusLine).status = session.status
         self.query_one(TopicPanel).show(session.open.topic if session.open else None, session.fold)
-        scale.display = reading is not None
+        scale.display = is_open
         scale.before, scale.typed = session.grade_before, session.keys.digits
-        hints = keymap.HINTS if reading is not None else keymap.HINTS_AT_THE_END
+        hints = keymap.HINTS if is_open else keymap.HINTS_AT_THE_END
         self.query_one(HintLine).commands = [self._words[word] for word in hints if word in self._words]
         self.show_notice(session.notice)
-        if reading is None:
-            view.show("\n\n".join(session.nothing))
+        if not is_open:
+            view.show(Reading(page=Page("\n\n".join(session.nothing), 0, 0, 0)))
         elif reading is not self._shown:
-            view.show(reading, others_evidence=session.others_evidence)
+            view.show(reading)
             self._note_painted()
             self.call_after_refresh(self._note_painted)
         else:
             view.look()
         self._shown = reading
         if session.card and session.open is not None and not isinstance(self.app.screen, TopicCard):
-            todo = f"documents: {session.status[0]}" if isinstance(session, Session) else session.status[0]
+            todo = session.status[0] if session.adjudicates else f"documents: {session.status[0]}"
             self.app.push_screen(TopicCard(session.open.topic, todo, session.last), self._read_on)
-        if not isinstance(session, Session):
+        if session.adjudicates:
             self.run_worker(self.query_one(Opinions).show(session), group="opinions")
 
     def _read_on(self, _: None) -> None:
@@ -133,7 +133,7 @@ class JudgeScreen(Screen[None]):
         """Find out what a key means here and now: while a span is being marked, it never judges."""
         session, keys = self.session, self.session.keys
         session.watch.touch()
-        marking = session.reading is not None and session.reading.marker is not None
+        marking = session.reading.marker is not None
         command = (self._marking if marking else self._commands).get(event.key)
         if marking or command is not None:
             event.stop()
@@ -162,7 +162,7 @@ class JudgeScreen(Screen[None]):
             # A key held down takes back one, and what was not yet seen can be taken back.
             if not self._is_hasty(command.keys, unseen=action == "later"):
                 self.app.perform(getattr(session, action), answers=True)
-        elif action in LISTS and isinstance(session, Session):
+        elif action in LISTS:
             self.app.push_screen(LISTS[action](session))
         elif action not in PROMPTS:
             self.app.perform(lambda: getattr(session, action)(*arguments))
@@ -186,7 +186,7 @@ class JudgeScreen(Screen[None]):
         if before[0] == key and now - before[1] < self.app.held:
             self.show_notice(messages.HELD_KEY)
             return True
-        if unseen and self.session.reading is not None and now - self._painted < self.app.seen:
+        if unseen and self.session.open is not None and now - self._painted < self.app.seen:
             self.show_notice(messages.TOO_QUICK)
             return True
         return False
@@ -228,7 +228,7 @@ class Opinions(HorizontalScroll, can_focus=False):
 
     _case: Item | None = None
 
-    async def show(self, deciding: Reader) -> None:
+    async def show(self, deciding: Session) -> None:
         """Show the opinions of a case; the same case again costs nothing."""
         if deciding.open is self._case:
             return

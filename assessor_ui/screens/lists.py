@@ -111,7 +111,7 @@ class TopicsScreen(Chooser):
                     ("▸ " if current else "  ", "$key"),
                     (meter(state.done, state.of), "$saved" if state.done >= state.of else "$key"),
                     (f" {text:<{column}}", "$quiet"),
-                    (visible_line(shortened(state.topic.title, 120)), "" if state.mine else "$quiet"),
+                    visible_line(shortened(state.topic.title, 120)),
                     (f"  {visible_line(state.topic.id)}", "$quiet"),
                 )
                 for state, text, current in zip(states, progress, here, strict=True)

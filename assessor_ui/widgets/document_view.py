@@ -36,44 +36,39 @@ class DocumentView(ScrollView, can_focus=False):
 
     def __init__(self) -> None:
         super().__init__()
-        self._reading: Reading | None = None
-        self._others_evidence: Sequence[Span] = ()
+        self._reading = Reading()
         self._text = self._drawn = ""
         self._lines: list[Span] = []
         self._layers: Layers = []
         self.watch(self, "scroll_y", self._tell_the_rest, init=False)
 
-    def show(self, what: Reading | str, *, others_evidence: Sequence[Span] = ()) -> None:
-        """Show another document from its top or from the hit that is looked at; or a sentence instead of one."""
-        self._reading = None if isinstance(what, str) else what
-        self._text = what if isinstance(what, str) else what.page.text
-        self._others_evidence = others_evidence
+    def show(self, reading: Reading) -> None:
+        """Show another document from its top or from the hit that is looked at."""
+        self._reading, self._text = reading, reading.page.text
         self._wrap()
         self.scroll_to(y=0, animate=False, immediate=True)
         self.look()
 
     def look(self) -> None:
         """Show hits and marks as they are now, and bring what is looked at into sight."""
-        reading, height, span, self._layers = self._reading, self.scrollable_content_region.height, None, []
-        if reading is not None:
-            if reading.page.text is not self._text:
-                self._text = reading.page.text
-                self.on_resize()
-            page, current, marker = reading.page, reading.current, reading.marker
-            span = marker.span if marker else current
-            facts_start = page.title_end + 1 if page.title_end else 0
-            self._layers = [  # the lowest first
-                ("evidence", self._others_evidence),
-                ("title", [(0, page.title_end)]),
-                ("facts", [(facts_start, page.body_start)]),
-                ("evidence", reading.marked),
-                ("title-hit", reading.title_hits),
-                ("description-hit", reading.description_hits),
-                ("found", reading.found),
-                ("look", [current] if current is not None and current in reading.stations else []),
-                ("mark", [marker.span] if marker else []),
-            ]
-        if span is not None:
+        reading, height = self._reading, self.scrollable_content_region.height
+        page, current, marker = reading.page, reading.current, reading.marker
+        if page.text is not self._text:
+            self._text = page.text
+            self.on_resize()
+        facts_start = page.title_end + 1 if page.title_end else 0
+        self._layers = [  # the lowest first
+            *(("evidence", spans) for spans in reading.others),
+            ("title", [(0, page.title_end)]),
+            ("facts", [(facts_start, page.body_start)]),
+            ("evidence", reading.marked),
+            ("title-hit", reading.title_hits),
+            ("description-hit", reading.description_hits),
+            ("found", reading.found),
+            ("look", [current] if current is not None and current in reading.stations else []),
+            ("mark", [marker.span] if marker else []),
+        ]
+        if (span := marker.span if marker else current) is not None:
             first, last = index_at(self._lines, span[0]), index_at(self._lines, max(span[1] - 1, span[0]))
             if first < self.scroll_offset.y or last >= self.scroll_offset.y + height:
                 self.scroll_to(y=max(first - height // 3, 0), animate=False, immediate=True)
@@ -120,7 +115,7 @@ class DocumentView(ScrollView, can_focus=False):
 
     def _wrap(self) -> None:
         width = min(self.scrollable_content_region.width, LONGEST_LINE)
-        start = self._reading.page.body_start if self._reading else 0
+        start = self._reading.page.body_start
         self._drawn = self._text[:start] + unbroken(self._text[start:], width)
         self._lines = wrap(self._drawn, width) if width > 0 else []
         self.virtual_size = Size(width, len(self._lines))
@@ -128,7 +123,7 @@ class DocumentView(ScrollView, can_focus=False):
     def _tell_the_rest(self) -> None:
         height = self.scrollable_content_region.height
         below = len(self._lines) - self.scroll_offset.y - height
-        if len(self._lines) <= height or not self._reading:
+        if len(self._lines) <= height:
             self.border_subtitle = ""
         elif below <= 0:
             self.border_subtitle = "end"

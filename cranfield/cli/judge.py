@@ -17,7 +17,6 @@ from cranfield.cli.main import Stage
 with deferred:
     from assessor_ui import app as interface
     from assessor_ui import plain as plain_interface
-    from assessor_ui import reader
     from assessor_ui import session as interface_session
     from cranfield.base import text as texts
     from cranfield.workflows import collection as collections
@@ -114,7 +113,7 @@ def refuse_without_terminal(*, plain: bool) -> None:
         raise UsageError("the assessor interface needs a terminal; without one, use --plain")
 
 
-def run_interface(session: "reader.Reader", *, plain: bool, theme: str = "auto") -> int:
+def run_interface(session: "interface_session.Session", *, plain: bool, theme: str = "auto") -> int:
     """Let somebody judge or adjudicate, on the screen or line by line; give the exit status."""
     if plain:
         return plain_interface.Lines(session, sys.stdin, sys.stdout).run()
@@ -371,7 +370,7 @@ def adjudicate(
         session = workflow.Judge(store).adjudicate(name, layer=layer, across=across, topics=topics)
         if len(session):
             refuse_without_terminal(plain=plain)
-            status = run_interface(reader.Reader(session), plain=plain)
+            status = run_interface(interface_session.Session(session), plain=plain)
         console.say(f"{texts.counted(len(session), 'case')} open")
     if status:
         raise typer.Exit(status)

@@ -138,22 +138,22 @@ LONGEST = 1e12
 """The most seconds an event may have: `check` refuses more, so nothing may bring more into a file."""
 
 
-def faults_of(event: Event, scales: Mapping[int, GradeScale]) -> Iterator[tuple[str, str]]:
-    """(code, description) of everything that is invalid in an event; `scales` are all versions of the scale."""
+def faults_of(event: Event, scales: Mapping[int, GradeScale]) -> Iterator[tuple[str, str, str]]:
+    """(code, meaning, what it is) of all that is invalid in an event; `scales` are all versions of the scale."""
     scale = scales.get(event.scale)
     if event.grade is not None and (scale is None or event.grade not in [step.grade for step in scale.grades]):
-        yield "grade-off-scale", f"the grade {event.grade}"
+        yield "grade-off-scale", "a grade is not on its scale", f"the grade {event.grade}"
     try:
         is_moment = event.happened == stored_moment(event.happened)
     except InputError:
         is_moment = False
     if not is_moment:
-        yield "bad-time", f"the time {quoted(event.happened)}"
+        yield "bad-time", "a time is unreadable", f"the time {quoted(event.happened)}"
     if event.seconds is not None and not 0 <= event.seconds <= LONGEST:
-        yield "bad-seconds", f"{event.seconds:g} seconds"
+        yield "bad-seconds", "an impossible number of seconds", f"{event.seconds:g} seconds"
     if event.confidence is not None and not 0 <= event.confidence <= 1:
-        yield "bad-confidence", f"a confidence of {event.confidence:g}"
+        yield "bad-confidence", "a confidence is not between 0 and 1", f"a confidence of {event.confidence:g}"
     if not event.order.isprintable():
-        yield "bad-order", f"the order {quoted(event.order)}"
+        yield "bad-order", "the name of an order has signs that cannot be printed", f"the order {quoted(event.order)}"
     if event.position < 0 or (event.position == 0 and event.order):
-        yield "bad-position", f"position {event.position}"
+        yield "bad-position", "an impossible position in the queue", f"position {event.position}"

@@ -68,16 +68,14 @@ def label_from(line: str, scale: GradeScale, asked: Container[Pair], answered: C
         return f"topic {pair[0]}, document {pair[1]}: no grade"
     grade, confidence = said["grade"], said.get("confidence")
     grades = [step.grade for step in scale.grades]
-    whole = isinstance(grade, int) and not isinstance(grade, bool)
-    if grade is not None and (not whole or grade not in grades):
+    if grade is not None and (type(grade) is not int or grade not in grades):  # true is an int, too
         known = ", ".join(str(one) for one in grades)
         return f"topic {pair[0]}, document {pair[1]}: the grade {quoted(grade)} is not on the scale ({known})"
-    number = isinstance(confidence, int | float) and not isinstance(confidence, bool)
-    if confidence is not None and (not number or not 0 <= confidence <= 1):
+    if confidence is not None and (type(confidence) not in (int, float) or not 0 <= confidence <= 1):
         return f"topic {pair[0]}, document {pair[1]}: the confidence {quoted(confidence)} is not between 0 and 1"
     note = said.get("note")
     sure = None if confidence is None else float(confidence)
-    return Label(*pair, grade if isinstance(grade, int) else None, str(note) if note is not None else "", sure)
+    return Label(*pair, grade, str(note) if note is not None else "", sure)
 
 
 def _id(value: object) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from cranfield.base.records import Document, GradeScale, Pair, Topic
 from cranfield.judge.events import Evidence
@@ -25,8 +25,8 @@ class Item:
     `left` is how many documents of the topic are left for the assessor. `before` is their own earlier answer where
     they come back to the document (undo, history), else None; `note` what they wrote of it since. `remark` is what
     they should know of the text: that it has changed, or why it is `missing`; then the document can be postponed,
-    but not judged. An adjudicator gets a disagreement with the `opinions` on it, from the lowest grade up; its place
-    is that among the open ones.
+    but not judged. An adjudicator gets a disagreement with the `opinions` on it, from the lowest grade up and without
+    whose and when they are; its place is that among the open ones.
     """
 
     topic: Topic
@@ -37,23 +37,13 @@ class Item:
     before: Answer | None = None
     remark: str = ""
     missing: bool = False
-    opinions: tuple[Opinion, ...] = ()
+    opinions: tuple[Answer, ...] = ()
     note: str = ""
 
     @property
     def pair(self) -> Pair:
         """The ids of topic and document."""
         return self.topic.id, self.document.id
-
-
-@dataclass(frozen=True)
-class Opinion:
-    """What one assessor said, without who it was; `scale` is that of the grade, where it is not the present one."""
-
-    grade: int
-    note: str = ""
-    evidence: tuple[Evidence, ...] = ()
-    scale: GradeScale | None = None
 
 
 @dataclass(frozen=True)
@@ -109,7 +99,6 @@ class TopicState:
     done: int
     of: int
     postponed: int
-    mine: bool = True
     held: Held | None = None
 
 
@@ -170,12 +159,19 @@ class AdjudicationSession(Protocol):
         """The next document, until it is answered always the same; None: nothing is left."""
 
     def judge(
-        self, item: Item, grade: int, *, seconds: float, note: str = "", evidence: Sequence[Evidence] = ()
+        self,
+        item: Item,
+        grade: int | None,
+        *,
+        seconds: float,
+        note: str = "",
+        evidence: Sequence[Evidence] = (),
+        reason: str = "",
     ) -> Saved:
-        """Record a grade."""
+        """Record a grade, or, where it is None, for which `reason` the document cannot be judged by an assessor.
 
-    def postpone(self, item: Item, *, seconds: float) -> Saved:
-        """Put a document off: the others come first."""
+        With neither the document is put off: the others come first.
+        """
 
     def undo(self) -> Item | None:
         """Take the latest answer of this session back and give its document again; None where nothing is left."""
@@ -184,6 +180,7 @@ class AdjudicationSession(Protocol):
         """Write the answers of this session into a file of its own, when the collection is gone; say where."""
 
 
+@runtime_checkable
 class JudgingSession(AdjudicationSession, Protocol):
     """One assessor's session over one collection: each document is leased, topic by topic.
 
@@ -191,9 +188,6 @@ class JudgingSession(AdjudicationSession, Protocol):
     """
 
     assessor: str
-
-    def cannot(self, item: Item, reason: str, *, seconds: float) -> Saved:
-        """Record that the document cannot be judged, and why."""
 
     def note(self, item: Item, text: str) -> None:
         """Record a remark without judging."""

@@ -35,8 +35,8 @@ class Added:
 
 
 _WRITTEN = {
-    "documents": ("id", "title", "text", "metadata", "content_hash", "source"),
-    "topics": ("id", "title", "description", "narrative", "metadata", "content_hash", "source"),
+    "documents": "id, title, text, metadata, content_hash, source",
+    "topics": "id, title, description, narrative, metadata, content_hash, source",
 }
 """The columns of what is loaded; but for the source they are what a record has under these names."""
 
@@ -49,7 +49,7 @@ def add(store: Store, records: Sequence[Document | Topic], *, source: int, updat
     are forgotten.
     """
     table = "topics" if records and isinstance(records[0], Topic) else "documents"
-    columns, connection = _WRITTEN[table], store.connection
+    columns, connection = _WRITTEN[table].split(", "), store.connection
     values = attrgetter(*columns[:-3])
     known = dict(store.among(f"SELECT id, content_hash FROM {table} WHERE id IN ({{}})", [one.id for one in records]))
     new, updated, places = list[Any](), list[Any](), list[int]()
@@ -66,7 +66,7 @@ def add(store: Store, records: Sequence[Document | Topic], *, source: int, updat
             new.append(row)
         elif before != one.content_hash:
             updated.append((*row[1:], one.id))
-    connection.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks(columns)})", new)
+    connection.executemany(f"INSERT INTO {table} ({_WRITTEN[table]}) VALUES ({marks(columns)})", new)
     assignments = ", ".join(f"{column} = ?" for column in columns[1:])
     connection.executemany(f"UPDATE {table} SET {assignments} WHERE id = ?", updated)
     if table == "documents" and updated:

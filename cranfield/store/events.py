@@ -15,11 +15,14 @@ from cranfield.base.records import Pair
 from cranfield.base.text import now
 from cranfield.judge.events import NOBODY, Event, Evidence, PairKey, SourceKind, fold, key_of
 from cranfield.store.history import EVENT_COLUMNS
-from cranfield.store.store import Query, Store, grouped, marks
+from cranfield.store.store import Query, Store, column, grouped, marks
 
-_INSERT = f"INSERT INTO judgment_events (sequence, {', '.join(EVENT_COLUMNS)}) VALUES (?{', ?' * len(EVENT_COLUMNS)})"
-_FIELDS = attrgetter(*("order" if name == "shown_order" else name for name in EVENT_COLUMNS))
-_EVIDENCE = EVENT_COLUMNS.index("evidence")
+_FIELDS = ["sequence", *EVENT_COLUMNS.replace("shown_order", "order").replace(",", " ").split()]
+"""The fields of an event, in the order of the columns."""
+
+_INSERT = f"INSERT INTO judgment_events (sequence, {EVENT_COLUMNS}) VALUES ({marks(_FIELDS)})"
+_VALUES = attrgetter(*_FIELDS)
+_EVIDENCE = _FIELDS.index("evidence")
 _NO_EVIDENCE = "[]"
 
 NOT_UNDONE = "NOT EXISTS (SELECT 1 FROM judgment_events AS undo WHERE undo.undoes = {}.uuid AND undo.undoes <> '')"
@@ -59,10 +62,10 @@ def append_events(store: Store, events: Sequence[Event]) -> list[Event]:
         add_assessor(store, name, kind=source)
     rows = []
     for event in added:
-        values = list(_FIELDS(event))
+        values = list(_VALUES(event))
         spans = [[one.start, one.end, one.text] for one in event.evidence]
         values[_EVIDENCE] = json.dumps(spans, ensure_ascii=False) if spans else _NO_EVIDENCE
-        rows.append([event.sequence, *values])
+        rows.append(values)
     store.connection.executemany(_INSERT, rows)
     # What can change is the standing answer to a pair: of an undo, to that of what it undoes.
     meant = [(event_with_uuid(store, event.undoes) if event.kind == "undone" else None) or event for event in added]
@@ -120,12 +123,13 @@ def latest_answers(store: Store, layer: str, *, assessor: str, pair: Pair | None
             yield from _read(store, "sequence = ?", sequence)
 
 
-def note_without_answer(store: Store, layer: str, assessor: str, topic: str, document: str) -> str:
-    """What an assessor noted of a document after their last answer to it, or before they answered."""
-    said = """SELECT iif(kind = 'noted', note, '') FROM judgment_events
-              WHERE layer = ? AND assessor = ? AND topic = ? AND document = ?
-              AND kind IN ('noted', 'judged', 'cannot-judge') ORDER BY sequence DESC LIMIT 1"""
-    return "".join(store.column(said, layer, assessor, topic, document))
+note_without_answer = Query[str](
+    """SELECT iif(kind = 'noted', note, '') FROM judgment_events
+       WHERE layer = ? AND assessor = ? AND topic = ? AND document = ?
+       AND kind IN ('noted', 'judged', 'cannot-judge') ORDER BY sequence DESC LIMIT 1""",
+    lambda rows: "".join(column(rows)),
+)
+"""What an assessor noted of a document after their last answer to it, or before they answered."""
 
 
 def events(store: Store, *, up_to: int | None = None, layers: Sequence[str] = ()) -> Iterator[Event]:
@@ -164,15 +168,14 @@ def _row(key: PairKey, event: Event) -> tuple[object, ...]:
 
 def _read(store: Store, where: str, *values: Any) -> Iterator[Event]:
     """The events for which a condition holds."""
-    for row in store.each(f"SELECT sequence, {', '.join(EVENT_COLUMNS)} FROM judgment_events WHERE {where}", *values):
-        fields = dict(zip(("sequence", *EVENT_COLUMNS), row, strict=True))
+    for row in store.each(f"SELECT sequence, {EVENT_COLUMNS} FROM judgment_events WHERE {where}", *values):
+        fields = dict(zip(_FIELDS, row, strict=True))
         try:
             spans = () if fields["evidence"] == _NO_EVIDENCE else json.loads(str(fields["evidence"]))
             fields["evidence"] = tuple(Evidence(int(start), int(end), str(text)) for start, end, text in spans)
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
             number = fields["sequence"]
             raise CollectionError(f"{store.path}: event {number} has evidence that cannot be read") from error
-        fields["order"] = fields.pop("shown_order")
         yield Event(**fields)
 
 
@@ -232,9 +235,9 @@ def pooled_documents(store: Store, *, pool: str = "", passed_over: bool = False)
 
 def versions_used(store: Store, events: Sequence[int]) -> tuple[dict[int, int], dict[int, int]]:
     """Count events by the version of the scale, and by the version of the guidelines, they were made under."""
-    rows, wanted = store.rows("SELECT sequence, scale, guidelines FROM judgment_events"), set(events)
-    used = [versions for sequence, *versions in rows if sequence in wanted]
-    return Counter(scale for scale, _ in used), Counter(guidelines for _, guidelines in used)
+    query = "SELECT scale, guidelines FROM judgment_events WHERE sequence IN (SELECT value FROM json_each(?))"
+    scales, guidelines = zip(*store.rows(query, json.dumps(events)), strict=True) if events else ((), ())
+    return Counter(scales), Counter(guidelines)
 
 
 def disputed_pairs(store: Store, layer: str, *, across: bool = False, pair: Pair | None = None) -> list[Pair]:
@@ -264,17 +267,16 @@ def double_judgments(store: Store, layers: Sequence[str]) -> list[tuple[str, str
     Decisions and grades that stand in are no opinions. Where somebody judged in two layers, the later answer counts.
     """
     rows = store.rows(
-        f"""WITH opinions AS (SELECT topic, document, assessor, grade, event, scale FROM judgments
-                              WHERE {_graded(layers)} AND adjudicated = 0 AND NOT {_STANDS_IN}),
-                 several AS (SELECT topic, document FROM opinions
-                             GROUP BY topic, document HAVING count(DISTINCT assessor) > 1)
-            SELECT opinions.topic, opinions.document, opinions.assessor, opinions.grade >= relevant_from,
-                   opinions.grade, opinions.scale
-            FROM opinions JOIN several USING (topic, document) JOIN scales ON version = opinions.scale
-            ORDER BY event""",
+        f"""WITH opinions AS (SELECT topic, document, assessor, grade, scale, max(event) FROM judgments
+                              WHERE {_graded(layers)} AND adjudicated = 0 AND NOT {_STANDS_IN}
+                              GROUP BY topic, document, assessor)
+            SELECT topic, document, assessor, grade >= relevant_from, grade, scale
+            FROM opinions JOIN scales ON version = scale
+            WHERE (topic, document) IN (SELECT topic, document FROM opinions GROUP BY 1, 2 HAVING count(*) > 1)
+            ORDER BY topic, document, assessor""",
         *layers,
     )
-    return [(*row[:3], row[3:5], row[5]) for row in {row[:3]: row for row in rows}.values()]
+    return [(*row[:3], row[3:5], row[5]) for row in rows]
 
 
 def probe_answers(store: Store, layers: Sequence[str]) -> list[tuple[str, Graded, Graded]]:

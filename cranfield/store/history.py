@@ -21,15 +21,13 @@ if TYPE_CHECKING:
 
     from cranfield.store.store import Store
 
-EVENT_COLUMNS = (
-    *("uuid", "kind", "layer", "topic", "document", "assessor", "grade", "undoes", "reason", "note", "evidence"),
-    *("purpose", "source", "source_name", "seconds", "confidence", "scale", "guidelines", "document_hash"),
-    *("shown_order", "position", "session", "happened", "recorded"),
-)
+EVENT_COLUMNS = """uuid, kind, layer, topic, document, assessor, grade, undoes, reason, note, evidence, purpose,
+                   source, source_name, seconds, confidence, scale, guidelines, document_hash, shown_order, position,
+                   session, happened, recorded"""
 """The columns of a judgment event after its number."""
 
 APPENDED = {
-    "judgment_events": f"sequence, {', '.join(EVENT_COLUMNS)}",
+    "judgment_events": f"sequence, {EVENT_COLUMNS}",
     "pool_choices": """rowid, pool, number, topic, document, step, reason, version, known, elsewhere, chosen,
                        hash""",
     "scales": "version, relevant_from, created",
@@ -83,7 +81,7 @@ _TABLES = {subject: "runs" if subject == "withdrawals" else subject for subject 
 
 _BY_HAND = " by hand"
 _AT_ONCE = 1_000
-_LOWEST, _MOST = -(2**63), 2**62
+_LOWEST, _HIGHEST, _MOST = -(2**63), 2**63 - 1, 2**62
 
 
 class Anchor(NamedTuple):
@@ -156,15 +154,10 @@ class Recorder:
             if not self._touched:
                 self._catch_up()
             self._touched.add(subject)
-            last, digest = self._known(subject)
-            if subject in WHOLE:
-                content = digest_of(_rows(self._connection, subject))
-                if content != digest:
-                    self._entries.append((subject + _BY_HAND, None, None, content))
-            elif (final := self._final(subject)) > last:
-                content = digest_of(_rows(self._connection, subject, last + 1))
-                self._entries.append((subject + _BY_HAND, last + 1, final, content))
-                self._last[subject] = final, content
+            for first, final, content in self._changes(subject):
+                self._entries.append((subject + _BY_HAND, first, final, content))
+                if final is not None:
+                    self._last[subject] = final, content
         except BaseException as error:  # noqa: BLE001 (raised by the store, when SQLite has given up)
             self.failure = error
         return self.failure is not None
@@ -187,22 +180,22 @@ class Recorder:
             self._last[subject] = self._connection.execute(query, [subject]).fetchone() or (0, _EMPTY)
         return self._last[subject]
 
-    def _final(self, subject: str) -> int:
-        """The number of the last row of a table; 0 where it has none."""
-        return int(self._connection.execute(f"SELECT max(rowid) FROM {subject}").fetchone()[0] or 0)
+    def _changes(self, subject: str) -> Iterator[tuple[int | None, int | None, bytes]]:
+        """What a table has beyond its last entry, if anything: the first and the last row that came, and a digest."""
+        (last, digest), first, final = self._known(subject), None, None
+        if subject in APPENDED:
+            first, final = last + 1, self._connection.execute(f"SELECT max(rowid) FROM {subject}").fetchone()[0] or 0
+            if final < first:
+                return
+        content = digest_of(_rows(self._connection, subject, _LOWEST if first is None else first))
+        if content != digest:
+            yield first, final, content
 
     def append(self) -> None:
         """Append what the open transaction has changed."""
         entries = self._entries
         for subject in (name for name in _TABLES if name in self._touched):
-            (last, digest), first, final = self._known(subject), None, None
-            if subject in APPENDED:
-                first, final = last + 1, self._final(subject)
-                if final < first:
-                    continue
-            content = digest_of(_rows(self._connection, subject, _LOWEST if first is None else first))
-            if content != digest:
-                entries.append((subject, first, final, content))
+            entries += ((subject, *change) for change in self._changes(subject))
         recorded = now()
         if entries:
             # As with AUTOINCREMENT, so that entries which were removed stay missing.
@@ -231,7 +224,7 @@ def recorder(connection: sqlite3.Connection, *, everything: bool = False) -> Rec
 
 def faults(store: Store) -> Iterator[str]:
     """Where the file is not what its history says: rows changed, removed or inserted, or the chain itself."""
-    appended = {subject: _Appended(_rows(store.connection, subject)) for subject in APPENDED}
+    following = dict.fromkeys(APPENDED, _LOWEST)  # the first row that no entry is of
     chained, expected, latest = b"", 1, dict[str, bytes]()
     query = "SELECT number, subject, first, last, digest, recorded, hash FROM history ORDER BY number"
     for number, subject, first, last, digest, recorded, stored in store.each(query):
@@ -241,23 +234,23 @@ def faults(store: Store) -> Iterator[str]:
             yield f"entry {number:,} of the history ({subject}) was changed"
         chained, expected = stored, number + 1
         if subject.endswith(_BY_HAND):
-            table = subject.removesuffix(_BY_HAND)
-            if table in appended:
-                list(appended[table].up_to(last))
-            yield f"{table}: rows were changed, removed or inserted by hand before {recorded}"
-        elif subject not in appended:
+            subject = subject.removesuffix(_BY_HAND)
+            yield f"{subject}: rows were changed, removed or inserted by hand before {recorded}"
+        elif subject not in following:
             latest[subject] = digest
-        elif digest_of(appended[subject].up_to(last)) != digest:
+        elif digest_of(_rows(store.connection, subject, following[subject], last)) != digest:
             rows = f"row {first:,}" if first == last else f"rows {first:,} to {last:,}"
             yield f"{rows} of {subject}: changed, removed or inserted since {recorded}"
+        if subject in following:
+            following[subject] = max(following[subject], min((last or 0) + 1, _HIGHEST))
     if (ever := _ever(store.connection)) >= expected:
         yield f"entries {expected:,} to {ever:,} of the history are missing"
     if expected == 1:
         yield "there is no history"
         return
-    for subject, rest in appended.items():
-        if rest.ahead is not None:
-            yield f"row {rest.ahead[0]:,} of {subject} was inserted by hand"
+    for subject, begin in following.items():
+        for row in islice(_rows(store.connection, subject, begin), 1):
+            yield f"row {row[0]:,} of {subject} was inserted by hand"
     for subject in WHOLE:
         if digest_of(_rows(store.connection, subject)) != latest.get(subject, _EMPTY):
             yield f"{subject}: rows were changed, removed or inserted by hand"
@@ -275,19 +268,6 @@ def begun(store: Store) -> tuple[int, str]:
     return entries, recorded
 
 
-class _Appended:
-    """The rows of a table in order, taken as far as each entry goes; `ahead` is the next one."""
-
-    def __init__(self, rows: Iterator[Any]) -> None:
-        self._rows = rows
-        self.ahead = next(rows, None)
-
-    def up_to(self, last: int) -> Iterator[Any]:
-        while self.ahead is not None and self.ahead[0] <= last:
-            row, self.ahead = self.ahead, next(self._rows, None)
-            yield row
-
-
 def digest_of(rows: Iterable[Any]) -> bytes:
     """SHA-256 of rows as JSON, some at a time."""
     digest, rest = sha256(), iter(rows)
@@ -300,10 +280,11 @@ _EMPTY = digest_of(())
 """What a table without an entry must be: it came with a later version, and nothing was ever in it."""
 
 
-def _rows(connection: sqlite3.Connection, subject: str, first: int = _LOWEST) -> Iterator[Any]:
+def _rows(connection: sqlite3.Connection, subject: str, first: int = _LOWEST, last: int = _HIGHEST) -> Iterator[Any]:
+    """The rows of a table, of one to which rows are only appended those from one number to another."""
     if subject in APPENDED:
-        query = f"SELECT {APPENDED[subject]} FROM {subject} WHERE rowid >= ? ORDER BY rowid"
-        return connection.execute(query, [first])
+        query = f"SELECT {APPENDED[subject]} FROM {subject} WHERE rowid BETWEEN ? AND ? ORDER BY rowid"
+        return connection.execute(query, [first, last])
     order = ", ".join(map(str, range(1, WHOLE[subject].count(",") + 2)))
     return connection.execute(f"SELECT {WHOLE[subject]} FROM {_TABLES[subject]} ORDER BY {order}")
 

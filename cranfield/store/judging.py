@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -237,11 +237,10 @@ class PacketFacts:
 
 
 class IssuedPacket(NamedTuple):
-    """A packet that was issued here: to whom, for which layer, when, with which (topic, document)."""
+    """A packet that was issued here: to whom, for which layer, with which (topic, document)."""
 
     assessor: str
     layer: str
-    made: str
     pairs: set[Pair]
 
 
@@ -252,9 +251,9 @@ def add_packet(store: Store, session: str, assessor: str, layer: str, pairs: Seq
 
 def issued_packet(store: Store, session: str) -> IssuedPacket | None:
     """The packet that was issued under a session, or None."""
-    row = store.row("SELECT assessor, layer, made, documents FROM packets WHERE session = ?", session)
+    row = store.row("SELECT assessor, layer, documents FROM packets WHERE session = ?", session)
     try:
-        return row and IssuedPacket(row[0], row[1], row[2], {(topic, name) for topic, name in json.loads(row[3])})
+        return row and IssuedPacket(row[0], row[1], {(topic, name) for topic, name in json.loads(row[2])})
     except (ValueError, TypeError, RecursionError):
         raise CollectionError(f"what packet {session} was issued with is invalid: {RESTORE}") from None
 
@@ -332,12 +331,10 @@ def add_queue(
         raise InputError(f"{known}; judge it with cranfield judge --queue {name}, or choose another name")
     query = "INSERT INTO queues (name, purpose, layer, made, contests) VALUES (?, ?, ?, ?, ?)"
     number = store.insert(query, name, purpose, layer, now(), json.dumps(list(contests), ensure_ascii=False))
-    places: dict[str, int] = {}
-    rows = []
+    places = Counter[str]()
     for one in queued:
-        places[one.topic] = places.get(one.topic, 0) + 1
-        rows.append((number, one.topic, one.document, places[one.topic], one.why))
-    store.put("queue_entries", rows)
+        places[one.topic] += 1
+        store.put("queue_entries", [(number, one.topic, one.document, places[one.topic], one.why)])
     return number
 
 

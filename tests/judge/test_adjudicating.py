@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from kept import Kept
 
-from assessor_ui.reader import Reader
+from assessor_ui.session import Session
 from cranfield.base.errors import InputError, UsageError
 from cranfield.judge.events import Event, Evidence
-from cranfield.judge.session import AdjudicationSession, Opinion
+from cranfield.judge.session import AdjudicationSession, Answer
 from cranfield.store.events import append_events, events, projection_faults
 from cranfield.store.store import Store
 from cranfield.workflows.judge.imports import import_judgments
@@ -42,7 +42,7 @@ def cases(bench: AdjudicationSession) -> list[tuple[str, str, int, int]]:
     found: list[tuple[str, str, int, int]] = []
     while (case := bench.next_item()) and (case.topic.id, case.document.id) not in {one[:2] for one in found}:
         found.append((case.topic.id, case.document.id, case.position, case.of))
-        bench.postpone(case)
+        bench.judge(case, None)
     return found
 
 
@@ -63,7 +63,7 @@ def test_only_disagreements_come_up_and_across_only_those_about_relevance(disput
 def test_opinions_stand_by_grade_without_names(disputed: Store):
     case = StoredAdjudication(disputed, "eve").next_item()
     assert case is not None
-    assert case.opinions == (Opinion(0, "badly"), Opinion(2, "well"))
+    assert case.opinions == (Answer("judged", 0, "badly"), Answer("judged", 2, "well"))
     assert (case.topic.title, case.document.title, case.position, case.of) == ("soup t1", "Title d01", 1, 3)
 
 
@@ -77,10 +77,10 @@ def test_evidence_is_shown_beside_the_note(disputed: Store):
     bench = StoredAdjudication(disputed, "eve", only=["t1"])
     found = [bench.next_item()]
     while (case := bench.next_item()) and case.document.id != "d04":
-        bench.postpone(case)
+        bench.judge(case, None)
         found.append(case)
     assert case is not None
-    assert case.opinions == (Opinion(1), Opinion(3, "", (span,)))
+    assert case.opinions == (Answer("judged", 1), Answer("judged", 3, "", (span,)))
 
 
 def test_a_decision_is_an_event_and_settles_the_grade(disputed: Store):
@@ -104,7 +104,7 @@ def test_a_decision_is_an_event_and_settles_the_grade(disputed: Store):
 
 def test_who_decides_second_is_told_and_nothing_is_overwritten(disputed: Store, kept: Kept):
     ana, ben = StoredAdjudication(disputed, "ana"), StoredAdjudication(disputed, "ben")
-    deciding = Reader(ben)
+    deciding = Session(ben)
     deciding.start()
     ana.judge(ana.next_item(), 1)
     kept(deciding.judge(2).text)

@@ -136,7 +136,7 @@ def test_postponed_documents_come_back_at_the_end_of_their_topic_longest_first(s
     while (item := desk.next_item()) is not None:
         shown.append(named(item))
         if named(item) in {("t1", "d02"), ("t1", "d01")} and item.before is None:
-            desk.postpone(item, seconds=1)
+            desk.judge(item, None, seconds=1)
         else:
             desk.judge(item, 1, seconds=1)
     assert shown == [*ALL[:12], ("t1", "d01"), ("t1", "d02"), *ALL[12:]]
@@ -148,7 +148,7 @@ def test_what_is_put_off_again_waits_until_nothing_else_is_left(sit: Sit):
     while (item := desk.next_item()) is not None:
         shown.append(named(item))
         if named(item) == ("t1", "d04") and shown.count(("t1", "d04")) < 3:
-            desk.postpone(item, seconds=1)
+            desk.judge(item, None, seconds=1)
         else:
             desk.judge(item, 1, seconds=1)
     assert shown == [*ALL[:12], ("t1", "d04"), *ALL[12:], ("t1", "d04")]
@@ -158,23 +158,21 @@ def test_the_last_open_document_comes_back_when_it_is_put_off(sit: Sit):
     desk = sit(topics=["t3"])
     desk.judge(next_of(desk), 1, seconds=1)
     desk.judge(next_of(desk), 1, seconds=1)
-    desk.postpone(next_of(desk), seconds=1)
+    desk.judge(next_of(desk), None, seconds=1)
     assert named(desk.next_item()) == ("t3", "d22")
 
 
 def test_putting_off_a_document_that_has_a_grade_keeps_the_grade(sit: Sit, judging: Store):
     desk = sit()
     desk.judge(next_of(desk), 2, seconds=1)
-    desk.postpone(desk.reopen("t1", "d01"), seconds=1)
+    desk.judge(desk.reopen("t1", "d01"), None, seconds=1)
     assert [(event.document, event.grade) for event in standing(judging)] == [("d01", 2)]
     assert projection_faults(judging) == []
 
 
-def test_what_one_cannot_judge_another_may(sit: Sit, kept: Kept):
+def test_what_one_cannot_judge_another_may(sit: Sit):
     ana = sit("ana", topics=["t3"])
-    with kept.raises(InputError):
-        ana.cannot(next_of(ana), "  ", seconds=1)
-    ana.cannot(next_of(ana), "in a language I cannot read", seconds=1)
+    ana.judge(next_of(ana), None, reason="in a language I cannot read", seconds=1)
     assert judged_to_the_end(ana) == [("t3", "d21"), ("t3", "d22")]
     ana.leave()
     assert judged_to_the_end(sit("ben", topics=["t3"])) == [("t3", "d20")]
@@ -184,7 +182,7 @@ def test_what_one_cannot_judge_another_may(sit: Sit, kept: Kept):
 def test_what_another_has_taken_over_is_not_taken_back(sit: Sit, judging: Store, answered: bool):
     ana, ben = sit("ana", topics=["t3"]), sit("ben", topics=["t3"])
     ana.judge(next_of(ana), 1, seconds=1)
-    ana.cannot(next_of(ana), "blurred", seconds=1)
+    ana.judge(next_of(ana), None, reason="blurred", seconds=1)
     taken_over = next_of(ben)
     assert named(taken_over) == ("t3", "d21")
     if answered:
@@ -330,7 +328,7 @@ def test_a_second_assessor_gets_what_the_first_could_not_judge(sit: Sit, judging
     assign(judging, Assigned("t3", "ana", "primary"), Assigned("t3", "ben", "second"))
     ana, ben = sit("ana", topics=["t3"]), sit("ben", topics=["t3"])
     assert ben.next_item() is None
-    ana.cannot(next_of(ana), "blurred", seconds=1)
+    ana.judge(next_of(ana), None, reason="blurred", seconds=1)
     assert judged_to_the_end(ben) == [("t3", "d20")]
 
 
@@ -434,7 +432,7 @@ def test_the_order_of_the_pool_and_the_place_in_it_are_recorded(sit: Sit, judgin
 def test_history_has_the_latest_first_and_finds_words(sit: Sit):
     desk = sit()
     desk.judge(next_of(desk), 1, seconds=1, note="Grüne Soße")
-    desk.cannot(next_of(desk), "torn", seconds=1)
+    desk.judge(next_of(desk), None, reason="torn", seconds=1)
     past = desk.history()
     assert [(one.topic, one.document, one.title, one.answer.kind, one.answer.note) for one in past] == [
         ("t1", "d02", "Title d02", "cannot-judge", "torn"),
@@ -531,7 +529,7 @@ def test_what_was_judged_under_older_guidelines_is_judged_again(sit: Sit, judgin
     item = next_of(again)
     assert item.before is not None
     assert (named(item), item.before.grade, again.guidelines) == (("t3", "d20"), 1, "Be strict.")
-    again.postpone(item, seconds=1)
+    again.judge(item, None, seconds=1)
     again.judge(next_of(again), 0, seconds=1)
     again.judge(next_of(again), 2, seconds=1)
     assert named(again.next_item()) == ("t3", "d20")
@@ -549,9 +547,9 @@ def test_topics_tell_how_far_they_are(sit: Sit, judging: Store):
     assign(judging, Assigned("t2", "ana", "primary"))
     desk = sit()
     desk.judge(next_of(desk), 1, seconds=1)
-    desk.postpone(next_of(desk), seconds=1)
-    states = [(one.topic.id, one.done, one.of, one.postponed, one.mine) for one in desk.topics()]
-    assert states == [("t2", 1, 6, 1, True), ("t1", 0, 12, 0, False), ("t3", 0, 3, 0, False)]
+    desk.judge(next_of(desk), None, seconds=1)
+    states = [(one.topic.id, one.done, one.of, one.postponed) for one in desk.topics()]
+    assert states == [("t2", 1, 6, 1), ("t1", 0, 12, 0), ("t3", 0, 3, 0)]
 
 
 def test_what_others_did_shows_in_the_topics(sit: Sit):
@@ -607,5 +605,5 @@ def test_a_document_without_text_can_be_given(sit: Sit, judging: Store, kept: Ke
     item = next_of(desk)
     assert (item.document.text, item.document.title) == ("", "")
     kept(item.remark)
-    desk.cannot(item, "no text", seconds=1)
+    desk.judge(item, None, reason="no text", seconds=1)
     assert desk.next_item() is None

@@ -62,9 +62,9 @@ class Bench:
         if action == "judge":
             desk.judge(item, number % 4, seconds=1)
         elif action == "postpone":
-            desk.postpone(item, seconds=1)
+            desk.judge(item, None, seconds=1)
         elif action == "cannot":
-            desk.cannot(item, "why", seconds=1)
+            desk.judge(item, None, reason="why", seconds=1)
         elif action == "keep":
             desk.keep(item)
         else:

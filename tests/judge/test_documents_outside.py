@@ -117,8 +117,8 @@ def test_what_is_judged_is_kept_with_its_hash_and_nothing_else(served: Path, sit
     desk = sit()
     first = given(desk)
     desk.judge(first, 1, seconds=1.0)
-    desk.postpone(given(desk), seconds=1.0)
-    desk.cannot(given(desk), "broken", seconds=1.0)
+    desk.judge(given(desk), None, seconds=1.0)
+    desk.judge(given(desk), None, reason="broken", seconds=1.0)
     desk.leave()
     kept = query(served, "SELECT id, text, content_hash FROM kept_documents")
     assert kept == [("d01", "text 1 about soup", first.document.content_hash)]
@@ -188,7 +188,7 @@ def test_a_slow_document_can_be_postponed_and_not_judged(served: Path, server: S
     kept(plain(slow.remark))
     with kept.raises(InputError):
         desk.judge(slow, 1, seconds=1.0)
-    desk.postpone(slow, seconds=1.0)
+    desk.judge(slow, None, seconds=1.0)
     started = time.monotonic()
     for number in range(2, 11):
         item = given(desk)

@@ -18,7 +18,7 @@ from cranfield.base.records import BINARY, Document, Topic
 from cranfield.judge.external import Label, label_from, question
 from cranfield.store.events import assessors, events, projection_faults
 from cranfield.store.store import Store
-from cranfield.workflows.judge.external import JudgeRequest, MachineJudged, judge_with
+from cranfield.workflows.judge.external import MachineJudged, judge_with
 from cranfield.workflows.judge.imports import import_judgments
 from cranfield.workflows.qrels import Selection, qrels_for
 
@@ -38,7 +38,7 @@ def program(folder: Path, body: str) -> str:
 
 
 def asked(store: Store, command: str, **options: object) -> MachineJudged:
-    return judge_with(store, JudgeRequest(command=command, judge="m@1", timeout=20, **options))  # type: ignore[arg-type]
+    return judge_with(store, command, "m@1", **{"timeout": 20, **options})  # type: ignore[arg-type]
 
 
 def codes(done: MachineJudged) -> list[str]:
@@ -143,8 +143,7 @@ def test_a_silent_judge_is_ended_with_all_it_has_started(judging: Store, tmp_pat
         open({str(child)!r}, "w").write(" ".join(str(one.pid) for one in started))
         time.sleep(60)
     """
-    request = JudgeRequest(command=program(tmp_path, body), judge="m@1", topics=("t3",), timeout=3)
-    done = judge_with(judging, request)
+    done = asked(judging, program(tmp_path, body), topics=("t3",), timeout=3)
     assert codes(done) == ["judge-stopped", "no-answer"]
     kept(done.problems[0].message)
     stats = [Path(f"/proc/{pid}/stat") for pid in child.read_text().split()]
@@ -166,11 +165,8 @@ def test_what_ends_the_asking_ends_the_judges_that_are_still_thinking(judging: S
         raise OSError("the disk is full")
 
     begun = time.monotonic()
-    wanted = JudgeRequest(
-        command=program(tmp_path, body), judge="m@1", topics=("t3",), batch=1, parallel=3, timeout=99
-    )
     with pytest.raises(OSError, match="the disk is full"):
-        judge_with(judging, wanted, progress=stop)
+        asked(judging, program(tmp_path, body), topics=("t3",), batch=1, parallel=3, timeout=99, progress=stop)
     assert time.monotonic() - begun < 50
 
 
@@ -184,8 +180,7 @@ def test_what_a_judge_leaves_behind_cannot_hold_us_up(judging: Store, tmp_path: 
         print(json.dumps({{"topic": "t3", "document": "d20", "grade": 1}}))
     """
     try:
-        request = JudgeRequest(command=program(tmp_path, body), judge="m@1", topics=("t3",), timeout=1)
-        done = judge_with(judging, request)
+        done = asked(judging, program(tmp_path, body), topics=("t3",), timeout=1)
     finally:
         with suppress(ProcessLookupError):
             os.kill(int(child.read_text()), signal.SIGKILL)
@@ -230,10 +225,8 @@ def test_a_judge_that_prints_without_end_is_ended(judging: Store, tmp_path: Path
 
 def test_nonsense_does_not_make_a_judge_any_less_silent(judging: Store, tmp_path: Path, kept: Kept):
     slow = "while True: print('thinking', flush=True); time.sleep(0.1)"
-    request = JudgeRequest(command=program(tmp_path, slow), judge="m@1", topics=("t3",), timeout=1)
-    kept(
-        next(problem.message for problem in judge_with(judging, request).problems if problem.code == "judge-stopped")
-    )
+    done = asked(judging, program(tmp_path, slow), topics=("t3",), timeout=1)
+    kept(next(problem.message for problem in done.problems if problem.code == "judge-stopped"))
 
 
 def test_complaints_without_end_are_not_kept(judging: Store, tmp_path: Path, kept: Kept):
@@ -251,7 +244,7 @@ def test_a_program_that_is_not_there_and_a_judge_without_version_are_refused(jud
         asked(judging, "judge 'x")
     for name in ("llama", "a b@1", "x@", "a/b@1"):
         with kept.raises(UsageError):
-            judge_with(judging, JudgeRequest(command="cat", judge=name))
+            judge_with(judging, "cat", name)
     with kept.raises(UnknownName):
         asked(judging, "cat", topics=("t9",))
     with kept.raises(UnknownName):

@@ -133,7 +133,7 @@ def test_what_cannot_be_judged_is_passed_over_and_left_to_others(queued: Callabl
     queued(contest())
     desk = sit("ana", queue="pair")
     first = desk.next_item()
-    desk.cannot(first, "unreadable", seconds=1.0)
+    desk.judge(first, None, reason="unreadable", seconds=1.0)
     other = sit("eve", queue="pair", topics=["t1"])
     assert other.next_item().pair == first.pair
     other.leave()

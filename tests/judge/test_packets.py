@@ -396,8 +396,8 @@ def test_the_status_of_a_packet_says_what_to_do_with_it(judging: Store, tmp_path
         kept(collection_status(packet).next_step)
         desk = open_session(packet, assessor="eve")
         desk.judge(desk.next_item(), 2, seconds=1.0)
-        desk.cannot(desk.next_item(), "broken", seconds=1.0)
-        desk.postpone(desk.next_item(), seconds=1.0)
+        desk.judge(desk.next_item(), None, reason="broken", seconds=1.0)
+        desk.judge(desk.next_item(), None, seconds=1.0)
         found = collection_status(packet)
         counts = found.counts
         assert (counts.pooled, counts.judged, counts.unjudged, found.packet_for) == (3, 2, 1, "eve")

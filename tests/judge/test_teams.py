@@ -152,7 +152,7 @@ def test_what_nobody_is_left_to_judge_is_not_missing(judging: Store, sit: Sit, k
     judge_all(sit("ana"))
     unable = sit("ben")
     item = unable.next_item()
-    unable.cannot(item, "in Welsh", seconds=1.0)
+    unable.judge(item, None, reason="in Welsh", seconds=1.0)
     judge_all(unable)
     kept("\n".join([*judge.progress().remarks, status(judging).remarks[0], next_step(judging)]))
     kept("\n".join(judge.closing_notes(sit("ana"))))
@@ -163,7 +163,7 @@ def test_what_nobody_is_left_to_judge_is_not_missing(judging: Store, sit: Sit, k
 
 def test_where_nobody_can_judge_a_document_the_next_step_is_a_release(judging: Store, sit: Sit, kept: Kept):
     ana = sit("ana")
-    ana.cannot(ana.next_item(), "in Welsh", seconds=1.0)
+    ana.judge(ana.next_item(), None, reason="in Welsh", seconds=1.0)
     judge_all(ana)
     kept("\n".join([*Judge(judging).progress().remarks, next_step(judging)]))
 

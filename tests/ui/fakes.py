@@ -13,7 +13,6 @@ from cranfield.judge.session import (
     Held,
     HistoryEntry,
     Item,
-    Opinion,
     Saved,
     SearchHit,
     SessionProgress,
@@ -87,15 +86,17 @@ class FakeJudging:
         return None
 
     def judge(
-        self, item: Item, grade: int, *, seconds: float, note: str = "", evidence: Sequence[Evidence] = ()
+        self,
+        item: Item,
+        grade: int | None,
+        *,
+        seconds: float,
+        note: str = "",
+        evidence: Sequence[Evidence] = (),
+        reason: str = "",
     ) -> Saved:
-        return self._record("judge", item, grade, seconds, note, tuple(evidence))
-
-    def postpone(self, item: Item, *, seconds: float) -> Saved:
-        return self._record("postpone", item, None, seconds)
-
-    def cannot(self, item: Item, reason: str, *, seconds: float) -> Saved:
-        return self._record("cannot", item, None, seconds, reason)
+        what = "judge" if grade is not None else "cannot" if reason else "postpone"
+        return self._record(what, item, grade, seconds, note or reason, tuple(evidence))
 
     def note(self, item: Item, text: str) -> None:
         self._check("note")
@@ -178,6 +179,9 @@ class FakeJudging:
         self._check("keep")
         self.log.append(("keep", item.document.id))
 
+    def rescue(self) -> str:
+        return ""
+
     def leave(self) -> None:
         self._check("leave")
         self.log.append(("leave",))
@@ -244,15 +248,19 @@ class HandClock:
         return self.now
 
 
+def opinion(grade: int, note: str = "", *evidence: Evidence) -> Answer:
+    return Answer("judged", grade, note, evidence)
+
+
 CASES = (
     Item(
         *(PANS, DOCUMENTS[0], 1, 2, 2),
         opinions=(
-            Opinion(1, "", (Evidence(13, 41, "a burnt pan. Wait an hour. T"),)),
-            Opinion(3, "A full method.", (Evidence(0, 24, "Soda cleans a burnt pan."),)),
+            opinion(1, "", Evidence(13, 41, "a burnt pan. Wait an hour. T")),
+            opinion(3, "A full method.", Evidence(0, 24, "Soda cleans a burnt pan.")),
         ),
     ),
-    Item(BREAD, DOCUMENTS[2], 2, 2, 1, opinions=(Opinion(0, "No."), Opinion(2), Opinion(3, "Yes."))),
+    Item(BREAD, DOCUMENTS[2], 2, 2, 1, opinions=(opinion(0, "No."), opinion(2), opinion(3, "Yes."))),
 )
 
 
@@ -274,21 +282,17 @@ class FakeAdjudication:
         self._check()
         return self._open[0] if self._open else None
 
-    def judge(
-        self, item: Item, grade: int, *, seconds: float, note: str = "", evidence: Sequence[Evidence] = ()
-    ) -> Saved:
+    def judge(self, item: Item, grade: int | None, *, note: str = "", **_: object) -> Saved:
         self._check()
+        if grade is None:
+            self._open.append(self._open.pop(self._open.index(replace(item, before=None))))
+            self.log.append(("postpone", item.document.id))
+            return Saved(item, Answer("postponed", None))
         plain = replace(item, before=None)
         self._open.remove(plain)
         self._decided.append(Saved(plain, Answer("adjudicated", grade, note, event="e")))
         self.log.append(("decide", item.document.id, grade, note))
         return self._decided[-1]
-
-    def postpone(self, item: Item, *, seconds: float) -> Saved:
-        self._check()
-        self._open.append(self._open.pop(self._open.index(replace(item, before=None))))
-        self.log.append(("postpone", item.document.id))
-        return Saved(item, Answer("postponed", None))
 
     def undo(self) -> Item | None:
         self._check()

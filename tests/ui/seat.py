@@ -12,7 +12,6 @@ from textual.events import Key
 from textual.pilot import Pilot
 
 from assessor_ui.app import AssessorApp
-from assessor_ui.reader import Reader
 from assessor_ui.screens.sheets import TopicCard
 from assessor_ui.session import Session
 
@@ -89,8 +88,7 @@ def seated(
 
         async def sit(*more: Kept) -> None:
             made = judging()
-            session = Session(made) if isinstance(made, FakeJudging) else Reader(made)
-            app = AssessorApp(session, theme=theme, held=held, seen=seen)
+            app = AssessorApp(Session(made), theme=theme, held=held, seen=seen)
             async with app.run_test(size=size) as pilot:
                 chair = Chair(pilot, made)
                 await chair.settle()

@@ -7,7 +7,7 @@ from kept import Kept
 from seat import Chair, seated
 
 from assessor_ui.plain import Lines
-from assessor_ui.reader import Reader
+from assessor_ui.session import Session
 from cranfield.base.errors import CollectionError
 
 
@@ -37,7 +37,7 @@ def test_a_digit_decides_and_goes_on_and_u_takes_it_back(kept: Kept):
 
 
 def test_after_an_undo_the_case_that_was_open_comes_back_with_its_note():
-    deciding = Reader(FakeAdjudication())
+    deciding = Session(FakeAdjudication())
     deciding.start()
     deciding.judge(2)
     deciding.read_on()
@@ -58,19 +58,18 @@ def test_a_case_put_off_comes_after_the_others(kept: Kept):
 
 def test_a_decision_that_is_not_in_the_file_is_not_called_saved(kept: Kept):
     judging = FakeAdjudication()
-    deciding = Reader(judging)
+    deciding = Session(judging)
     deciding.start()
     judging.trouble = CollectionError("the disk is full")
     kept(deciding.judge(2).text)
     assert deciding.open is CASES[0]
 
 
-def test_evidence_of_several_is_joined_where_it_overlaps():
-    deciding = Reader(FakeAdjudication())
+def test_evidence_is_that_of_each_opinion():
+    deciding = Session(FakeAdjudication())
     deciding.start()
-    assert deciding.reading is not None
     start = deciding.reading.page.body_start
-    assert deciding.others_evidence == [(start, start + 41)]
+    assert deciding.reading.others == [[(start + 13, start + 41)], [(start, start + 24)]]
 
 
 def test_the_screen_works_at_sixty_columns(kept: Kept):
@@ -80,7 +79,7 @@ def test_the_screen_works_at_sixty_columns(kept: Kept):
 
 def test_cases_are_decided_over_plain_lines(kept: Kept):
     judging, out = FakeAdjudication(), io.StringIO()
-    status = Lines(Reader(judging), io.StringIO("2: as B says\nu\nl\nwhat\n3\ng\n0\n"), out).run()
+    status = Lines(Session(judging), io.StringIO("2: as B says\nu\nl\nwhat\n3\ng\n0\n"), out).run()
     said = out.getvalue()
     assert status == 1  # a line was not understood
     assert judging.log == [
@@ -95,7 +94,7 @@ def test_cases_are_decided_over_plain_lines(kept: Kept):
 
 def test_a_remark_that_begins_with_a_digit_decides_nothing(kept: Kept):
     judging, out = FakeAdjudication(), io.StringIO()
-    assert Lines(Reader(judging), io.StringIO("2 or 3\n"), out).run() == 1
+    assert Lines(Session(judging), io.StringIO("2 or 3\n"), out).run() == 1
     assert judging.log == []
     kept(out.getvalue())
 
@@ -104,5 +103,5 @@ def test_a_decision_refused_over_plain_lines_is_the_exit_status(kept: Kept):
     judging, out = FakeAdjudication(), io.StringIO()
     lines = io.StringIO("2\n")
     judging.judge = lambda *_, **__: (_ for _ in ()).throw(CollectionError("full"))  # type: ignore[method-assign]
-    assert Lines(Reader(judging), lines, out).run() == 1
+    assert Lines(Session(judging), lines, out).run() == 1
     kept(out.getvalue())

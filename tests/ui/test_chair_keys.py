@@ -11,7 +11,6 @@ from seat import Chair, seated
 from assessor_ui import keymap
 from assessor_ui.app import AssessorApp
 from assessor_ui.plain import Lines
-from assessor_ui.reader import Reader
 from assessor_ui.screens.judge import HELD, SEEN, JudgeScreen
 from assessor_ui.session import Session
 from cranfield.base.records import Document, Grade, GradeScale, Topic
@@ -376,9 +375,9 @@ def test_every_action_of_the_keymap_exists():
 
     assert missing([*keymap.COMMANDS, *keymap.MARKING], JudgeScreen, Session) == []
     deciding = [command for _, group in keymap.ADJUDICATION for command in group]
-    assert missing(deciding, JudgeScreen, Reader) == []
+    assert missing(deciding, JudgeScreen, Session) == []
     assert missing([*keymap.PLAIN], Lines, Session) == []
-    assert missing([*keymap.PLAIN_ADJUDICATION], Lines, Reader) == []
+    assert missing([*keymap.PLAIN_ADJUDICATION], Lines, Session) == []
 
 
 def crowded() -> FakeJudging:

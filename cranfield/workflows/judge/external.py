@@ -20,7 +20,8 @@ from cranfield.base.errors import LINES_KEPT, InputError, Problem, UsageError, c
 from cranfield.base.files import Progress, silent
 from cranfield.base.records import MAIN, Document, Pair
 from cranfield.base.text import Result, Table, beside, counted, moment, shortened
-from cranfield.judge.external import Label, label_from, question
+from cranfield.judge.events import Event
+from cranfield.judge.external import label_from, question
 from cranfield.judge.queue import draw
 from cranfield.store import Store, documents, events
 from cranfield.store.pools import facts_of_pool
@@ -41,25 +42,6 @@ _SAVE_SECONDS = 2.0
 _GIVE_UP_AFTER = 3
 _TAIL = 400
 _JUDGE = re.compile(r"[^\s/@]+@[^\s/@]+")
-
-
-@dataclass(frozen=True, kw_only=True)
-class JudgeRequest:
-    """An external judge, and the documents it is to label.
-
-    `judge` is NAME@VERSION. `only` limits the documents to those that people have judged, or have not. With `limit`
-    so many are drawn at random. `batch` documents go to one process; so many `parallel` processes run at once.
-    """
-
-    command: str
-    judge: str
-    pool: str = ""
-    topics: Sequence[str] = ()
-    only: Literal["all", "judged", "unjudged"] = "all"
-    limit: int | None = None
-    batch: int = 20
-    parallel: int = 1
-    timeout: float = 120
 
 
 @dataclass(frozen=True)
@@ -86,30 +68,43 @@ class MachineJudged(Result):
         return [overall_table([self.agreement], caption)] if self.agreement else ()
 
 
-def judge_with(store: Store, request: JudgeRequest, *, progress: Progress = silent) -> MachineJudged:
-    """Let an external judge label every document that it has not labelled yet; labels are saved as they come.
+def judge_with(
+    store: Store,
+    command: str,
+    judge: str,
+    *,
+    pool: str = "",
+    topics: Sequence[str] = (),
+    only: Literal["all", "judged", "unjudged"] = "all",
+    limit: int | None = None,
+    batch: int = 20,
+    parallel: int = 1,
+    timeout: float = 120,
+    progress: Progress = silent,
+) -> MachineJudged:
+    """Let an external judge (NAME@VERSION) label every document that it has not labelled yet.
 
-    It can be stopped at any time and resumed: only missing labels are requested. They enter the qrels only where
-    their layer is named.
+    `only` limits the documents to those that people have judged, or have not. With `limit` so many are drawn at
+    random. `batch` documents go to one process; so many `parallel` processes run at once. It can be stopped at any
+    time and resumed: labels are saved as they come, and only missing ones are requested. They enter the qrels only
+    where their layer is named.
     """
-    if not _JUDGE.fullmatch(request.judge):
-        raise UsageError(
-            f"{quoted(request.judge)} is not a valid judge name; use NAME@VERSION, such as llama@3.1-prompt2"
-        )
-    layer = f"{MACHINE}{request.judge}"
+    if not _JUDGE.fullmatch(judge):
+        raise UsageError(f"{quoted(judge)} is not a valid judge name; use NAME@VERSION, such as llama@3.1-prompt2")
+    layer = f"{MACHINE}{judge}"
     try:
-        command = shlex.split(request.command)
+        words = shlex.split(command)
     except ValueError as error:
-        raise UsageError(f"the command {quoted(request.command)} cannot be parsed: {error}") from None
-    if not command:
+        raise UsageError(f"the command {quoted(command)} cannot be parsed: {error}") from None
+    if not words:
         raise UsageError("no command; name a program that reads JSON lines and writes JSON lines")
-    wanted = _wanted(store, request)
+    wanted = _wanted(store, pool, topics, only, limit)
     answered = events.answered_pairs(store, layer)
     pairs = [pair for pair in wanted if pair not in answered]
-    labelling = _Labelling(store, request, layer, pairs, progress)
+    labelling = _Labelling(store, judge, layer, words, timeout, len(pairs), progress)
     if pairs:
         try:
-            asyncio.run(labelling.run(command))
+            asyncio.run(labelling.run(pairs, batch=max(1, batch), parallel=parallel))
         finally:
             labelling.save()
     labelled, unable, before = labelling.labelled, labelling.unable, len(wanted) - len(pairs)
@@ -130,25 +125,22 @@ def judge_with(store: Store, request: JudgeRequest, *, progress: Progress = sile
     return MachineJudged(layer, *done, problems, agreement, notes, remarks)
 
 
-def _wanted(store: Store, request: JudgeRequest) -> list[Pair]:
+def _wanted(store: Store, pool: str, topics: Sequence[str], only: str, limit: int | None) -> list[Pair]:
     """The (topic, document) to be labelled: pooled or judged, in the order of topics and documents."""
     known = [topic.id for topic in documents.topics(store)]
-    check_known("topic", request.topics, known)
-    if request.pool:
-        facts_of_pool(store, request.pool)
+    check_known("topic", topics, known)
+    if pool:
+        facts_of_pool(store, pool)
     judged = {row[:2] for row in events.opinion_rows(store, [MAIN])}
-    pooled = set(events.pooled_documents(store, pool=request.pool))
-    chosen = {"all": pooled if request.pool else pooled | judged, "judged": judged, "unjudged": pooled - judged}
-    pairs = chosen[request.only]
-    only = set(request.topics or known or [topic for topic, _ in pairs])
-    order = {topic: place for place, topic in enumerate(known)}
-    listed = sorted((pair for pair in pairs if pair[0] in only), key=lambda pair: (order.get(pair[0], 0), *pair))
-    if not listed:
+    pooled = set(events.pooled_documents(store, pool=pool))
+    chosen = {"all": pooled if pool else pooled | judged, "judged": judged, "unjudged": pooled - judged}
+    drawn = sorted(chosen[only], key=lambda pair: draw(0, "external judge", *pair))
+    # Where the collection has no topics, those that were judged elsewhere.
+    drawn = [pair for pair in drawn if pair[0] in (topics or known or [pair[0]])][:limit]
+    if not drawn:
         raise InputError("nothing to label: no documents are pooled or judged for these topics")
-    if request.limit is None or request.limit >= len(listed):
-        return listed
-    drawn = set(sorted(listed, key=lambda pair: draw(0, "external judge", *pair))[: request.limit])
-    return [pair for pair in listed if pair in drawn]
+    order = {topic: place for place, topic in enumerate(known)}
+    return sorted(drawn, key=lambda pair: (order.get(pair[0], 0), *pair))
 
 
 async def _keep_tail(process: Process, complaints: bytearray) -> None:
@@ -173,34 +165,41 @@ class _Labelling(Judging):
     """One run of an external judge: batches of questions to processes, labels saved as they come, all problems."""
 
     def __init__(
-        self, store: Store, request: JudgeRequest, layer: str, pairs: Sequence[Pair], progress: Progress
+        self,
+        store: Store,
+        judge: str,
+        layer: str,
+        command: Sequence[str],
+        timeout: float,
+        total: int,
+        progress: Progress,
     ) -> None:
-        super().__init__(store, request.judge, layer, str(uuid4()))
-        self._request, self._progress, self._total = request, progress, len(pairs)
-        size = max(1, request.batch)
-        self._batches = deque(pairs[start : start + size] for start in range(0, len(pairs), size))
+        super().__init__(store, judge, layer, str(uuid4()))
+        self._command, self._timeout, self._total, self._progress = command, timeout, total, progress
         self.labelled = self.unable = self._done = self._in_vain = 0
         self.problems, self.untold = list[Problem](), Counter[str]()
-        self._unsaved, self._saved_at = list[Label](), moment()
+        self._unsaved, self._saved_at = list[Event](), moment()
+        self._hashes: dict[str, str] = {}
         self._fetched: dict[str, Document] = {}
 
-    async def run(self, command: Sequence[str]) -> None:
+    async def run(self, pairs: Sequence[Pair], *, batch: int, parallel: int) -> None:
         """Judge batch after batch, each by a process of its own, several at once, until all are done or in vain."""
+        batches = deque(pairs[start : start + batch] for start in range(0, len(pairs), batch))
 
         async def work() -> None:
-            while self._batches and self._in_vain < _GIVE_UP_AFTER:
-                await self._judge_batch(command, self._batches.popleft())
+            while batches and self._in_vain < _GIVE_UP_AFTER:
+                await self._judge_batch(batches.popleft())
 
         try:
             async with asyncio.TaskGroup() as group:
-                for _ in range(min(self._request.parallel, len(self._batches))):
+                for _ in range(min(parallel, len(batches))):
                     group.create_task(work())
         except ExceptionGroup as failed:
             raise failed.exceptions[0] from None
         if self._in_vain >= _GIVE_UP_AFTER:
             self._trouble("gave-up", f"stopped after {_GIVE_UP_AFTER} batches in a row without any label")
 
-    async def _judge_batch(self, command: Sequence[str], batch: Sequence[Pair]) -> None:
+    async def _judge_batch(self, batch: Sequence[Pair]) -> None:
         """Let a process answer the questions of a batch, then end it with all it has started."""
         questions, trouble = dict[Pair, str](), ""
         for topic, name in batch:
@@ -216,12 +215,13 @@ class _Labelling(Judging):
             if text is None:
                 self._trouble("no-text", f"document {quoted(name)} is not in the collection; it was skipped")
                 continue
+            self._hashes[name] = text.content_hash
             questions[topic, name] = question(self._topic(topic), text, self.scale, guidelines=self.guidelines)
         missing, answered, mark = set(questions), set[Pair](), str(uuid4())
         environment = os.environ | {"CRANFIELD_JUDGE": mark}
         try:
             process = await asyncio.create_subprocess_exec(
-                *command,
+                *self._command,
                 stdin=PIPE,
                 stdout=PIPE,
                 stderr=PIPE,
@@ -230,14 +230,14 @@ class _Labelling(Judging):
                 start_new_session=True,
             )
         except OSError as error:
-            raise UsageError(f"{quoted(command[0])} cannot be started: {error.strerror or error}") from None
+            raise UsageError(f"{quoted(self._command[0])} cannot be started: {error.strerror or error}") from None
         complaints = bytearray()
         listening = asyncio.create_task(_keep_tail(process, complaints))
         try:
             await self._converse(process, questions.values(), missing, answered)
             trouble = f"ended with status {process.returncode}" if process.returncode else ""
         except TimeoutError:
-            trouble = f"gave no answer for {self._request.timeout:g} seconds"
+            trouble = f"gave no answer for {self._timeout:g} seconds"
         except ValueError:
             trouble = f"wrote a line of more than {LONGEST_ANSWER >> 20} MB"
         except OverflowError:
@@ -267,7 +267,7 @@ class _Labelling(Judging):
         Silence is counted from the latest question or label: what is no label does not end it. More output than any
         labels need is an `OverflowError`.
         """
-        stdin, stdout, limit = process.stdin, process.stdout, self._request.timeout
+        stdin, stdout, limit = process.stdin, process.stdout, self._timeout
         assert stdin is not None  # the process was started with pipes
         assert stdout is not None
 
@@ -306,7 +306,20 @@ class _Labelling(Judging):
             return
         missing.discard(pair := (label.topic, label.document))
         answered.add(pair)
-        self._unsaved.append(label)
+        cannot_tell = label.grade is None
+        self._unsaved.append(
+            self._event(
+                "cannot-judge" if cannot_tell else "judged",
+                *pair,
+                grade=label.grade,
+                reason=(label.note or "cannot tell") if cannot_tell else "",
+                note=label.note,
+                source="machine",
+                source_name=self.assessor,
+                confidence=label.confidence,
+                document_hash=self._hashes[label.document],
+            )
+        )
         self._done += 1
         self._progress("judging", self._done, self._total)
         if len(self._unsaved) >= _SAVE_AFTER or moment() - self._saved_at > _SAVE_SECONDS:
@@ -321,29 +334,11 @@ class _Labelling(Judging):
 
     def save(self) -> None:
         """Write what has been said so far."""
-        labels, self._unsaved, self._saved_at = self._unsaved, [], moment()
-        if not labels:
-            return
-        names = {label.document for label in labels}
-        fetched = [self._fetched.pop(name) for name in names if name in self._fetched]
-        hashes = documents.content_hashes(self._store, names) | {one.id: one.content_hash for one in fetched}
-        made = [
-            self._event(
-                "cannot-judge" if label.grade is None else "judged",
-                label.topic,
-                label.document,
-                grade=label.grade,
-                reason=(label.note or "cannot tell") if label.grade is None else "",
-                note=label.note,
-                source="machine",
-                source_name=self.assessor,
-                confidence=label.confidence,
-                document_hash=hashes.get(label.document, ""),
-            )
-            for label in labels
-        ]
-        with self._store.write():
-            documents.keep(self._store, fetched)
-            events.append_events(self._store, made)
-        self.unable += sum(label.grade is None for label in labels)
-        self.labelled += sum(label.grade is not None for label in labels)
+        made, self._unsaved, self._saved_at = self._unsaved, [], moment()
+        if made:
+            with self._store.write():
+                fetched = (self._fetched.pop(event.document, None) for event in made)
+                documents.keep(self._store, filter(None, fetched))
+                events.append_events(self._store, made)
+        self.unable += sum(event.grade is None for event in made)
+        self.labelled += sum(event.grade is not None for event in made)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from cranfield.base.errors import UsageError
 from cranfield.base.files import Progress, silent
 from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
@@ -78,11 +76,7 @@ class Judge:
 
     def try_(self, topic: str, *, accept: bool = False, refuse: str | None = None) -> organise.Trial:
         """Accept or refuse a draft topic, or estimate its number of relevant documents."""
-        if accept and refuse is not None:
-            raise UsageError("a topic is either accepted or refused, not both")
-        if accept or refuse is not None:
-            return organise.decide_topic(self._store, topic, refuse=refuse)
-        return organise.trial_of(self._store, topic)
+        return organise.trial_of(self._store, topic, accept=accept, refuse=refuse)
 
     def assign(self, assessors: Sequence[str] = (), **options: Any) -> organise.Assignments:
         """Assign topics to assessors in equal shares; plan overlap and probes; list the assignments.
@@ -120,10 +114,7 @@ class Judge:
 
     def packet(self, assessor: str, output: Path, **options: Any) -> Changed:
         """Write a judging packet; the options are those of `make_packet`."""
-        made = packets.make_packet(self._store, output, assessor=assessor, **options)
-        judge = f"judge it with: cranfield -C {shlex.quote(str(output))} judge"
-        merge = f"merge it with: cranfield judge merge {shlex.quote(str(output))}"
-        return replace(made, notes=(*made.notes, judge, merge))
+        return packets.make_packet(self._store, output, assessor=assessor, **options)
 
     def merge(self, file: Path, *, trust: bool = False) -> packets.MergedPacket:
         """Merge the judgments of a packet; with `trust` also of one that was not issued here, or of a copy."""
@@ -132,6 +123,5 @@ class Judge:
     def with_(
         self, command: str, judge: str, *, progress: Progress = silent, **options: Any
     ) -> external.MachineJudged:
-        """Let an external judge label documents; the options are those of `JudgeRequest`."""
-        request = external.JudgeRequest(command=command, judge=judge, **options)
-        return external.judge_with(self._store, request, progress=progress)
+        """Let an external judge label documents; the options are those of `judge_with`."""
+        return external.judge_with(self._store, command, judge, progress=progress, **options)

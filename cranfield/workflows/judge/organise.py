@@ -16,7 +16,7 @@ from cranfield.base.text import Column, Number, Result, Table, counted, facts_ta
 from cranfield.judge import queue as rules
 from cranfield.judge.events import Event, Evidence
 from cranfield.judge.queue import Assigned, Overlap, Probes
-from cranfield.judge.session import Answer, Item, Opinion, Saved
+from cranfield.judge.session import Answer, Item, Saved
 from cranfield.store import Store, documents, events, judging, pools
 from cranfield.store.files import known_troubles
 from cranfield.workflows.collection import rejudging
@@ -88,32 +88,30 @@ def begin_trial(store: Store, topic: str, *, author: str) -> StoredSession:
     return StoredSession(Source(store, "try", TRY_LAYER, assessor=name, only=(topic,)), name)
 
 
-def trial_of(store: Store, topic: str) -> Trial:
-    """How a draft stands."""
+def trial_of(store: Store, topic: str, *, accept: bool = False, refuse: str | None = None) -> Trial:
+    """How a draft stands, once its author became the primary assessor, or it was refused: then nobody judges it."""
+    if accept and refuse is not None:
+        raise UsageError("a topic is either accepted or refused, not both")
+    if refuse is not None and not refuse.strip():
+        raise InputError("a reason is required to refuse a topic")
     check_known("topic", [topic], documents.topic_ids(store))
     draft = judging.draft_of(store, topic)
     if draft is None:
         raise InputError(f"topic {quoted(topic)} has not been tried; start with: cranfield judge try {topic}")
     tried = judging.tried_hits(store, topic)
     made = rules.estimate(tried, judging.own_relevance(store, TRY_LAYER, topic, draft.author))
+    if accept or refuse is not None:
+        state: judging.DraftState = "accepted" if accept else "refused"
+        draft = replace(draft, state=state, reason=(refuse or "").strip(), expected=made.expected)
+        with store.write():
+            judging.put_draft(store, draft)
+            if accept:
+                others = [one for one in judging.assigned(store) if one.topic == topic]
+                kept = [replace(one, role="share") if one.role == "primary" else one for one in others]
+                primary = Assigned(topic, draft.author, "primary")
+                assigned = [primary, *(one for one in kept if one.assessor != draft.author)]
+                judging.put_assignments(store, assigned, topics=[topic])
     return Trial(draft, made, len(tried))
-
-
-def decide_topic(store: Store, topic: str, *, refuse: str | None) -> Trial:
-    """Accept a draft, so that its author becomes the primary assessor, or refuse it: then nobody judges it."""
-    if refuse is not None and not refuse.strip():
-        raise InputError("a reason is required to refuse a topic")
-    trial = trial_of(store, topic)
-    state: judging.DraftState = "accepted" if refuse is None else "refused"
-    draft = replace(trial.draft, state=state, reason=(refuse or "").strip(), expected=trial.estimate.expected)
-    others = [one for one in judging.assigned(store) if one.topic == topic and one.assessor != draft.author]
-    kept = [replace(one, role="share") if one.role == "primary" else one for one in others]
-    with store.write():
-        judging.put_draft(store, draft)
-        if refuse is None:
-            made = [Assigned(topic, draft.author, "primary"), *kept]
-            judging.put_assignments(store, made, topics=[topic])
-    return replace(trial, draft=draft)
 
 
 # Sharing topics out among assessors, and planning what is judged twice and what is seen again.
@@ -188,12 +186,11 @@ def assign(
         if again and topics:
             raise UsageError("use either --topic or --again, not both")
         # How many documents each topic has in the pool; before there is one, all topics are taken for equal.
-        known, pooled = [facts.name for facts in pools.pool_facts(store)], documents.topic_ids(store)
-        check_known("pool", filter(None, [pool]), known)
-        sizes, unread = dict.fromkeys(pooled, 1), dict[str, set[str]]()
-        if name := pool or (known[-1] if known else ""):
-            pooled = pools.pool_topics(store, name)
-            unread = {topic: {*pools.documents_to_judge(store, name, topic)} for topic in pooled}
+        sizes, unread = dict.fromkeys(documents.topic_ids(store), 1), dict[str, set[str]]()
+        if pool or pools.pool_facts(store):
+            pool = pools.facts_of_pool(store, pool).name
+            pooled = pools.pool_topics(store, pool)
+            unread = {topic: {*pools.documents_to_judge(store, pool, topic)} for topic in pooled}
             sizes = {topic: len(some) for topic, some in unread.items()}
         refused = judging.refused_topics(store)
         sizes = {topic: size for topic, size in sizes.items() if topic not in refused}
@@ -231,13 +228,13 @@ def assign(
                 judging.put_assignments(store, made, topics=chosen)
             judging.put_setting(store, plan, probing)
     now_assigned = judging.assigned(store)
-    told = [name for name in kept.values() if name != names[0] or (len(names) > 1 and not together)]
+    alone = names[0] if together or len(names) == 1 else ""
     return Assignments(
         now_assigned,
         judging.planned(store, rules.Overlap),
         judging.planned(store, rules.Probes),
         list(map(str, store.setting(ADJUDICATORS, ()))),
-        {one.topic: kept[one.topic] for one in now_assigned if kept.get(one.topic) in told},
+        {one.topic: kept[one.topic] for one in now_assigned if kept.get(one.topic, alone) != alone},
         known_troubles(store.path) if names and len({one.assessor for one in now_assigned}) > 1 else (),
     )
 
@@ -477,11 +474,23 @@ class StoredAdjudication(Judging):
         return None
 
     def judge(
-        self, item: Item, grade: int, *, seconds: float = 0.0, note: str = "", evidence: Sequence[Evidence] = ()
+        self,
+        item: Item,
+        grade: int | None,
+        *,
+        seconds: float = 0.0,
+        note: str = "",
+        evidence: Sequence[Evidence] = (),
+        reason: str = "",
     ) -> Saved:
-        """Record the decision, without the time that it took, unless another has decided meanwhile."""
-        self.scale.named(grade)
-        self._refuse_missing(item)
+        """Record the decision, without the time that it took, unless another has decided meanwhile.
+
+        A case that is put off comes after the others.
+        """
+        if grade is None:
+            self._open.sort(key=lambda pair: pair == item.pair)
+            return Saved(item, Answer("postponed", None))
+        self._refuse_unfit(item, grade)
         said: dict[str, Any] = {"grade": grade, "note": note, "evidence": tuple(evidence)}
         text = item.document.content_hash
         event = self._event("adjudicated", *item.pair, purpose="overlap", document_hash=text, **said)
@@ -497,13 +506,6 @@ class StoredAdjudication(Judging):
         self._decisions.append(event)
         return Saved(item, answer_of(event, self._other_scales))
 
-    def postpone(self, item: Item, *, seconds: float = 0.0) -> Saved:
-        """Put a case off: the others come first."""
-        if item.pair in self._open:
-            self._open.remove(item.pair)
-            self._open.append(item.pair)
-        return Saved(item, Answer("postponed", None))
-
     def undo(self) -> Item | None:
         """Take the latest decision of this session back and give its case again; None where nothing is left."""
         if not self._decisions:
@@ -517,10 +519,8 @@ class StoredAdjudication(Judging):
         return self._case(decision.pair, before=answer_of(decision, self._other_scales))
 
     def _case(self, pair: Pair, *, before: Answer | None = None) -> Item:
-        told = tuple(
-            Opinion(one.grade or 0, one.note, one.evidence, self._other_scales.get(one.scale))
-            for one in opinions_on(self._store, self._layer, pair)
-        )
+        opinions = opinions_on(self._store, self._layer, pair)
+        told = tuple(replace(answer_of(one, self._other_scales), event="", happened="") for one in opinions)
         left, (document, remark, missing) = len(self._open), self._document(pair[1])
         place = self._of - left + 1, self._of, left
         return Item(self._topic(pair[0]), document, *place, before, remark, missing, told)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import ceil
 from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 from uuid import uuid4
 
@@ -97,6 +98,8 @@ def make_packet(
     for document, reason in islice(failures.items(), 1):
         left_out = f"{counted(len(failures), 'document')} could not be fetched and left out, for example"
         notes.append(f"warning: {left_out} {quoted(document)}: {reason}")
+    notes.append(f"judge it with: cranfield -C {quote(str(path))} judge")
+    notes.append(f"merge it with: cranfield judge merge {quote(str(path))}")
     return Changed({"documents": len(pairs), "topics": in_topics, "layer": layer}, tuple(notes))
 
 
@@ -160,15 +163,6 @@ def write_recovery(store: Store, answers: Sequence[Event]) -> str:
 _IN_A_PACKET: frozenset[Kind] = frozenset({"judged", "undone", "postponed", "cannot-judge", "noted"})
 """What one assessor does in a session; all else is done in the collection."""
 
-_FAULTS = {
-    "grade-off-scale": "a grade is not on its scale",
-    "bad-time": "a time is unreadable",
-    "bad-seconds": "an impossible number of seconds",
-    "bad-order": "the name of an order has signs that cannot be printed",
-    "bad-position": "an impossible position in the queue",
-    "bad-confidence": "a confidence is not between 0 and 1",
-}
-
 
 def refusals(
     store: Store,
@@ -182,20 +176,21 @@ def refusals(
     `packet` is what it says of itself; None for a file that is trusted.
     """
     topics = set(documents.topic_ids(store))
-    named = {event.topic for event in fresh} | {find.topic for find in finds}
+    brought: list[Event | Found] = [*fresh, *finds]
+    named = {one.topic for one in brought}
     for one in sorted(named - topics) if topics else ():
         yield Problem("unknown-topic", f"topic {quoted(one)} is not in this collection")
-    wanted = {event.document for event in fresh} | {find.document for find in finds}
+    wanted = {one.document for one in brought}
     for one in sorted(documents.unknown(store, wanted)) if documents.count(store) else ():
         yield Problem("unknown-document", f"document {quoted(one)} is not in this collection")
     versions = store.scales()
     faults = grouped(
-        (code, f"{what}, topic {event.topic}, document {event.document}")
+        ((code, meaning), f"{what}, topic {event.topic}, document {event.document}")
         for event in fresh
-        for code, what in faults_of(event, versions)
+        for code, meaning, what in faults_of(event, versions)
     )
-    for code, places in faults.items():
-        yield _several(code, _FAULTS[code], places)
+    for kind, places in faults.items():
+        yield _several(*kind, places)
     there, lost = {event.uuid: event.pair for event in (*fresh, *known)}, []
     for event in fresh:
         if event.kind != "undone":
@@ -237,7 +232,7 @@ def _not_issued(
     query = "SELECT DISTINCT session, assessor FROM judgment_events WHERE session IN ({})"
     sessions = dict(store.among(query, list({event.session for event in fresh})))
     given = {document for _, document in issued.pairs}
-    pairs = issued.pairs | {(find.topic, find.document) for find in finds if find.document in given}
+    pairs = issued.pairs | {find[:2] for find in finds if find.document in given}
     # A packet is a queue; a probe comes after an answer, which it leaves in force: it must not take its place.
     answered = {one.pair for one in (*fresh, *known) if one.purpose in ("queue", "search")}
     purposes = {"queue": pairs, "search": pairs - issued.pairs, "probe": answered & pairs}
@@ -383,11 +378,10 @@ def _version_maps(
     Guidelines of a file that is trusted may be unknown here: the backup that was restored may be older than they are.
     """
     ours, theirs = store.scales(), packet.scales()
-    known = {
-        version: next((number for number, known in sorted(ours.items(), reverse=True) if known == scale), 0)
-        for version, scale in theirs.items()
-    }
-    known |= {version: version for version in known if ours.get(version) == theirs[version]}
+    known = {}
+    for version, scale in theirs.items():
+        same = [number for number, ours_then in ours.items() if ours_then == scale]
+        known[version] = version if version in same else max(same, default=0)
     hashes = "SELECT sha256, version FROM guidelines"
     texts = dict(store.rows(hashes))
     guidelines = {version: texts.get(text, 0) for text, version in packet.rows(hashes)}

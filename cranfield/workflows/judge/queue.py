@@ -46,7 +46,7 @@ class Source:
     `layer` is where its judgments go, unless something else is said; `assessor` whose own judgments or draft it is;
     `order` how it is ordered, as events record it.
     `versions` are those of scale and guidelines under which all is judged again. A live pool chooses more documents
-    whenever a topic has run out, if it `grows`.
+    whenever a topic has run out.
     """
 
     store: Store
@@ -59,7 +59,6 @@ class Source:
     order: str = "plan"
     only: tuple[str, ...] = ()
     overlap: Overlap = field(default_factory=Overlap)
-    grows: bool = False
 
     def topics(self) -> list[str]:
         """All topics, in the order of the collection; refused drafts are left out of a pool."""
@@ -127,8 +126,8 @@ class Source:
         """How many judgments of a topic are missing, second ones included; none that nobody is left to give."""
         answers = judging.answers(self.store, self.layer, topic, assessor="")
         # Those a topic is assigned to may judge it, else everybody who is known.
-        named = {one.assessor for one in judging.assigned(self.store) if one.topic == topic}
-        named = named or {name for name, kind in events.assessors(self.store).items() if kind == "person"}
+        people = {name for name, kind in events.assessors(self.store).items() if kind == "person"}
+        named = {one.assessor for one in judging.assigned(self.store) if one.topic == topic} or people
         missing = 0
         for entry in self.entries(topic):
             known = answers[entry.document]
@@ -146,8 +145,11 @@ class Source:
 
     @cached_property
     def is_live(self) -> bool:
-        """Whether a pool grows while it is judged; to say so, heavy libraries are loaded."""
-        return bool(self.pool and self.grows and plans.parse_stored(self.pool.plan_in_full).adaptive)
+        """Whether a pool grows while it is judged; to say so, heavy libraries are loaded.
+
+        It chooses by the judgments of the main layer alone.
+        """
+        return bool(self.pool and self.layer == MAIN and plans.parse_stored(self.pool.plan_in_full).adaptive)
 
     @cached_property
     def _refiller(self) -> live.Refiller | None:
@@ -525,30 +527,23 @@ class Queue:
         changes, source = judging.changes_of_others(self.store), self.source
         if changes != self._changes:
             self.counts, self._changes = {}, changes
-        missing, at_once = self.roles.keys() - self.counts.keys(), dict[str, tuple[int, int, int]]()
+        missing = self.roles.keys() - self.counts.keys()
         if len(missing) > 1 and source.pool is not None and not source.overlap.share:
             # Where each document of a pool needs one answer the file itself counts, in one query.
-            stand = judging.pool_counts(self.store, source.pool.name, self.layer, self.assessor)
-            at_once = {row[0]: row[1:] for row in stand}
-            for topic in sorted({one.topic for one in events.finds(self.store)}):
-                at_once.pop(topic, None)
-        for topic in missing:
-            if topic in at_once and self.roles[topic] != "second":
-                self.counts[topic] = Count(*at_once[topic])
-            else:
-                self.count(topic)
+            at_once = missing - {one.topic for one in events.finds(self.store)}
+            for topic, *stand in judging.pool_counts(self.store, source.pool.name, self.layer, self.assessor):
+                if topic in at_once and self.roles[topic] != "second":
+                    self.counts[topic] = Count(*stand)
+        for topic in missing - self.counts.keys():
+            self.count(topic)
         return self.counts
 
     def held(self) -> dict[str, Held]:
         """For each topic where there are some, the documents that only the leases of others keep away."""
-        busy = dict.fromkeys(one.topic for one in self.leases() if one.session != self.session)
-        blocked = {topic: self.load(topic).held.values() for topic in busy if topic in self.roles}
-        return {
-            topic: Held(
-                len(held),
-                min(lease.expires for lease in held) - self.clock(),
-                sum(lease.assessor == self.assessor for lease in held),
-            )
-            for topic, held in blocked.items()
-            if held
-        }
+        found, busy = dict[str, Held](), {one.topic for one in self.leases() if one.session != self.session}
+        for topic in busy & self.roles.keys():
+            if held := self.load(topic).held.values():
+                seconds = min(lease.expires for lease in held) - self.clock()
+                own = sum(lease.assessor == self.assessor for lease in held)
+                found[topic] = Held(len(held), seconds, own)
+        return found

@@ -13,7 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 from cranfield.base.errors import CollectionMoved, InputError, UnknownName, UsageError, check_known, quoted
-from cranfield.base.records import MAIN, Document, GradeScale, Pair, Topic
+from cranfield.base.records import Document, GradeScale, Pair, Topic
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted, moment, now, start_of_today
 from cranfield.judge import queue as rules
@@ -66,8 +66,8 @@ def checked_name(store: Store, assessor: str) -> str:
         )
     known = events.assessors(store)
     if name not in known:
-        people = (other for other, kind in known.items() if kind == "person")
-        name = next((other for other in people if other.casefold() == name.casefold()), name)
+        people = {other.casefold(): other for other, kind in known.items() if kind == "person"}
+        name = people.get(name.casefold(), name)
     if known.get(name, "person") != "person":
         raise InputError(f"{quoted(name)} is the name of a source of judgments, not of a person; choose another name")
     return name
@@ -105,9 +105,7 @@ def open_session(
     source = choose_source(store, pool=pool, queue=queue, rejudged_by=name if rejudge else "", layer=layer)
     if topics:
         check_known("topic assigned to you", topics, source.roles(name))
-    # A live pool chooses by the judgments of the main layer alone.
-    source = replace(source, only=tuple(topics), grows=source.layer == MAIN)
-    return StoredSession(source, name, clock=clock)
+    return StoredSession(replace(source, only=tuple(topics)), name, clock=clock)
 
 
 class Judging:
@@ -150,19 +148,19 @@ class Judging:
         What was judged is shown as it was then, whatever its source has now.
         """
         held = documents.fetch(self._store, name)
-        if self._outside is None:
-            return (held, "", False) if held else (Document(name, ""), NOWHERE, False)
         if held is None:
-            found = self._outside.find(name)
-            return (found, "", False) if isinstance(found, Document) else (Document(name, ""), found.reason, True)
-        if self._outside.is_approved and documents.is_kept(self._store, name):
+            found = self._outside.find(name) if self._outside else None
+            if isinstance(found, Document):
+                return found, "", False
+            return Document(name, ""), found.reason if found else NOWHERE, found is not None
+        if self._outside is not None and self._outside.is_approved and documents.is_kept(self._store, name):
             now_there = self._outside.find(name, patience=COMPARING_SECONDS)
             if isinstance(now_there, Document) and now_there.content_hash != held.content_hash:
                 return held, OTHER_NOW, False
         return held, "", False
 
-    @staticmethod
-    def _refuse_missing(item: Item) -> None:
+    def _refuse_unfit(self, item: Item, grade: int) -> None:
+        self.scale.named(grade)
         if item.missing:
             raise InputError(f"document {quoted(item.document.id)} was not shown: it could not be fetched")
 
@@ -274,25 +272,6 @@ class StoredSession(Judging):
 
     # Answers
 
-    def judge(
-        self, item: Item, grade: int, *, seconds: float, note: str = "", evidence: Sequence[Evidence] = ()
-    ) -> Saved:
-        """Record a grade of the scale."""
-        self.scale.named(grade)
-        self._refuse_missing(item)
-        event = self._about(item, "judged", seconds, grade=grade, note=note, evidence=tuple(evidence))
-        return self._answer(item, event)
-
-    def postpone(self, item: Item, *, seconds: float) -> Saved:
-        """Put a document off to the end of its topic; one that was put off before, until nothing else is left."""
-        return self._answer(item, self._about(item, "postponed", seconds))
-
-    def cannot(self, item: Item, reason: str, *, seconds: float) -> Saved:
-        """Record that the document cannot be judged by this assessor, and why; others may still judge it."""
-        if not reason.strip():
-            raise InputError("a reason is required")
-        return self._answer(item, self._about(item, "cannot-judge", seconds, reason=reason.strip()))
-
     def note(self, item: Item, text: str) -> None:
         """Record a remark without judging."""
         event = self._about(item, "noted", note=text)
@@ -341,11 +320,28 @@ class StoredSession(Judging):
         )
 
     def _leased(self, item: Item) -> LeasedEntry:
-        known = self._open.get(item.pair)
-        return known or self._queue.placed(*item.pair)
+        return self._open.get(item.pair) or self._queue.placed(*item.pair)
 
-    def _answer(self, item: Item, event: Event) -> Saved:
-        """Record an answer and lease what comes next, in one transaction."""
+    def judge(
+        self,
+        item: Item,
+        grade: int | None,
+        *,
+        seconds: float,
+        note: str = "",
+        evidence: Sequence[Evidence] = (),
+        reason: str = "",
+    ) -> Saved:
+        """Record an answer and lease what comes next, in one transaction.
+
+        A document that is put off goes to the end of its topic; one that was put off before waits until nothing else
+        is left. One that cannot be judged may still be judged by others.
+        """
+        if grade is not None:
+            self._refuse_unfit(item, grade)
+        kind: Kind = "judged" if grade is not None else "cannot-judge" if reason else "postponed"
+        said = {"grade": grade, "note": note, "evidence": tuple(evidence), "reason": reason}
+        event = self._about(item, kind, seconds, **said)
         leased, queue = self._leased(item), self._queue
         pair, topic = leased.pair, leased.topic
         has_more = any(other != pair for other in self._open)
@@ -399,11 +395,10 @@ class StoredSession(Judging):
         """The topics of the assessor in the order of judging, as they stand now."""
         queue = self._queue
         counts = {topic: self._count(topic) for topic in queue.count_all()}
-        named = any(role != "anyone" for role in queue.roles.values())
         held, states = queue.held(), []
         for name in queue.topics_in_turn(skip=[topic for topic, count in counts.items() if not count.of]):
-            count, mine = counts[name], not named or queue.role(name) != "anyone"
-            states.append(TopicState(self._topic(name), count.done, count.of, count.postponed, mine, held.get(name)))
+            count = counts[name]
+            states.append(TopicState(self._topic(name), count.done, count.of, count.postponed, held.get(name)))
         return states
 
     def choose_topic(self, topic: str) -> None:
