@@ -23,6 +23,7 @@ from cranfield.reuse.collection import obstacles
 from cranfield.reuse.completeness import Completed, Completion
 from cranfield.reuse.completions import unjudged_within
 from cranfield.reuse.expected_loss import Loss, ModelCache, expected_loss, scale_model
+from cranfield.reuse.hold_out import uniques_of
 from cranfield.reuse.intervals import Intervals, interval, interval_depth, intervals_of_runs, takes_pool_depth
 from cranfield.reuse.provenance import Provenance
 from cranfield.reuse.unjudged_model import UnjudgedModel, fit_model
@@ -158,13 +159,12 @@ def why_untestable(
     `relevant_from` is the lowest grade that is relevant. The reasons: no provenance; what keeps all hold-outs from
     showing anything; one group that owns most of what is unique and relevant.
     """
-    lists = alignment.lists
     if provenance is None:
         return NO_PROVENANCE
     for problem in obstacles(alignment, provenance, table, rel=relevant_from):
-        if problem.severity == "error":
+        if problem.is_error:
             return problem.message
-    unique = provenance.removed_counts[:, :, lists.levels >= relevant_from].sum(axis=(1, 2))
+    unique = uniques_of(alignment, provenance, rel=relevant_from).relevant
     largest, total = int(unique.argmax()), int(unique.sum())
     if total < table.fewest_unjudged or unique[largest] / total <= table.largest_share:
         return ""  # the larger half of two or three documents says nothing

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import exp
 from typing import Literal
 
@@ -46,8 +47,9 @@ class NewByDepth:
     relevant: Counts
     pool_depth: Counts
 
+    @cached_property
     def not_exhausted(self) -> list[str]:
-        """Give the topics that still yielded more than 0.1 new relevant documents per new judged one at the end."""
+        """The topics that still yielded more than 0.1 new relevant documents per new judged one at the end."""
         has_pool = self.pool_depth > 0
         last = np.maximum(self.pool_depth, 1)[:, None] - 1
         judged = np.take_along_axis(self.judged, last, axis=1)[:, 0]
@@ -89,7 +91,7 @@ def new_by_depth(alignment: Alignment, provenance: Provenance, *, rel: int = 1) 
     deepest = max(int(provenance.depth.max(initial=0)), 1)
     relevant = met[alignment.lists.levels[provenance.level_of_row[met]] >= rel]
     judged, found = (
-        crossed(provenance.topic_of_row[rows], best[rows] - 1, (provenance.topic_count, deepest))
+        crossed(provenance.topic_of_row[rows], best[rows] - 1, (len(provenance.depth), deepest))
         for rows in (met, relevant)
     )
     return NewByDepth(alignment.topic_ids, judged, found, provenance.depth)
@@ -166,7 +168,7 @@ def check_testability(
         found = [problem for problem in found if problem.code != "run-does-not-fit"]
         message = f"the pool depth is set to {depth}, but the judgments show a pool of depth {inferred}"
         found.append(Problem("depth-beyond-the-pool", message, severity="warning", remedy=_MISFIT))
-    orphans, uniques = provenance.orphans, uniques_of(alignment, provenance, rel=rel)
+    orphans = provenance.orphans
     share = orphans / max(int(provenance.judged.sum()), 1)
     message = f"{counted(orphans, 'judged document')} ({share:.1%}) not within the pool depth of any contributing run"
     remedy = "add all contributing runs, and check the pool depth"
@@ -175,11 +177,6 @@ def check_testability(
     elif share > thresholds.told_orphans:
         message += ": hold-outs underestimate losses"
         found.append(Problem("orphans", message, severity="warning", remedy=remedy))
-    total, most = int(uniques.relevant.sum()), int(np.argmax(uniques.relevant))
-    if len(uniques.groups) > 1 and total and uniques.relevant[most] > thresholds.largest_share * total:
-        owned = f"{quoted(uniques.groups[most])} contributed {uniques.relevant[most] / total:.0%}"
-        message = f"{owned} of the unique relevant documents"
-        found.append(Problem("one-group-dominates", message, severity="warning"))
     return found
 
 
@@ -215,19 +212,16 @@ class MeasureVerdict:
 class CollectionReport:
     """The pool of a collection seen from outside.
 
-    `levels` has the levels at which groups could be held out. `decay` is that of new relevant documents, or says why
-    there is none. `problems` speak against testing: with an error among them the verdicts are `untestable`.
+    `provenance` is that by group, `levels` has the levels at which groups could be held out. `decay` is that of new
+    relevant documents, or says why there is none. `problems` speak against testing: with an error among them the
+    verdicts are `untestable`.
     """
 
-    run_names: tuple[str, ...]
-    contributing: tuple[str, ...]
-    groups: tuple[str, ...]
+    provenance: Provenance
     judged: int
     relevant: int
-    orphans: int
     levels: Mapping[Level, LevelReport]
     new_by_depth: NewByDepth
-    not_exhausted: tuple[str, ...]
     decay: Decay | str
     verdicts: tuple[MeasureVerdict, ...]
     problems: tuple[Problem, ...]
@@ -279,19 +273,17 @@ def examine(
     problems = check_testability(alignment, by_group, rel=rel, thresholds=thresholds)
     new = new_by_depth(alignment, by_group, rel=rel)
     is_even = len(np.unique(new.pool_depth[new.pool_depth > 0])) == 1
+    errors, group = "; ".join(problem.message for problem in problems if problem.is_error), reports.get("group")
+    summaries = {} if group is None else group.summaries
     return CollectionReport(
-        run_names=alignment.run_names,
-        contributing=tuple(np.array(alignment.run_names, dtype=object)[by_group.group_of_run >= 0].tolist()),
-        groups=by_group.groups,
+        provenance=by_group,
         judged=int(by_group.judged.sum()),
         relevant=int(lists.level_counts[:, lists.levels >= rel].sum()),
-        orphans=by_group.orphans,
         levels=reports,
         new_by_depth=new,
-        not_exhausted=tuple(new.not_exhausted()),
         decay=decay_of(new.relevant.sum(axis=0)) if is_even else "topics were pooled to different depths",
         verdicts=tuple(
-            _verdict(one, reports.get("group"), problems, thresholds, (untestable or {}).get(one, ""))
+            _verdict(one, summaries.get(one), errors or (untestable or {}).get(one, ""), thresholds)
             for one in chosen
             if one.quality
         ),
@@ -299,24 +291,17 @@ def examine(
     )
 
 
-def _verdict(
-    measure: Measure, report: LevelReport | None, found: Sequence[Problem], table: Thresholds, untestable: str = ""
-) -> MeasureVerdict:
-    errors = [problem.message for problem in found if problem.severity == "error"] or [*filter(None, [untestable])]
-    summary = None if errors or report is None else report.summaries[measure]
-    if summary is not None and not summary.relative.runs:
-        errors = ["all contributing runs score below 0.01, too low for a relative loss"]
-    if errors or summary is None:
-        return MeasureVerdict(measure, "untestable", "; ".join(errors), float("nan"))
+def _verdict(measure: Measure, summary: HoldOutSummary | None, untestable: str, table: Thresholds) -> MeasureVerdict:
+    if not untestable and summary is not None and not summary.relative.runs:
+        untestable = "all contributing runs score below 0.01, too low for a relative loss"
+    if untestable or summary is None:
+        return MeasureVerdict(measure, "untestable", untestable, float("nan"))
     drop = summary.relative.mean
     moves = f"lose {100 * drop:.1f}% of their score" if drop >= 0 else f"gain {-100 * drop:.1f}%"
     loss = f"contributing runs {moves} on average when their own group is held out"
-    unfair, fair = (f"(limit {100 * value:g}%)" for value in (table.unfair, table.fair))
-    if abs(drop) >= table.unfair:
-        return MeasureVerdict(measure, "unfair", f"{loss} {unfair}", drop)
-    if abs(drop) >= table.fair:
-        return MeasureVerdict(measure, "with care", f"{loss} {fair}", drop)
-    if summary.reversals:
+    fairness: Fairness = "unfair" if abs(drop) >= table.unfair else "with care" if abs(drop) >= table.fair else "fair"
+    if fairness == "fair" and summary.reversals:
         flips = counted(summary.reversals, "significant difference")
         return MeasureVerdict(measure, "with care", f"{loss}, but {flips} reversed", drop)
-    return MeasureVerdict(measure, "fair", f"{loss} {fair}", drop)
+    limit = table.unfair if fairness == "unfair" else table.fair
+    return MeasureVerdict(measure, fairness, f"{loss} (limit {100 * limit:g}%)", drop)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import default_rng
@@ -49,7 +50,7 @@ def lists_without(lists: Lists, provenance: Provenance, group_of_cell: Numbers) 
     return replace(
         lists,
         grades=np.where(removed, NOT_POOLED, lists.grades),
-        topics=place * provenance.topic_count + lists.topics,
+        topics=place * len(provenance.depth) + lists.topics,
         level_counts=np.concatenate(kept),
         pooled_count=None,
         stratified=None,
@@ -60,11 +61,9 @@ TOO_SMALL = 0.01
 """Scores below this have no relative drop: a run near zero would lose 100 % of nothing."""
 
 
-@dataclass(frozen=True, eq=False)
-class Uniques:
-    """What each group alone contributed: judged and relevant documents."""
+class Uniques(NamedTuple):
+    """How many judged and relevant documents each group alone contributed."""
 
-    groups: tuple[str, ...]
     judged: Counts
     relevant: Counts
 
@@ -102,13 +101,13 @@ class OwnHoldOut:
         np.divide(self.drop, self.full, out=shares, where=self.full >= TOO_SMALL)
         return shares
 
-    def spread(self, measure: Measure) -> Spread:
-        """Give how the drops are spread over the runs."""
-        return spread_of(self.drop[self.measures.index(measure)], self.group_of_run, self.run_names)
-
-    def relative_spread(self, measure: Measure) -> Spread:
-        """Give how the relative drops are spread over the runs that have one."""
-        return spread_of(self.relative[self.measures.index(measure)], self.group_of_run, self.run_names)
+    def spreads(self, measure: Measure) -> tuple[Spread, Spread]:
+        """How the drops are spread over the runs, and the relative drops over the runs that have one."""
+        place = self.measures.index(measure)
+        drop, relative = (
+            spread_of(one[place], self.group_of_run, self.run_names) for one in (self.drop, self.relative)
+        )
+        return drop, relative
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +128,8 @@ class Reranking:
 class HoldOutSummary:
     """What hold-outs at one level show for one measure.
 
-    Means are over left-out groups for which tau is defined; `worst` is the one whose own run falls by most ranks.
-    `reversals` counts significant differences between two runs, of all pairs and without each group, that are
-    reversed.
+    Means are over left-out groups for which tau is defined; `rerankings` has one for each group. `reversals` counts
+    significant differences between two runs, of all pairs and without each group, that are reversed.
     """
 
     drop: Spread
@@ -140,7 +138,7 @@ class HoldOutSummary:
     lowest_tau_b: float
     tau_ap: float
     lowest_tau_ap: float
-    worst: Reranking | None
+    rerankings: Sequence[Reranking]
     reversals: int
 
 
@@ -176,17 +174,9 @@ class AllHoldOut:
         """What the hold-outs show for a measure."""
         found = self.rerankings(measure)
         taus = np.array([(one.tau_b, one.tau_ap) for one in found]).reshape(-1, 2).T
-        (tau_b, lowest_tau_b), (tau_ap, lowest_tau_ap) = (_mean_and_lowest(one[~np.isnan(one)]) for one in taus)
-        return HoldOutSummary(
-            drop=self.own.spread(measure),
-            relative=self.own.relative_spread(measure),
-            tau_b=tau_b,
-            lowest_tau_b=lowest_tau_b,
-            tau_ap=tau_ap,
-            lowest_tau_ap=lowest_tau_ap,
-            worst=max(found, key=lambda one: one.drop, default=None),
-            reversals=self.reversals(measure),
-        )
+        known = (one[~np.isnan(one)] for one in taus)
+        by_b, by_ap = ((float(one.mean()), float(one.min())) if len(one) else (np.nan, np.nan) for one in known)
+        return HoldOutSummary(*self.own.spreads(measure), *by_b, *by_ap, found, self.reversals(measure))
 
     def rerankings(self, measure: Measure) -> list[Reranking]:
         """Give for each left-out group how the ranking of all runs by a measure changes."""
@@ -224,10 +214,6 @@ class AllHoldOut:
         return count
 
 
-def _mean_and_lowest(taus: Values) -> tuple[float, float]:
-    return (float(np.mean(taus)), float(taus.min())) if len(taus) else (float("nan"), float("nan"))
-
-
 def _signs(values: Values, first: Counts, second: Counts) -> Values:
     """The signs of the differences of means between pairs of runs; 0 where there is only noise."""
     means = values.mean(axis=1)
@@ -238,7 +224,7 @@ def _signs(values: Values, first: Counts, second: Counts) -> Values:
 def uniques_of(alignment: Alignment, provenance: Provenance, *, rel: int = 1) -> Uniques:
     """Count what each group alone contributed; of a replayed plan, what would not be judged without it."""
     unique, relevant = provenance.removed_counts.sum(axis=1), alignment.lists.levels >= rel
-    return Uniques(provenance.groups, unique.sum(axis=1), unique[:, relevant].sum(axis=1))
+    return Uniques(unique.sum(axis=1), unique[:, relevant].sum(axis=1))
 
 
 SCORED_AT_ONCE = 2**28
@@ -283,7 +269,7 @@ def _scored_without(
         gone, highest = provenance.removed_rows[group], lists.highest_grade
         pooled, sample = lists.pooled_count, lists.stratified
         if pooled is not None:
-            pooled = pooled - np.bincount(provenance.topic_of_row[gone], minlength=provenance.topic_count)
+            pooled = pooled - np.bincount(provenance.topic_of_row[gone], minlength=len(provenance.depth))
         if sample is not None and stratum is not None:
             judged = gone[level_of_row[gone] >= 0]
             lost = crossed(stratum[judged], level_of_row[judged], sample.level_counts.shape)

@@ -101,34 +101,72 @@ def rows_of_pairs(qrels: Qrels, topics: Sequence[str], documents: Sequence[str])
 
 @dataclass(frozen=True, eq=False)
 class Provenance:
-    """Who alone brought each row of the qrels.
+    """What the contributors brought into the pool, and who alone brought each row of the qrels.
 
-    `groups` are the contributing groups (or runs, or families: `level` says which), sorted by their bytes, and
-    `group_of_run` gives for each run of the alignment its place there, -1 for one that did not contribute, and
-    `own_group` the same for a run that did not, but whose group contributed with another. `qrels_row`, parallel to
-    the grades of the lists, is the row in the qrels, -1 for none. `owner` has one number per row of the qrels: the
-    only group that brought it, MANY or NOBODY. `depth` is the pool depth of each topic of the alignment.
+    `rows` (of the qrels) and `brought_by` (runs of the alignment) are parallel: one for each document of a pooled
+    prefix that the qrels have, and topics of the alignment alone. `qrels_row`, parallel to the grades of the lists,
+    is the row in the qrels, -1 for none. `depth` is the pool depth of each topic of the alignment.
 
     `topic_of_row` and `level_of_row` tell of each row of the qrels its topic in the alignment (-1: not there, and
     then nobody is said to have brought it) and its grade as a place in the levels of the lists (-1: pooled but not
-    judged). `topic_count` and `level_count` are the numbers of both. `stratum_of_row` is there where the qrels are a
-    sample, and numbers the strata as the lists' sample does. `removed` is there where a plan was played again without
-    each group: groups by rows, what is then not judged.
+    judged); `level_count` is the number of these. `stratum_of_row` is there where the qrels are a sample, and numbers
+    the strata as the lists' sample does. `level` says what is held out together. `removed` is there where a plan was
+    played again without each group: groups by rows, what is then not judged.
     """
 
-    groups: tuple[str, ...]
-    group_of_run: Numbers
-    own_group: Numbers
+    run_names: tuple[str, ...]
+    contributors: tuple[Contributor, ...]
+    rows: Numbers
+    brought_by: Numbers
     qrels_row: Numbers
-    owner: Numbers
     depth: Counts
     topic_of_row: Numbers
     level_of_row: Numbers
-    topic_count: int
     level_count: int
-    level: Level = "group"
     stratum_of_row: Numbers | None = None
+    level: Level = "group"
     removed: Mask | None = None
+
+    def by(self, level: Level) -> Provenance:
+        """The same by run, group or family."""
+        return replace(self, level=level)
+
+    def levels(self) -> Levels:
+        """The provenance at all levels; by family only where every contributor has one."""
+        levels: list[Level] = ["group", "run"]
+        if all(one.family for one in self.contributors if one.contributing):
+            levels.append("family")
+        return {level: self.by(level) for level in levels}
+
+    @cached_property
+    def _grouped(self) -> tuple[tuple[str, ...], Numbers]:
+        return groups_of(self.run_names, self.contributors, self.level)
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The contributing groups (or runs, or families), sorted by their bytes."""
+        return self._grouped[0]
+
+    @property
+    def group_of_run(self) -> Numbers:
+        """The place of each run's group, -1 for a run that did not contribute."""
+        return self._grouped[1]
+
+    @cached_property
+    def own_group(self) -> Numbers:
+        """The same, also for a run that did not contribute, but whose group did with another."""
+        place = {group: number for number, group in enumerate(self.groups)}
+        members = {one.run: one.member_of(self.level) for one in self.contributors}
+        return np.array([place.get(members.get(run, ""), -1) for run in self.run_names], dtype=np.int32)
+
+    @cached_property
+    def owner(self) -> Numbers:
+        """The only group that brought each row of the qrels, MANY or NOBODY."""
+        brought_by = self.group_of_run[self.brought_by]
+        owner = np.full(len(self.topic_of_row), NOBODY, dtype=np.int32)
+        owner[self.rows] = brought_by  # one of several is written, and then found out
+        owner[self.rows[owner[self.rows] != brought_by]] = MANY
+        return owner
 
     @property
     def method(self) -> Method:
@@ -163,7 +201,7 @@ class Provenance:
     def removed_counts(self) -> Counts:
         """Groups by topics by grade levels: the judged documents that are held out with the group."""
         judged = (rows[self.level_of_row[rows] >= 0] for rows in self.removed_rows)
-        shape = (self.topic_count, self.level_count)
+        shape = (len(self.depth), self.level_count)
         return np.array([crossed(self.topic_of_row[rows], self.level_of_row[rows], shape) for rows in judged])
 
     @cached_property
@@ -202,71 +240,7 @@ def replayed(provenance: Provenance, qrels: Qrels, chosen: Mapping[str, Iterable
     return replace(provenance, removed=removed)
 
 
-@dataclass(frozen=True, eq=False)
-class Prefixes:
-    """What the contributors brought, before it is asked who is held out together.
-
-    `rows` (of the qrels) and `brought_by` (runs of the alignment) are parallel: one for each document of a pooled
-    prefix that the qrels have, and topics of the alignment alone. The rest is as in `Provenance`.
-    """
-
-    run_names: tuple[str, ...]
-    contributors: tuple[Contributor, ...]
-    rows: Numbers
-    brought_by: Numbers
-    qrels_row: Numbers
-    depth: Counts
-    topic_of_row: Numbers
-    level_of_row: Numbers
-    level_count: int
-    stratum_of_row: Numbers | None = None
-
-    def levels(self) -> Levels:
-        """The provenance at all levels; by family only where every contributor has one."""
-        levels: list[Level] = ["group", "run"]
-        if all(one.family for one in self.contributors if one.contributing):
-            levels.append("family")
-        return {level: self.by(level) for level in levels}
-
-    def by(self, level: Level) -> Provenance:
-        """Give the provenance by run, group or family."""
-        groups, group_of_run = groups_of(self.run_names, self.contributors, level)
-        place = {group: number for number, group in enumerate(groups)}
-        members = {one.run: one.member_of(level) for one in self.contributors}
-        brought_by = group_of_run[self.brought_by]
-        owner = np.full(len(self.topic_of_row), NOBODY, dtype=np.int32)
-        owner[self.rows] = brought_by  # one of several is written, and then found out
-        owner[self.rows[owner[self.rows] != brought_by]] = MANY
-        return Provenance(
-            groups=groups,
-            group_of_run=group_of_run,
-            own_group=np.array([place.get(members.get(run, ""), -1) for run in self.run_names], dtype=np.int32),
-            qrels_row=self.qrels_row,
-            owner=owner,
-            depth=self.depth,
-            topic_of_row=self.topic_of_row,
-            level_of_row=self.level_of_row,
-            topic_count=len(self.depth),
-            level_count=self.level_count,
-            level=level,
-            stratum_of_row=self.stratum_of_row,
-        )
-
-
 def provenance_of(
-    alignment: Alignment,
-    qrels: Qrels,
-    runs: Sequence[AnyRun],
-    contributors: Sequence[Contributor],
-    *,
-    depth: int | Counts,
-    level: Level = "group",
-) -> Provenance:
-    """Find who alone brought what into a depth pool; see `prefixes_of`."""
-    return prefixes_of(alignment, qrels, runs, contributors, depth=depth).by(level)
-
-
-def prefixes_of(
     alignment: Alignment,
     qrels: Qrels,
     runs: Sequence[AnyRun],
@@ -274,7 +248,7 @@ def prefixes_of(
     *,
     depth: int | Counts | None = None,
     entries: Iterable[tuple[str, str, str]] = (),
-) -> Prefixes:
+) -> Provenance:
     """Find what the contributors brought into a pool of their first `depth` documents, which may differ by topic.
 
     `qrels` and `runs` are those that the alignment was made of. A run that no contributor names did not contribute.
@@ -305,7 +279,7 @@ def prefixes_of(
         clear, length = (one.reshape(-1, topics)[contributing] for one in (first, lists.length))
         limit = np.where(clear < length, clear, np.iinfo(np.int64).max)
         depths = np.minimum(limit.min(axis=0), length.max(axis=0))
-    return Prefixes(
+    return Provenance(
         run_names=alignment.run_names,
         contributors=tuple(contributors),
         rows=rows[known],

@@ -146,10 +146,10 @@ def hold_outs_table(report: CollectionReport) -> Table:
         for measure, one in found.summaries.items():
             drops = (one.drop.runs, one.drop.mean, one.relative.mean, one.relative.largest, one.relative.worst)
             taus = (one.tau_b, one.lowest_tau_b, one.tau_ap, one.lowest_tau_ap)
-            fall = (None, "") if one.worst is None else (one.worst.drop, one.worst.run)
-            method = found.held_out.provenance.method
-            rows.append((level, method, str(measure), *drops, *taus, *fall, one.reversals))
-    ranked = counted(len(report.run_names), "run")
+            worst = max(one.rerankings, key=lambda one: one.drop, default=None)
+            fall = (None, "") if worst is None else (worst.drop, worst.run)
+            rows.append((level, found.held_out.provenance.method, str(measure), *drops, *taus, *fall, one.reversals))
+    ranked = counted(len(report.provenance.group_of_run), "run")
     note = f"relative: drop divided by the score; tau: ranking of {ranked}; reversals: of significant differences"
     caption = "Held out: loss of its own runs, and change of the ranking"
     return table_of(_HOLD_OUTS, rows, caption=caption, notes=[note])
@@ -159,12 +159,12 @@ def groups_table(report: CollectionReport) -> Table:
     """What each held-out group, run or family alone contributed, and what its runs lose, by each measure."""
     rows: Rows = []
     for level, found in report.levels.items():
-        own = found.held_out.own
-        for place, measure in enumerate(own.measures):
-            for one in found.held_out.rerankings(measure):
-                number = found.uniques.groups.index(one.group)
-                drops = own.drop[place][own.group_of_run == number]
-                counts = (len(drops), int(found.uniques.judged[number]), int(found.uniques.relevant[number]))
+        own, groups = found.held_out.own, found.held_out.provenance.groups
+        for drop, (measure, summary) in zip(own.drop, found.summaries.items(), strict=True):
+            for one in summary.rerankings:
+                number = groups.index(one.group)
+                drops = drop[own.group_of_run == number]
+                counts = (len(drops), *(int(count[number]) for count in found.uniques))
                 losses = (float(drops.mean()), float(drops.max()))
                 taus = (_or_none(one.tau_b), _or_none(one.tau_ap))
                 rows.append((level, one.group, str(measure), *counts, *losses, *taus, one.drop, one.run))

@@ -398,7 +398,7 @@ class Outcome:
 
     def loss(self, measure: Measure) -> Spread | None:
         """How much of its score a run loses when its own group is not there; None where it was not played."""
-        return None if self.held_out is None else self.held_out.relative_spread(measure)
+        return None if self.held_out is None else self.held_out.spreads(measure)[1]
 
 
 REPLAYED = 2**22

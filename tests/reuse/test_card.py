@@ -41,7 +41,7 @@ def card(collection) -> Card:
     for measure in MEASURES:
         found = assess(collection.alignment, measure, Knowledge(provenance.depth, provenance))
         depth = measure_depths(measure, provenance.depth)
-        entries.append(entry_of(measure, depth, model=found.model, losses=own.spread(measure)))
+        entries.append(entry_of(measure, depth, model=found.model, losses=own.spreads(measure)[0]))
     fusion = Fusion.of(collection.alignment, provenance)
     return card_of(
         collection.alignment,

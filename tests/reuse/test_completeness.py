@@ -16,7 +16,7 @@ from cranfield.evaluate.measure import parse_measure
 from cranfield.qrels.qrels import qrels_of, sorted_qrels
 from cranfield.reuse.assess import Knowledge, assess_measures
 from cranfield.reuse.completeness import Completion, _Labelled
-from cranfield.reuse.provenance import Contributor, prefixes_of
+from cranfield.reuse.provenance import Contributor, provenance_of
 from cranfield.reuse.verdict import Evidence, Thresholds, account, completed_score, verdict_of
 from cranfield.runs.run import Run
 
@@ -79,7 +79,7 @@ def test_what_was_judged_below_the_pool_counts_but_is_no_sample_to_learn_from(co
     chosen = [row for row in collection.everything if row[:2] in below - pooled and row[2] > 0]
     qrels = qrels_of([*collection.qrels, *chosen])
     alignment = align(qrels, collection.runs, keep_rows=True)
-    prefixes = prefixes_of(alignment, qrels, collection.runs, collection.prefixes.contributors, depth=10)
+    prefixes = provenance_of(alignment, qrels, collection.runs, collection.prefixes.contributors, depth=10)
     found = Completion(alignment, prefixes.by("group"))
     (more, *_), (before, *_) = found._now._fitted, completion._now._fitted
     np.testing.assert_array_equal(more, before)
@@ -98,7 +98,7 @@ def test_topics_may_be_pooled_to_different_depths(collection):
     qrels = qrels_of([row for row in collection.everything if row[:2] in pooled])
     alignment = align(qrels, collection.runs, keep_rows=True)
     depths = np.array([depth[topic] for topic in alignment.topic_ids])
-    prefixes = prefixes_of(alignment, qrels, collection.runs, collection.prefixes.contributors, depth=depths)
+    prefixes = provenance_of(alignment, qrels, collection.runs, collection.prefixes.contributors, depth=depths)
     completion, measure = Completion(alignment, prefixes.by("group")), parse_measure("AP")
     truth = scores(deeper(collection, 100), measure)
     (found,) = completion.of([measure], rng=np.random.default_rng(1))
@@ -159,7 +159,7 @@ def test_where_the_pool_contradicts_what_is_expected_of_a_deeper_one_nothing_is_
         (topic_ids, next(places)), (document_ids, next(places)), is_relevant[pooled].astype(np.int32)
     )
     alignment = align(qrels, runs, keep_rows=True)
-    prefixes = prefixes_of(alignment, qrels, runs, [Contributor(run.tag, run.tag) for run in runs], depth=10)
+    prefixes = provenance_of(alignment, qrels, runs, [Contributor(run.tag, run.tag) for run in runs], depth=10)
     (found,) = Completion(alignment, prefixes.by("group")).of([parse_measure("AP")], rng=rng)
     kept(found.unknown)
 
@@ -202,7 +202,7 @@ def test_on_trec_2_completed_scores_are_nearer_to_the_truth_at_every_depth(depth
     collection = import_module("left_out").trec_2(ROOT.parent / "shared" / "data" / "trec-2-adhoc")
     pool, full = (collection.qrels(one) for one in (depth, 100))
     alignment, whole = align(pool, collection.runs, keep_rows=True), align(full, collection.runs)
-    prefixes = prefixes_of(alignment, pool, collection.runs, collection.contributors, depth=depth)
+    prefixes = provenance_of(alignment, pool, collection.runs, collection.contributors, depth=depth)
     completion = Completion(alignment, prefixes.by("group"))
     for name in ("AP", "nDCG", "Rprec", "Bpref"):
         measure = parse_measure(name)

@@ -178,7 +178,7 @@ class Material:
         for name, _, grade in self.qrels if self.qrels is not None else ():
             if grade >= 0:
                 grades.setdefault(name, []).append(grade)
-        going_on = set(self.bias.not_exhausted) if self.bias is not None else set()
+        going_on = set(self.bias.new_by_depth.not_exhausted) if self.bias is not None else set()
         known = documents.topics(store)
         only_in_qrels = [Topic(name, "") for name in grades if name not in {topic.id for topic in known}]
         for topic in (*known, *only_in_qrels):
@@ -448,8 +448,9 @@ def _fairness(bias: CollectionReport) -> dict[str, Any]:
             summary = bias.levels["group"].summaries[one.measure]
             row |= {"tau_b": summary.tau_b, "lowest_tau_b": summary.lowest_tau_b, "tau_ap": summary.tau_ap}
         measures.append(row)
-    counts = {"judged": bias.judged, "relevant": bias.relevant, "from_nobody": bias.orphans}
-    return {"fairness": bias.fairness, "measures": measures, **counts, "not_exhausted": list(bias.not_exhausted)}
+    counts = {"judged": bias.judged, "relevant": bias.relevant, "from_nobody": bias.provenance.orphans}
+    going_on = bias.new_by_depth.not_exhausted
+    return {"fairness": bias.fairness, "measures": measures, **counts, "not_exhausted": going_on}
 
 
 # A publishable folder: topics, qrels, the pool with its provenance, the runs, the card and checksums.

@@ -135,7 +135,7 @@ def field_of(request: Request, options: PoolOptions, *, store: Store | None = No
         pool = _pool_without_store(read, options, [one for one in here if one.contributing])
     levels: provenance.Levels = {}
     if any(one.contributing for one in pool.contributors) and (pool.facts is not None or pool.depth is not None):
-        levels = provenance.prefixes_of(
+        levels = provenance.provenance_of(
             aligned, read.qrels, read.runs, pool.contributors, depth=pool.depth, entries=pool.entries
         ).levels()
         if store is not None and pool.facts is not None and pool.depth is None:  # it depends on who takes part

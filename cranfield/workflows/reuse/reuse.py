@@ -12,7 +12,7 @@ import numpy as np
 
 from cranfield.base.errors import InputError, UnknownName, UsageError
 from cranfield.base.registry import deferred
-from cranfield.base.text import Result, Table, counted, html, table_of
+from cranfield.base.text import Result, Table, counted, few, html, table_of
 from cranfield.base.writing import whole_file
 from cranfield.evaluate import measure as measuring
 from cranfield.reuse import assess, card, expected_loss, provenance, tables
@@ -131,7 +131,7 @@ def card_for(
             one.coverage.depth,
             model=one.model,
             untestable=one.untestable,
-            losses=None if held_out is None else held_out.held_out.own.spread(one.measure),
+            losses=None if held_out is None else held_out.summaries[one.measure].drop,
             families=one.family_models,
         )
         for one in trust.trusts
@@ -159,27 +159,27 @@ def card_for(
 
 def about_collection(report: pool_bias.CollectionReport) -> Iterator[str]:
     """What the pool of a collection is like, in sentences."""
-    judged = report.judged or float("nan")
-    relevant = 100 * (report.relevant / judged)
+    contributing, groups = int((report.provenance.group_of_run >= 0).sum()), len(report.provenance.groups)
+    relevant = 100 * (report.relevant / (report.judged or float("nan")))
     yield (
-        f"{counted(len(report.contributing), 'contributing run')} of {counted(len(report.groups), 'group')};"
+        f"{counted(contributing, 'contributing run')} of {counted(groups, 'group')};"
         f" {counted(report.judged, 'judged document')}, {report.relevant:,} relevant ({relevant:.1f}%)"
     )
-    decay = report.decay
-    testable = all(problem.severity != "error" for problem in report.problems)
-    if testable and isinstance(decay, str):
+    decay, not_exhausted = report.decay, report.new_by_depth.not_exhausted
+    if any(problem.is_error for problem in report.problems):
+        pass
+    elif isinstance(decay, str):
         yield f"the number of missed relevant documents cannot be estimated: {decay}"
-    elif testable and not isinstance(decay, str):
+    else:
         low, expected, high = (decay.beyond(errors=errors) for errors in (-1.0, 0.0, 1.0))
         yield (
             f"expected from depth {decay.depths} to {2 * decay.depths}: {expected:,.0f} more relevant documents"
             f" ({low:,.0f} to {high:,.0f}), in addition to {report.new_by_depth.relevant.sum():,}"
         )
-    if report.not_exhausted:
-        shown = ", ".join(report.not_exhausted[:10]) + (" …" if len(report.not_exhausted) > 10 else "")
-        yield f"{counted(len(report.not_exhausted), 'topic')} not exhausted at the last depth: {shown}"
+    if not_exhausted:
+        yield f"{counted(len(not_exhausted), 'topic')} not exhausted at the last depth: {few(not_exhausted, 10)}"
     for problem in report.problems:
-        yield f"{'untestable' if problem.severity == 'error' else 'warning'}: {problem.message}"
+        yield f"{'untestable' if problem.is_error else 'warning'}: {problem.message}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
