@@ -26,6 +26,12 @@ from cranfield.workflows.judge.queue import split_notes
 from cranfield.workflows.pool.show import ASSUMED_SECONDS, judging_speed
 from cranfield.workflows.reuse.field import Documents, Field, claim_of, open_score, with_documents
 
+_COLUMNS = (
+    *(Column("topic"), Column("document"), Number("weight"), Column("run", "favours")),
+    *(Number("rank"), Number("other_rank", "rank in other run"), Column("measure")),
+    *(Number("expected", digits=1), *map(Number, ("expected_low", "expected_high", "worst_case"))),
+)
+
 ROWS_SHOWN = 12
 """How many documents a screen of 24 lines has room for beside the notes."""
 
@@ -46,30 +52,16 @@ class Queue(Result):
 
     def table(self) -> Table:
         """Give one row for each document; the expected number of judgments is the same in all rows of a measure."""
-        (people,) = self.tables()
-        numbers = [
-            (measure, *(plan.expected or (None, None, None)), plan.for_certain) for measure, plan in self.plans
-        ]
-        columns = [
-            Column("measure"),
-            Number("expected", digits=1),
-            *map(Number, ("expected_low", "expected_high", "worst_case")),
-        ]
-        rows = [(*one, *more) for one, more in zip(people.rows, numbers, strict=True)]
-        return table_of([*people.columns, *columns], rows, caption=people.caption)
+        rows = []
+        for one, (measure, plan) in zip(self.documents, self.plans, strict=True):
+            document = (one.topic, one.document, one.weight, one.run, one.rank, one.other_rank)
+            rows.append((*document, measure, *(plan.expected or (None,) * 3), plan.for_certain))
+        caption = "Documents to judge, in order" if rows else "Nothing to judge"
+        return table_of(_COLUMNS, rows, caption=caption)
 
     def tables(self) -> Sequence[Table]:
         """Give people the documents alone: the notes tell the numbers."""
-        rows = [(one.topic, one.document, one.weight, one.run, one.rank, one.other_rank) for one in self.documents]
-        columns = [
-            Column("topic"),
-            Column("document"),
-            Number("weight"),
-            Column("run", "favours"),
-            Number("rank"),
-            Number("other_rank", "rank in other run"),
-        ]
-        return [table_of(columns, rows, caption="Documents to judge, in order" if rows else "Nothing to judge")]
+        return [self.table().select(range(_COLUMNS.index(Column("measure"))))]
 
     def on(self, surface: Surface) -> Shown:
         """All documents, or on a screen the first of many."""

@@ -46,18 +46,6 @@ ALWAYS: tuple[Part, ...] = ("collection", "hold-outs", "runs")
 IN_SHORT = ("run", "score", "possible", "judged", "loss", "verdict", "reason")
 """The columns about each run that a notebook shows; the frame has all."""
 
-_REMOVED = {
-    "estimates": "the frame runs has the expected loss and its upper end",
-    "decisions": "the frame hold_outs counts significant differences that are reversed",
-    "topics": "evaluate(by_topic=True) has the share of judged documents of each topic",
-    "narration": "notes has the same sentences",
-    "pool": "the frame runs says which runs contributed",
-    "describe": "verdicts() has a sentence on each run",
-    "about_runs": "verdicts() has a sentence on each run",
-    "draw": "plot has the figures",
-}
-"""What to use instead of what was removed; it goes with the next version."""
-
 
 def reuse(
     inputs: input_kinds.Inputs,
@@ -136,25 +124,16 @@ def card_for(
         )
         for one in trust.trusts
     ]
-    depth = field.knowledge.pool_depth
     models = []
     relevant_from = field.knowledge.relevant_from
     if not assess.why_untestable(field.read.aligned, groups, trust.thresholds, relevant_from=relevant_from):
         cache = expected_loss.ModelCache(field.read.aligned, groups, thresholds=trust.thresholds)
-        deepest = int(depth.max(initial=1))
+        deepest = int(groups.depth.max(initial=1))
         for k in [*(one for one in card.DEPTHS if one < deepest), deepest]:
-            model = cache.model(np.full(len(depth), k, dtype=np.int64))
+            model = cache.model(np.full_like(groups.depth, k))
             if not assess.why_untaught(model, trust.thresholds):
                 models.append((k, model))
-    return card.card_of(
-        field.read.aligned,
-        pool_depth=depth,
-        groups=len(groups.groups),
-        entries=entries,
-        models=models,
-        fusion=card.Fusion.of(field.read.aligned, groups),
-        history=anchor,
-    )
+    return card.card_of(field.read.aligned, groups, entries, models=models, history=anchor)
 
 
 def about_collection(report: pool_bias.CollectionReport) -> Iterator[str]:
@@ -274,11 +253,6 @@ class ReuseResult(Result):
         with whole_file(Path(path), replace=True) as unfinished:
             unfinished.write_text(card.card_text(card_for(self._found, self._report, self._anchor)), encoding="utf-8")
         return Path(path)
-
-    def __getattr__(self, name: str) -> object:
-        if name in _REMOVED:
-            raise AttributeError(f"{name} was removed; {_REMOVED[name]}")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __repr__(self) -> str:
         measures = ", ".join(str(one.measure) for one in self._found.trusts) or "no measure"
