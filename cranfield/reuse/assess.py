@@ -7,7 +7,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import ceil, log
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.random import default_rng
@@ -20,7 +20,7 @@ from cranfield.evaluate.measure import AnyMeasure, Measure, own_measures, summar
 from cranfield.evaluate.measures.gain import powers
 from cranfield.reuse.card import Card
 from cranfield.reuse.collection import obstacles
-from cranfield.reuse.completeness import Completed, Completion
+from cranfield.reuse.completeness import Completed, Completion, score_lists
 from cranfield.reuse.completions import unjudged_within
 from cranfield.reuse.expected_loss import Loss, ModelCache, expected_loss, scale_model
 from cranfield.reuse.hold_out import uniques_of
@@ -49,10 +49,9 @@ class Coverage:
     """What is judged of each run down to the depth k of a measure, as runs by topics.
 
     `depth` is k for each topic. `judged` is judged@k, over k or the length of a shorter list; NaN where the run has
-    no document. `count` are the unjudged documents within k, `length` that of the lists, `first` the rank of the
-    first unjudged one wherever it stands (one past the end where there is none). `scored` tells the topics that count
-    for a run. `contributed` says in which topics the first k were pooled: the run contributed at least down to k or
-    the end of its list.
+    no document. `count` are the unjudged documents within k, `first` the rank of the first unjudged one wherever it
+    stands (0 where there is none). `scored` tells the topics that count for a run. `contributed` says in which topics
+    the first k were pooled: the run contributed at least down to k or the end of its list.
     """
 
     measure: Measure
@@ -60,7 +59,6 @@ class Coverage:
     depth: Counts
     judged: Values
     count: Counts
-    length: Counts
     first: Counts
     scored: Mask
     contributed: Mask
@@ -98,7 +96,7 @@ class Coverage:
 
     def first_unjudged(self, run: int) -> int | None:
         """The highest rank at which the run has an unjudged document in any topic; None where it has none."""
-        here = self.counted[run] & (self.first[run] <= self.length[run])
+        here = self.counted[run] & (self.first[run] > 0)
         return int(self.first[run][here].min()) if here.any() else None
 
 
@@ -141,8 +139,7 @@ def coverage_of(
         depth=depth,
         judged=np.where(lists.length > 0, judged, np.nan).reshape(shape),
         count=count.reshape(shape),
-        length=lists.length.reshape(shape),
-        first=lists.first_unjudged.reshape(shape),
+        first=np.where(lists.first_unjudged <= lists.length, lists.first_unjudged, 0).reshape(shape),
         scored=alignment.scored,
         contributed=contributed,
     )
@@ -181,8 +178,7 @@ def why_untaught(model: UnjudgedModel, thresholds: Thresholds = DEFAULTS) -> str
     return "all judged documents have the same grade" if len(model.levels) < 2 else ""
 
 
-@dataclass(frozen=True, eq=False)
-class RankIntervals:
+class RankIntervals(NamedTuple):
     """The best and the worst rank that each run can have; 1 is the top, and equal runs share the better rank."""
 
     best: Counts
@@ -289,19 +285,19 @@ def assess_measures(
         )
         deep = [*filter(takes_pool_depth, chosen)]
         completed = dict(zip(deep, completion.of(deep, rng=default_rng(SEED)), strict=True))
-    assessments = []
-    for place, measure in enumerate(chosen):
-        found = assess_runs(
+    assessments = (
+        assess_runs(
             *(alignment, measure, knowledge),
-            low=intervals.lowest[place],
-            high=intervals.highest[place],
+            low=low,
+            high=high,
             rng=default_rng(SEED),
             thresholds=thresholds,
             cache=cache,
             completed=completed.get(measure),
             learn=learn,
         )
-        assessments.append(found)
+        for measure, low, high in zip(chosen, intervals.lowest, intervals.highest, strict=True)
+    )
     return intervals, tuple(assessments)
 
 
@@ -332,8 +328,7 @@ def assess_runs(
         models = [dict(by_family).get(family, model) for family in knowledge.families] or [model] * runs
         popularity = None if model is None else _popularity(alignment, knowledge, coverage.depth, cache)
         loss = _loss_by_model(alignment, measure, models, coverage.depth, drawing, popularity)
-    values = measure.values(alignment.lists).reshape(alignment.scored.shape)
-    (score,) = summaries([measure], [values], alignment.scored)
+    (score,) = score_lists([measure], alignment, alignment.lists)
     low, high = (np.full(runs, np.nan) if ends is None else ends for ends in (low, high))
     is_finite, tolerance = np.isfinite(low) & np.isfinite(high), tolerance_of(measure, alignment.lists, table)
     if loss is not None:

@@ -247,29 +247,27 @@ def hold_out_levels(
 
 def examine(
     alignment: Alignment,
-    levels: Levels,
+    by_group: Provenance,
+    held_out: Mapping[Level, AllHoldOut],
     measures: Sequence[AnyMeasure],
     *,
     rel: int = 1,
     thresholds: Thresholds = DEFAULTS,
     untestable: Mapping[Measure, str] | None = None,
-    held_out: Mapping[Level, AllHoldOut] | None = None,
 ) -> CollectionReport:
     """Judge the collection by what happens when runs, groups and families are held out.
 
-    `levels` must have the level `group`, by which the verdict is made. `untestable` says by which measures no loss
-    of a run can be estimated, and why: how fair the pool is to new runs is not known then either. `held_out` were
-    begun before.
+    The verdict is made by group. `untestable` says by which measures no loss of a run can be estimated, and why: how
+    fair the pool is to new runs is not known then either.
     """
     chosen = own_measures(measures)
-    begun = hold_out_levels(alignment, levels, chosen) if held_out is None else held_out
     reports = {
         level: LevelReport(
             held, uniques_of(alignment, held.provenance, rel=rel), {one: held.summary(one) for one in chosen}
         )
-        for level, held in begun.items()
+        for level, held in held_out.items()
     }
-    by_group, lists = levels["group"], alignment.lists
+    lists = alignment.lists
     problems = check_testability(alignment, by_group, rel=rel, thresholds=thresholds)
     new = new_by_depth(alignment, by_group, rel=rel)
     is_even = len(np.unique(new.pool_depth[new.pool_depth > 0])) == 1

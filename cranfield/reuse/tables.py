@@ -6,7 +6,6 @@ A table for people shows some of the columns that data formats have, under the h
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cranfield.base.text import Column, Number, Table, Value, counted, table_of
@@ -70,8 +69,8 @@ def completeness_columns(evidence: Evidence) -> tuple[Value, ...]:
     return evidence.to_rank or None, value, low, high, depth
 
 
-def trust_table(assessment: Assessment, runs: Sequence[int], *, inferred: bool = False) -> Table:
-    """The rows of one measure as people read them, best first; `inferred` says that the pool was inferred."""
+def trust_table(assessment: Assessment, runs: Sequence[int]) -> Table:
+    """The rows of one measure as people read them, best first."""
     completed, names, score = assessment.completed, assessment.run_names, assessment.score
     is_completed = completed is not None and not completed.unknown
     rows: Rows = []
@@ -105,8 +104,7 @@ def trust_table(assessment: Assessment, runs: Sequence[int], *, inferred: bool =
         Column("verdict", kind="verdict"),
         Column("reason"),
     ]
-    doubt = " (pool inferred)" if inferred else ""
-    return table_of(columns, rows, caption=f"{assessment.measure}: reliability of the scores{doubt}")
+    return table_of(columns, rows, caption=f"{assessment.measure}: reliability of the scores")
 
 
 # The collection: its verdict, and what holding out shows at each level, measure by measure.
@@ -170,16 +168,6 @@ def groups_table(report: CollectionReport) -> Table:
                 rows.append((level, one.group, str(measure), *counts, *losses, *taus, one.drop, one.run))
     caption = "Unique documents of each group, and the loss of its runs when it is held out"
     return table_of(_GROUPS, rows, caption=caption)
-
-
-def groups_to_read(report: CollectionReport) -> Table:
-    """The same for people: what a group contributed stands in the first of its rows alone."""
-    table, levels, told = groups_table(report), [*map(str, report.levels)], set[tuple[Value, ...]]()
-    rows: Rows = []
-    for row in sorted(table.rows, key=lambda row: (levels.index(str(row[0])), str(row[1]))):
-        rows.append((*row[:3], None, None, None, *row[6:]) if row[:2] in told else row)
-        told.add(row[:2])
-    return replace(table, rows=tuple(rows))
 
 
 def thresholds_table(thresholds: Thresholds) -> Table:

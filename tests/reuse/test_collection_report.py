@@ -13,7 +13,7 @@ import cranfield as cf
 from cranfield.evaluate.align import align
 from cranfield.evaluate.measure import parse_measures
 from cranfield.reuse.collection import _verdict as collection_verdict
-from cranfield.reuse.collection import check_testability, examine
+from cranfield.reuse.collection import check_testability, examine, hold_out_levels
 from cranfield.reuse.provenance import Contributor, pooled_shares, provenance_of
 from cranfield.reuse.verdict import Thresholds
 
@@ -43,9 +43,8 @@ def a_collection(*, groups=12, topics=10, own=0, depth=20):
 
 def report_of(qrels, runs, contributors, *, depth=20, **options):
     aligned = align(qrels, runs)
-    return examine(
-        aligned, provenance_of(aligned, qrels, runs, contributors, depth=depth).levels(), MEASURES, **options
-    )
+    levels = provenance_of(aligned, qrels, runs, contributors, depth=depth).levels()
+    return examine(aligned, levels["group"], hold_out_levels(aligned, levels, MEASURES), MEASURES, **options)
 
 
 def codes(report):

@@ -12,7 +12,7 @@ from cranfield.base.files import Source
 from cranfield.evaluate.align import align
 from cranfield.evaluate.measure import parse_measures
 from cranfield.qrels.qrels import qrels_of
-from cranfield.reuse.collection import check_testability, decay_of, examine, new_by_depth
+from cranfield.reuse.collection import check_testability, decay_of, examine, hold_out_levels, new_by_depth
 from cranfield.reuse.hold_out import hold_out_all, uniques_of
 from cranfield.reuse.provenance import NOBODY, Contributor, infer_pool, provenance_of
 from cranfield.runs.check import Expectations, check, repair
@@ -55,7 +55,8 @@ def contributors(runs):
 @pytest.fixture(scope="module")
 def report(runs, qrels, contributors):
     aligned = align(qrels, runs)
-    return examine(aligned, provenance_of(aligned, qrels, runs, contributors, depth=100).levels(), MEASURES)
+    levels = provenance_of(aligned, qrels, runs, contributors, depth=100).levels()
+    return examine(aligned, levels["group"], hold_out_levels(aligned, levels, MEASURES), MEASURES)
 
 
 def test_orphans_and_uniques(report):

@@ -170,7 +170,7 @@ class Material:
         self.curve = evaluate(replace(scoring, measures=(RECALL_LEVELS,)), read=read).scores
         if self.trust is not None:
             # Single runs and families are left to `cranfield reuse`: for many runs they take long.
-            self.bias = examine_collection(self.trust, without=("run", "family"))
+            self.bias = examine_collection(self.trust)
 
     def _topics(self, store: Store) -> Iterator[TopicPart]:
         """How much is judged for each topic, and how much of it is relevant."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 Part = Literal["collection", "hold-outs", "groups", "runs"]
 """The tables by name."""
 
+IN_SHORT = ("run", "score", "possible", "judged", "loss", "verdict", "reason")
+"""The columns about each run that a notebook shows; the frame has all."""
+
 OF_COLLECTION: tuple[Part, ...] = ("collection", "hold-outs", "groups")
 """Those about the pool as a whole, which there are only where the contributing runs are known."""
 
 ALWAYS: tuple[Part, ...] = ("collection", "hold-outs", "runs")
 """What people see without naming a table."""
-
-IN_SHORT = ("run", "score", "possible", "judged", "loss", "verdict", "reason")
-"""The columns about each run that a notebook shows; the frame has all."""
 
 
 def reuse(
@@ -64,7 +64,7 @@ def reuse(
         if verdicts and field.levels:  # under way while verdicts are made
             held_out = pool_bias.hold_out_levels(field.read.aligned, field.levels, verdicts, workers=inputs.workers)
         trust = field.trusted(wanted, thresholds=values)
-        report = examine_collection(trust, held_out=held_out)
+        report = examine_collection(trust, held_out)
     notes = [*trust.notes, *request.notes]
     for measure in wanted:
         if trust.of(measure) is None:
@@ -76,26 +76,21 @@ def reuse(
 
 
 def examine_collection(
-    trust: fields.Trusted,
-    *,
-    without: Sequence[provenance.Level] = (),
-    held_out: Mapping[provenance.Level, AllHoldOut] | None = None,
+    trust: fields.Trusted, held_out: Mapping[provenance.Level, AllHoldOut] | None = None
 ) -> pool_bias.CollectionReport | None:
-    """Hold out runs, groups and families, and judge the collection by it; None where contributors are not known.
-
-    `without` names levels that are left out: holding out each of many runs takes time that grows with their cube.
-    """
-    field = trust.field
-    if not field.levels or not trust.trusts:
+    """Judge the collection by what was held out, else by its groups; None where contributors are not known."""
+    field, untestable = trust.field, {one.measure: one.untestable for one in trust.trusts}
+    if not field.levels or not untestable:
         return None
+    by_group, aligned = field.levels["group"], field.read.aligned
     return pool_bias.examine(
-        field.read.aligned,
-        {level: known for level, known in field.levels.items() if level not in without},
-        [one.measure for one in trust.trusts],
+        aligned,
+        by_group,
+        held_out or pool_bias.hold_out_levels(aligned, {"group": by_group}, [*untestable]),
+        [*untestable],
         rel=field.knowledge.relevant_from,
         thresholds=trust.thresholds,
-        untestable={one.measure: one.untestable for one in trust.trusts},
-        held_out=held_out,
+        untestable=untestable,
     )
 
 
@@ -229,11 +224,10 @@ class ReuseResult(Result):
         """
         for one in ALWAYS if part is None else (part,):
             if one == "runs":
-                field = self._found.field
                 for trust in self._found.trusts:
-                    yield tables.trust_table(trust, range(field.asked), inferred=field.knowledge.inferred)
+                    yield tables.trust_table(trust, range(self._found.field.asked))
             elif part or (self._report is not None and (one == "collection" or self.fairness != "untestable")):
-                yield tables.groups_to_read(self._report) if one == "groups" and self._report else self.table(one)
+                yield self.table(one)
 
     def about_collection(self) -> Iterator[str]:
         """What the pool of the collection is like, if the contributing runs are known."""
@@ -259,21 +253,22 @@ class ReuseResult(Result):
         return f"ReuseResult({self._found.field.asked} runs by {measures}; the collection: {self.fairness})"
 
     def _repr_html_(self) -> str:
-        return html(self._in_short(), heading=f"Non-contributing runs: {self.fairness}", notes=self.notes)
+        return html(**self._in_short())
 
     def __rich__(self) -> RenderableType:
-        return display.grouped(self._in_short(), heading=f"Non-contributing runs: {self.fairness}", notes=self.notes)
+        return display.grouped(**self._in_short())
+
+    def _in_short(self) -> dict[str, Any]:
+        """The verdicts, on the collection and on each run, with the columns that matter most."""
+        found = [] if self._report is None else [self.table("collection")]
+        for table in self.tables("runs"):
+            names = [column.name for column in table.columns]
+            found.append(table.select([names.index(name) for name in IN_SHORT]))
+        return {"tables": found, "heading": f"Non-contributing runs: {self.fairness}", "notes": self.notes}
 
     def _frame(self, part: Part) -> pd.DataFrame:
         unknown = self._report is None and part in OF_COLLECTION
         return pd.DataFrame() if unknown else self.table(part).frame()
-
-    def _in_short(self) -> Iterator[Table]:
-        """Give the verdicts, on the collection and on each run, with the columns that matter most."""
-        if self._report is not None:
-            yield from self.tables("collection")
-        for table in self.tables("runs"):
-            yield table.select([place for place, one in enumerate(table.columns) if one.name in IN_SHORT])
 
 
 # The pictures of pool bias.
@@ -328,16 +323,13 @@ class ReusePlots:
 
     def _trust(self, measure: str | None) -> assess.Assessment:
         """Give what was found under a measure, by its name as results print it, or as it was asked for."""
-        known = {str(one.measure): one for one in self._found.trusts}
+        known, field = {one.name: one for one in self._found.trusts}, self._found.field
         if not known:
             raise UsageError("no measure has a verdict: nothing to plot")
         if measure is None:
             return next(iter(known.values()))
-        if measure not in known:  # "P@3" may mean P(rel=2)@3 here
-            field = self._found.field
-            found = measuring.parse_measures([measure], threshold=field.knowledge.relevant_from, gains=field.gains)
-            wanted = "".join(map(str, found))
-            if wanted not in known:
-                raise UnknownName("measure of this result", measure, known)
-            measure = wanted
-        return known[measure]
+        found = measuring.parse_measures([measure], threshold=field.knowledge.relevant_from, gains=field.gains)
+        for name in (measure, *map(str, found)):  # "P@3" may mean P(rel=2)@3 here
+            if name in known:
+                return known[name]
+        raise UnknownName("measure of this result", measure, known)
