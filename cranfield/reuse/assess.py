@@ -281,7 +281,7 @@ def assess_measures(
             knowledge.provenance,
             relevant_from=knowledge.relevant_from,
             retrieved=cache.retrieved,
-            thresholds=thresholds,
+            error=thresholds.completed_error,
         )
         deep = [*filter(takes_pool_depth, chosen)]
         completed = dict(zip(deep, completion.of(deep, rng=default_rng(SEED)), strict=True))
@@ -326,7 +326,11 @@ def assess_runs(
         scaling, drawing = rng.spawn(2)
         model, by_family, untestable = _fit(alignment, measure, knowledge, coverage.depth, table, scaling, cache)
         models = [dict(by_family).get(family, model) for family in knowledge.families] or [model] * runs
-        popularity = None if model is None else _popularity(alignment, knowledge, coverage.depth, cache)
+        popularity = None
+        if cache is not None and model is not None:
+            popularity = cache.popularity(coverage.depth)
+        elif knowledge.card is not None and knowledge.card.fusion is not None:
+            popularity = knowledge.card.fusion.popularity(alignment)
         loss = _loss_by_model(alignment, measure, models, coverage.depth, drawing, popularity)
     (score,) = score_lists([measure], alignment, alignment.lists)
     low, high = (np.full(runs, np.nan) if ends is None else ends for ends in (low, high))
@@ -354,7 +358,7 @@ def assess_runs(
             untestable=untestable,
             tolerance=tolerance,
             completed=None if completed is None else completed.of_run(run),
-            uneven=0.0 if completed is None else completed.uneven(run),
+            uneven=0.0 if completed is None else float(completed.uneven[run]),
             **of_pool,
         )
         evidence.append(found)
@@ -380,14 +384,6 @@ def assess_runs(
     )
 
 
-def _popularity(alignment: Alignment, knowledge: Knowledge, depth: Counts, cache: ModelCache | None) -> Values | None:
-    """The popularity of the documents of all runs, by the rankings of the contributing runs or by a card."""
-    if cache is not None:
-        return cache.popularity(depth)
-    card = knowledge.card
-    return None if card is None or card.fusion is None else card.fusion.popularity(alignment)
-
-
 def _fit(
     alignment: Alignment,
     measure: Measure,
@@ -403,9 +399,8 @@ def _fit(
         entry = card.entry(measure, depth)
         if entry is None:
             return None, (), "the card does not cover this measure"
-        if entry.model is None:
-            return None, (), f"according to the card, {entry.untestable}"
-        return entry.model, entry.families, ""
+        reason = f"according to the card, {entry.untestable}" if entry.model is None else ""
+        return entry.model, entry.families, reason
     reason = why_untestable(alignment, provenance, table, relevant_from=knowledge.relevant_from)
     if reason or provenance is None or cache is None:
         return None, (), reason

@@ -130,8 +130,7 @@ _SHALLOWER = 0.95
 
 def obstacles(alignment: Alignment, provenance: Provenance, table: Thresholds, *, rel: int = 1) -> Iterator[Problem]:
     """What keeps hold-outs from showing anything: few groups, relevant documents alone, a depth that misfits."""
-    plural = "contributing families" if provenance.level == "family" else ""
-    number = counted(len(provenance.groups), f"contributing {provenance.level}", plural)
+    number = counted(len(provenance.groups), "contributing group")
     if len(provenance.groups) < table.fewest_groups:
         yield Problem("few-groups", f"only {number}; hold-outs need at least {table.fewest_groups:g}")
     elif len(provenance.groups) < table.enough_groups:

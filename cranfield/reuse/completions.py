@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cranfield.evaluate.lists import NOT_POOLED, Counts, Found, Lists, Values, crossed, ratio, rows_of
+from cranfield.evaluate.lists import Counts, Found, Lists, Values, crossed, ratio, rows_of
 from cranfield.evaluate.measure import Measure
 from cranfield.evaluate.measures.gain import discounted_cumulated_gain, discounts
 from cranfield.qrels.qrels import Grades
@@ -143,17 +143,6 @@ def unjudged_within(lists: Lists, depth: Reach) -> Found:
     return prefix_of(lists, np.broadcast_to(depth, len(lists.level_counts)))[0].unjudged
 
 
-def first_ranks(lists: Lists, cells: Counts, width: int) -> Grades:
-    """Give the grades of the first ranks of some lists, one row each; NOT_POOLED after the end of a list."""
-    columns = np.arange(width)
-    rows = lists.offsets[cells][:, None] + columns
-    if not len(lists.grades):
-        return np.full(rows.shape, NOT_POOLED, dtype=np.int32)
-    matrix: Grades = lists.grades[np.minimum(rows, len(lists.grades) - 1)]
-    matrix[columns >= lists.length[cells][:, None]] = NOT_POOLED
-    return matrix
-
-
 def of_cells(found: Found, cells: Counts) -> tuple[Found, Counts]:
     """Give what is found in some cells, which then count from 0, and where each stands in `found`."""
     counts = found.count[cells]
@@ -278,7 +267,10 @@ def average_ends(open_lists: Completions) -> Ends:
     deep = known.total(np.where(known.rank > width, share, 0.0))
     for cells in open_lists.blocks(width):
         unjudged, _ = of_cells(open_lists.inside, cells)
-        is_relevant = first_ranks(open_lists.lists, cells, width) >= open_lists.rel
+        rank, offsets = np.arange(width), open_lists.lists.offsets[cells, None]
+        rows = np.minimum(offsets + rank, len(open_lists.lists.grades) - 1)
+        is_there = rank < open_lists.lists.length[cells, None]
+        is_relevant = is_there & (open_lists.lists.grades[rows] >= open_lists.rel)
         is_unjudged = np.zeros(is_relevant.shape, dtype=bool)
         is_unjudged[unjudged.cell, unjudged.rank - 1] = True
         ordinal = np.cumsum(is_unjudged, axis=1, dtype=np.float64)

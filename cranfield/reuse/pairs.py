@@ -46,6 +46,11 @@ SIGNIFICANT = 0.05
 _NO_GAIN = "grade 0 has a gain and an unjudged document has none, so that its bounds say nothing about a pair"
 
 
+def is_decided(low: float, high: float) -> bool:
+    """Whether a difference between these ends is never 0, or always."""
+    return low > TOLERANCE or high < -TOLERANCE or high - low <= TOLERANCE
+
+
 @dataclass(frozen=True, eq=False)
 class SharedUnjudged:
     """The unjudged documents of two runs, each once: topic, document, and its rank in each run, 0 for none.
@@ -95,8 +100,7 @@ class Difference:
     @property
     def is_decided(self) -> bool:
         """Whether no label can change which run is ahead, or that they are equal."""
-        lower, upper = self.ends
-        return lower > TOLERANCE or upper < -TOLERANCE or upper - lower <= TOLERANCE
+        return is_decided(*self.ends)
 
     @property
     def ends_of_lead(self) -> tuple[float, float]:
@@ -393,8 +397,6 @@ def claim_of(
     unjudged documents are judged; `p_value` is that of the paired test of their difference, perhaps `corrected` for
     many pairs. Without them nothing is called supported.
     """
-    if not pair.measure.quality:
-        raise UsageError(f"{pair.measure} does not measure which run is better")
     found, down_to, deep = pair.difference, "", None
     if pair.reach is not None and np.max(pair.reach) < pair.alignment.lists.length.max(initial=0):
         # Unjudged documents were looked at down to one rank, or to another in each topic.

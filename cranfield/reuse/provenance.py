@@ -340,12 +340,6 @@ FITTING = 0.9
 _FEWEST_RUNS = 2
 _FEWEST_TOPICS = 3
 _NARROWEST = 3
-_NO_COMMON_DEPTH = "no two runs are judged to a common depth"
-_ONLY_RELEVANT = "no document is judged not relevant, so that the pool does not show in the qrels"
-_FEW_TOPICS = f"at least {_FEWEST_TOPICS} topics are needed to infer a pool depth"
-_ALL_JUDGED = "every ranking is judged to its end, so that no pool depth shows"
-_NOT_THERE = "the share of judged documents does not drop at rank {}"
-_NO_EDGE = "the share of judged documents drops at no common rank"
 
 
 @dataclass(frozen=True, eq=False)
@@ -383,27 +377,26 @@ def infer_pool(alignment: Alignment, *, contributing: Mask | None = None, depth:
     clear = lists.first_below(int(NOT_POOLED) + 1) - 1
     clear = np.where(clear < lists.length, clear, -1)
     if alignment.present.any() and (clear < 0).all():
-        return refused(_ALL_JUDGED)
+        return refused("every ranking is judged to its end, so that no pool depth shows")
     if lists.levels.min(initial=1) > 0:
-        return refused(_ONLY_RELEVANT)
+        return refused("no document is judged not relevant, so that the pool does not show in the qrels")
     if alignment.present.any(axis=0).sum() < _FEWEST_TOPICS:
-        return refused(_FEW_TOPICS)
+        return refused(f"at least {_FEWEST_TOPICS} topics are needed to infer a pool depth")
     among = np.ones(len(names), dtype=bool) if contributing is None else contributing
     edges = _Edges(alignment, int(clear.max(initial=0)), among)
-    if contributing is not None:
-        weighed = np.where(edges.fed.sum(axis=0) >= FITTING * contributing.sum(), edges.evidence, 0.0)
-        if not weighed.any():
-            return refused(_NO_EDGE)
-    else:
-        weighed = np.where(edges.fed.sum(axis=0) >= _FEWEST_RUNS, edges.evidence, 0.0)
-        if depth is not None:
-            weighed[np.arange(1, len(weighed) + 1) != depth] = 0.0
-        if not weighed.any():
-            return refused(_NO_COMMON_DEPTH if depth is None else _NOT_THERE.format(depth))
-        best = int(weighed.argmax())
-        if weighed[best] < EVIDENCE * edges.runs[best] or edges.steepness[best] < STEEPNESS:
-            return refused(_NO_EDGE if depth is None else _NOT_THERE.format(depth))
+    least = _FEWEST_RUNS if contributing is None else FITTING * contributing.sum()
+    weighed = np.where(edges.fed.sum(axis=0) >= least, edges.evidence, 0.0)
+    no_edge = "the share of judged documents drops at no common rank"
+    if depth is not None:
+        no_edge = f"the share of judged documents does not drop at rank {depth}"
+        weighed[np.arange(1, len(weighed) + 1) != depth] = 0.0
+    if not weighed.any():
+        return refused(
+            "no two runs are judged to a common depth" if contributing is None and depth is None else no_edge
+        )
     best = int(weighed.argmax())
+    if contributing is None and (weighed[best] < EVIDENCE * edges.runs[best] or edges.steepness[best] < STEEPNESS):
+        return refused(no_edge)
     return InferredPool(names, best + 1, edges.fed[:, best])
 
 

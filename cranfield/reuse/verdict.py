@@ -326,8 +326,7 @@ def _verdicts(evidence: Evidence, table: Thresholds) -> Iterator[Verdict]:
         of = _most_extreme(evidence) if evidence.upper_is_maximum else "95%"
         far = _points(abs(upper), upper_limit)
         may = f"loss may reach {far}" if upper >= 0 else f"the score may fall by {far}"
-        reason = f"{may} ({of}; limit {_points(upper_limit)})"
-        yield Verdict("CAUTION", "upper-loss", reason)
+        yield Verdict("CAUTION", "upper-loss", f"{may} ({of}; limit {_points(upper_limit)})")
     if _exceeds(table.caution_judged, evidence.judged):
         reason = f"{_share(evidence.judged, table.caution_judged)} judged (limit {_share(table.caution_judged)})"
         yield Verdict("CAUTION", "coverage", reason)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
 
 import numpy as np
 
@@ -120,11 +121,11 @@ def settle(
             claim = claim_of(pair, trust.of(measure), 0, 1, inferred=field.knowledge.inferred)
             notes += _pair_notes(contest, claim, settled, judging, speed)
             found.append((str(measure), settled, listed))
-    places = sorted((place, number) for number, (*_, some) in enumerate(found) for place in range(len(some)))
-    in_turn: dict[tuple[str, str], tuple[QueuedDocument, tuple[str, settling.Settlement]]] = {}  # of several measures
-    for place, number in places:
-        name, plan, some = found[number]
-        in_turn.setdefault((some[place].topic, some[place].document), (some[place], (name, plan)))
+    # Of several measures their first documents come first, then their second ones, and so on.
+    turns = zip_longest(*([(one, (name, plan)) for one in some] for name, plan, some in found))
+    in_turn: dict[tuple[str, str], tuple[QueuedDocument, tuple[str, settling.Settlement]]] = {}
+    for both in filter(None, chain.from_iterable(turns)):
+        in_turn.setdefault((both[0].topic, both[0].document), both)
     documents, plans = [one for one, _ in in_turn.values()], [plan for _, plan in in_turn.values()]
     kept = None
     if queue and store is not None:
@@ -220,10 +221,8 @@ def _keep_queue(
     """Keep documents as a queue that `cranfield judge --queue NAME` hands out; gives how many there are."""
     if not documents:
         raise InputError("nothing to judge: which run is ahead is decided, or as likely as is wanted")
-    absent = stored_documents.unknown(store, {one.document for one in documents})
-    unknown = [one.document for one in documents if one.document in absent]
-    if unknown:
-        raise InputError(f"document {quoted(unknown[0])} is not in the collection and cannot be judged")
+    if absent := stored_documents.unknown(store, {one.document for one in documents}):
+        raise InputError(f"document {quoted(min(absent))} is not in the collection and cannot be judged")
     queued = {
         (one.topic, one.document): stored_judging.Queued(
             one.topic, one.document, f"{why}: weight {one.weight:.4f}, {one.run} rank {one.rank}"
