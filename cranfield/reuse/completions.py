@@ -94,20 +94,19 @@ class Completions:
         counts[:, self.lists.levels] = self.lists.level_counts
         return counts
 
-    def blocks(self, width: int = 0) -> Iterator[Counts]:
+    def blocks(self, width: int = 0, *, places: int = _PLACES_AT_ONCE) -> Iterator[Counts]:
         """Give the open cells in parts, so that a matrix with a column per unjudged document (or more) is small."""
         start = 0
         while start < len(self.cells):
             columns = max(int(self.inside.count[self.cells[start]]) + 1, width)
-            end = start + max(_PLACES_AT_ONCE // columns, 1)
+            end = start + max(places // columns, 1)
             yield self.cells[start:end]
             start = end
 
+    @property
     def row_blocks(self) -> Iterator[Counts]:
-        """Give the open cells in parts whose lists have not too many rows together."""
-        step = max(_ROWS_AT_ONCE // max(int(self.lists.length.max(initial=1)), 1), 1)
-        for start in range(0, len(self.cells), step):
-            yield self.cells[start : start + step]
+        """The open cells in parts whose lists have not too many rows together."""
+        return self.blocks(int(self.lists.length.max(initial=1)), places=_ROWS_AT_ONCE)
 
     def filled(self, cells: Counts, unjudged: Found, grades: Grades, *, outside: Counts) -> Lists:
         """Give lists of some cells, each with a topic of its own, in which unjudged documents have got grades.
@@ -153,14 +152,17 @@ def of_cells(found: Found, cells: Counts) -> tuple[Found, Counts]:
 
 # Labellings that are tried one after the other: the measure itself gives the value of each.
 
-Labelling = tuple[Counts, Found, Grades, Counts]
-"""Cells, those of their unjudged documents that get grades, the grades, and how many outside get each grade."""
+Labelling = tuple[Counts, Found, Grades, int | None]
+"""Cells, those of their unjudged documents that get grades, the grades, and that of all outside, if they get one."""
 
 
 def _tried_ends(open_lists: Completions, labellings: Iterable[Labelling]) -> Ends:
     """Give the lowest and the highest value over some labellings of the open cells."""
     lower, upper = np.full(len(open_lists.lists), np.inf), np.full(len(open_lists.lists), -np.inf)
-    for cells, unjudged, grades, outside in labellings:
+    for cells, unjudged, grades, beyond in labellings:
+        outside = np.zeros((len(cells), open_lists.highest + 1), dtype=np.int64)
+        if beyond is not None:
+            outside[:, beyond] = open_lists.outside[cells]
         values = open_lists.measure.values(open_lists.filled(cells, unjudged, grades, outside=outside))
         lower[cells], upper[cells] = np.minimum(lower[cells], values), np.maximum(upper[cells], values)
     return Ends(lower, upper)
@@ -183,12 +185,10 @@ def monotone_ends(open_lists: Completions) -> Ends:
     outside_too = grades if open_lists.outside.any() else grades[:1]
 
     def labellings() -> Iterator[Labelling]:
-        for cells in open_lists.row_blocks():
+        for cells in open_lists.row_blocks:
             unjudged, _ = of_cells(open_lists.inside, cells)
             for inside, beyond in product(grades, outside_too):
-                outside = np.zeros((len(cells), highest + 1), dtype=np.int64)
-                outside[:, beyond] = open_lists.outside[cells]
-                yield cells, unjudged, np.full(len(unjudged), inside, dtype=np.int32), outside
+                yield cells, unjudged, np.full(len(unjudged), inside, dtype=np.int32), beyond
 
     return _tried_ends(open_lists, labellings())
 
@@ -199,21 +199,19 @@ def ordered_ends(open_lists: Completions) -> Ends:
     For each m the m highest unjudged documents are relevant, and the m lowest; those outside all or none: a relevant
     document outside lowers what was found of all, but in Bpref it also lowers what a misplaced one costs.
     """
-    highest, others = open_lists.highest, open_lists.outside
+    outside = (None, open_lists.highest) if open_lists.outside.any() else (None,)
 
     def labellings() -> Iterator[Labelling]:
-        for block in open_lists.row_blocks():
+        for block in open_lists.row_blocks:
             counts = open_lists.inside.count[block]
             for number in range(int(counts.max(initial=0)) + 1):
                 cells = block[counts >= number]
                 unjudged, _ = of_cells(open_lists.inside, cells)
                 from_below = unjudged.count[unjudged.cell] - unjudged.ordinal
                 for chosen in (unjudged.ordinal <= number, from_below < number):
-                    grades = np.where(chosen, highest, 0).astype(np.int32)
-                    for beyond in (0, 1) if others.any() else (0,):
-                        outside = np.zeros((len(cells), highest + 1), dtype=np.int64)
-                        outside[:, highest] = beyond * others[cells]
-                        yield cells, unjudged, grades, outside
+                    grades = np.where(chosen, open_lists.highest, 0).astype(np.int32)
+                    for beyond in outside:
+                        yield cells, unjudged, grades, beyond
 
     return _tried_ends(open_lists, labellings())
 

@@ -385,8 +385,7 @@ class Trusted:
         marked = sorted(
             (verdict.WORST_FIRST.index(one.verdicts[run].level), run, place)
             for place, one in enumerate(self.trusts)
-            for run in range(self.field.asked)
-            if one.verdicts[run].mark
+            for run in self.marks(one)
         )
         worst: dict[int, assess.Assessment] = {}
         for _, run, place in marked:
@@ -430,7 +429,7 @@ class Trusted:
         worst = self.doubtful()
         if not worst:
             return
-        marked = {one.verdicts[run].level for one in self.trusts for run in worst if one.verdicts[run].mark}
+        marked = {one.verdicts[run].level for one in self.trusts for run in self.marks(one)}
         levels = sorted(marked, key=verdict.WORST_FIRST.index)
         yield "; ".join(f"{verdict.MARKS[level]} {level}" for level in levels)
         for run, one in list(worst.items())[:TOLD_AT_MOST]:
