@@ -165,8 +165,8 @@ def why_untestable(
     largest, total = int(unique.argmax()), int(unique.sum())
     if total < table.fewest_unjudged or unique[largest] / total <= table.largest_share:
         return ""  # the larger half of two or three documents says nothing
-    share, limit = f"{100 * unique[largest] / total:.0f}%", f" (limit {table.largest_share:.0%})"
-    return f"group {provenance.groups[largest]!r} contributed {share} of the unique relevant documents{limit}"
+    contributed = f"group {provenance.groups[largest]!r} contributed {unique[largest] / total:.0%}"
+    return f"{contributed} of the unique relevant documents (limit {table.largest_share:.0%})"
 
 
 def why_untaught(model: UnjudgedModel, thresholds: Thresholds = DEFAULTS) -> str:

@@ -174,7 +174,7 @@ def interval(
     return Interval(values, lower, upper)
 
 
-PASSED_OVER = "it skips unjudged documents, so that its bounds say nothing about a pair"
+PASSED_OVER = "unjudged documents count otherwise than not relevant ones, so that its bounds say nothing about a pair"
 
 
 def _why_none(measure: Measure, highest: int) -> str:

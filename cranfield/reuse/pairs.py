@@ -43,8 +43,6 @@ TOLERANCE = 1e-12
 SIGNIFICANT = 0.05
 """Below this p-value the paired test speaks for a difference."""
 
-_NO_GAIN = "grade 0 has a gain and an unjudged document has none, so that its bounds say nothing about a pair"
-
 
 def is_decided(low: float, high: float) -> bool:
     """Whether a difference between these ends is never 0, or always."""
@@ -198,8 +196,7 @@ class OpenScore:
         if self.gains is not None or plain or found.missing:
             return found
         unknown = np.full(len(lists), np.nan)
-        has_gains = "gains" in dict(self.measure.settings)
-        return replace(found, lower=unknown, upper=unknown, missing=_NO_GAIN if has_gains else PASSED_OVER)
+        return Interval(found.values, unknown, unknown, PASSED_OVER)
 
     @cached_property
     def difference(self) -> Difference:
@@ -435,8 +432,8 @@ def claim_of(
             if lead - behind > TOLERANCE:
                 takes = f"and the drop of {winner} may together reach {both:.4f}"
             reason += f"; the loss of {loser} {takes}"
-        elif chance:
-            reason += f"; the difference is not significant ({p})"
+        else:
+            reason += chance
     depth = int(np.max(pair.depth)) if deep is not None and down_to else None  # type: ignore[arg-type]
     swing, alignment = 0.0, pair.alignment  # by how much the lead could shrink in another order of tied documents
     if winner and alignment.tied.any():

@@ -56,13 +56,17 @@ class Contributor:
 
 def groups_of(
     run_names: Sequence[str], contributors: Sequence[Contributor], level: Level
-) -> tuple[tuple[str, ...], Numbers]:
-    """The contributing groups, sorted by their bytes, and each run's place among them, -1 for no contributor."""
-    members = {one.run: one.member_of(level) for one in contributors if one.contributing}
-    groups = sorted(set(members.values()), key=str.encode)
+) -> tuple[tuple[str, ...], Numbers, Numbers]:
+    """The contributing groups, sorted by their bytes, and each run's place among them, -1 for no contributor.
+
+    Then the same, also for a run that did not contribute, but whose group did with another.
+    """
+    members = {one.run: one.member_of(level) for one in contributors}
+    groups = sorted({members[one.run] for one in contributors if one.contributing}, key=str.encode)
     place = {group: number for number, group in enumerate(groups)}
-    numbers = [place[members[run]] if run in members else -1 for run in run_names]
-    return tuple(groups), np.array(numbers, dtype=np.int32)
+    own = np.array([place.get(members.get(run, ""), -1) for run in run_names], dtype=np.int32)
+    contributing = {one.run for one in contributors if one.contributing}
+    return tuple(groups), np.where([run in contributing for run in run_names], own, np.int32(-1)), own
 
 
 def qrels_rows(alignment: Alignment, qrels: Qrels, runs: Sequence[AnyRun]) -> tuple[Numbers, Numbers, Numbers]:
@@ -139,7 +143,7 @@ class Provenance:
         return {level: self.by(level) for level in levels}
 
     @cached_property
-    def _grouped(self) -> tuple[tuple[str, ...], Numbers]:
+    def _grouped(self) -> tuple[tuple[str, ...], Numbers, Numbers]:
         return groups_of(self.run_names, self.contributors, self.level)
 
     @property
@@ -152,12 +156,10 @@ class Provenance:
         """The place of each run's group, -1 for a run that did not contribute."""
         return self._grouped[1]
 
-    @cached_property
+    @property
     def own_group(self) -> Numbers:
         """The same, also for a run that did not contribute, but whose group did with another."""
-        place = {group: number for number, group in enumerate(self.groups)}
-        members = {one.run: one.member_of(self.level) for one in self.contributors}
-        return np.array([place.get(members.get(run, ""), -1) for run in self.run_names], dtype=np.int32)
+        return self._grouped[2]
 
     @cached_property
     def owner(self) -> Numbers:

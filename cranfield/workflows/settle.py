@@ -98,7 +98,7 @@ def settle(
         field = inputs.field(asked)
         trust = field.trusted(wanted)
         request = replace(asked, qrels=field.read.qrels, runs=runs)
-        read = with_documents(request)
+        read = with_documents(request, topics=field.read.aligned.topic_ids)
         speed = Speed(ASSUMED_SECONDS) if store is None else judging_speed(store)
         notes, contests, every = [*given.notes, *field.notes], list[settling.Contest](), list[QueuedDocument]()
         found: list[tuple[str, settling.Settlement, Sequence[QueuedDocument]]] = []
@@ -152,22 +152,20 @@ def _contest(
 
     They are no sample: what is learned of the unjudged documents is learned without them.
     """
-    aligned, chosen = read[0], field.settled
+    everyone, chosen = field.read.aligned, field.settled
     if chosen:
         others = [row for row in field.read.qrels if row[:2] not in chosen]
-        read = with_documents(replace(request, qrels=qrels_of(others)), topics=aligned.topic_ids)
+        read = with_documents(replace(request, qrels=qrels_of(others)), topics=everyone.topic_ids)
         pair = pairs.open_score(*read, pair.measure, 0, 1, depth=pair.depth, highest=pair.highest)
-    unjudged, expected, topic_ids = pair.unjudged, None, pair.alignment.topic_ids
+    unjudged, expected = pair.unjudged, None
     if known is not None and known.model is not None:
-        everyone, provenance = field.read.aligned, field.knowledge.provenance
-        topics = np.array([everyone.topic_ids.index(topic) for topic in topic_ids], dtype=np.int64)
-        depth, popularity = known.coverage.depth, None
+        depth, popularity, provenance = known.coverage.depth, None, field.knowledge.provenance
         if known.model.popular is not None and provenance is not None and everyone.pair_keys is not None:
             run, place = np.nonzero(unjudged.ranks)
-            cell = run * len(everyone.topic_ids) + topics[unjudged.topic[place]]
+            cell = run * len(everyone.topic_ids) + unjudged.topic[place]
             rows = everyone.lists.offsets[cell] + unjudged.ranks[run, place] - 1
             popularity = labels.Retrieved(everyone, provenance, depth).popularity[rows]
-        expected = settling.learned_chances(pair, known.model, depth[topics], popularity)
+        expected = settling.learned_chances(pair, known.model, depth, popularity)
     return settling.Contest(pair, expected or settling.flat_chances(pair), goal, chosen, table)
 
 

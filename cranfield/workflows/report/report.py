@@ -261,7 +261,7 @@ def draw_all(material: Material) -> tuple[list[Drawing], str]:
                 counts = f"from 1 to {len(relevant)}: {', '.join(map(str, relevant))}"
                 what = f"New relevant documents at each pool depth {counts}"
                 high = "Bars that are still high at the right end: a deeper pool would have found more"
-                axes = ReusePlots(trust, bias, on=None).relevant_by_depth()
+                axes = ReusePlots(trust, bias).relevant_by_depth()
                 drawings.append(_drawn("relevant-by-depth", "pool", axes, what, f"{high} relevant documents."))
     except MissingExtra as error:
         return [], f"figures: {error}"
@@ -301,7 +301,7 @@ def _coverage(trust: Trusted, bias: CollectionReport | None) -> Drawing:
         f" Lowest mean share: {trust.trusts[0].run_names[least]}, {shares[least]:.0%}." if shares[least] < 1 else ""
     )
     return _drawn(
-        *("coverage", "pool", ReusePlots(trust, bias, on=None).coverage()),
+        *("coverage", "pool", ReusePlots(trust, bias).coverage()),
         f"Share of judged documents in the top {int(coverage.depth.max())} of each run, by topic",
         "Dark blue: judged, yellow: unjudged. Many light cells in a row: a run that the pool does not cover;"
         f" in a column: a topic with too few judgments.{lowest}",

@@ -447,7 +447,7 @@ Documents = tuple["align.Alignment", "intervals.Identities"]
 """Aligned runs with the ids of their documents."""
 
 
-def with_documents(asked: Request, *, topics: align.TopicSet = "qrels") -> Documents:
+def with_documents(asked: Request, *, topics: align.TopicSet) -> Documents:
     """Align runs with the ids of their documents: a document that two runs share has one label."""
     qrels, runs = read_in_full(asked)
     aligned = align.align(qrels, runs, topics=topics)

@@ -205,7 +205,7 @@ class ReuseResult(Result):
     @property
     def plot(self) -> ReusePlots:
         """Plots of pool bias, each on matplotlib axes."""
-        return ReusePlots(self._found, self._report, on=report_figures.shown_axes)
+        return ReusePlots(self._found, self._report, report_figures.shown_axes)
 
     def table(self, part: Part = "runs") -> Table:
         """One of the tables, as in data formats and frames."""
@@ -274,13 +274,13 @@ class ReuseResult(Result):
 # The pictures of pool bias.
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class ReusePlots:
     """Plots of pool bias; the report has them too. Each returns its axes."""
 
-    def __init__(
-        self, found: fields.Trusted, report: pool_bias.CollectionReport | None, *, on: report_figures.On
-    ) -> None:
-        self._found, self._report, self._on = found, report, on  # where to draw without axes
+    _found: fields.Trusted
+    _report: pool_bias.CollectionReport | None
+    _on: report_figures.On = None  # where to draw without axes
 
     def intervals(self, measure: str | None = None, *, ax: Axes | None = None) -> Axes:
         """Each run's score as a point, its expected loss as a thick line and its interval as a thin one.
