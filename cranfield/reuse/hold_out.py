@@ -26,7 +26,7 @@ from cranfield.compare.comparison import pairs
 from cranfield.compare.differences import RELATIVE_NOISE, blocks, significant
 from cranfield.compare.significance.student import student
 from cranfield.evaluate.align import Alignment
-from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values, crossed
+from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values
 from cranfield.evaluate.measure import Measure, own_measures, summaries
 from cranfield.evaluate.scores import Scores, score
 from cranfield.reuse.correlation import max_rank_drop, tau_ap, tau_b
@@ -255,10 +255,11 @@ def _scored_without(
     """Score all runs without each of some groups: groups by measures by runs by topics.
 
     The grades are changed in place and put back, and the relevant documents, which were found for the full qrels, are
-    only filtered: that is much faster than `lists_without` for every group.
+    only filtered: that is much faster than `lists_without` for every group. What the qrels are a sample of is left
+    aside: estimates from samples take no verdict, and nobody holds groups out for them.
     """
     lists, provenance, measures, shape = shared
-    grades, level_of_row, stratum = lists.grades.copy(), provenance.level_of_row, provenance.stratum_of_row
+    grades, level_of_row = lists.grades.copy(), provenance.level_of_row
     for measure in measures:
         lists.relevant(measure.rel or 1)  # found once for all groups of a worker
     known = {rel: (found, lists.offsets[found.cell] + found.rank - 1) for rel, found in lists.known_relevant.items()}
@@ -266,29 +267,17 @@ def _scored_without(
     for group in groups:
         places = provenance.removed_places[group]
         grades[places] = NOT_POOLED
-        gone, highest = provenance.removed_rows[group], lists.highest_grade
-        pooled, sample = lists.pooled_count, lists.stratified
-        if pooled is not None:
-            pooled = pooled - np.bincount(provenance.topic_of_row[gone], minlength=len(provenance.depth))
-        if sample is not None and stratum is not None:
-            judged = gone[level_of_row[gone] >= 0]
-            lost = crossed(stratum[judged], level_of_row[judged], sample.level_counts.shape)
-            sample = replace(
-                sample,
-                at_rank=np.where(grades == NOT_POOLED, np.int32(-1), sample.at_rank),
-                size=sample.size - np.bincount(stratum[gone], minlength=len(sample.size)),
-                level_counts=sample.level_counts - lost,
-            )
+        highest = lists.highest_grade
         if not len(lists.levels) or highest <= lists.levels.max():  # a scale may go beyond what was given
             kept = level_of_row >= 0
-            kept[gone] = False
+            kept[provenance.removed_rows[group]] = False
             highest = int(lists.levels[level_of_row[kept].max()]) if kept.any() else 0
         reduced = replace(
             lists,
             grades=grades,
             level_counts=lists.level_counts - provenance.removed_counts[group],
-            pooled_count=pooled,
-            stratified=sample,
+            pooled_count=None,
+            stratified=None,
             highest_grade=highest,
         )
         for rel, (found, at) in known.items():

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -65,8 +65,7 @@ class SharedUnjudged:
         return len(self.topic)
 
 
-@dataclass(frozen=True, slots=True)
-class QueuedDocument:
+class QueuedDocument(NamedTuple):
     """An unjudged document, and how much of what is open hangs on it.
 
     `weight` is by how much the difference of the summaries can move by its label, or the interval narrows if it is

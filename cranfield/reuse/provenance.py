@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError
 from cranfield.evaluate.align import Alignment, AnyRun, align
-from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values, crossed, ratio, rows_of, strata_of
+from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values, crossed, ratio, rows_of
 from cranfield.qrels.qrels import Qrels, pair_keys
 from cranfield.runs.columns import TEXT, Mask, places_in
 
@@ -113,9 +113,8 @@ class Provenance:
 
     `topic_of_row` and `level_of_row` tell of each row of the qrels its topic in the alignment (-1: not there, and
     then nobody is said to have brought it) and its grade as a place in the levels of the lists (-1: pooled but not
-    judged); `level_count` is the number of these. `stratum_of_row` is there where the qrels are a sample, and numbers
-    the strata as the lists' sample does. `level` says what is held out together. `removed` is there where a plan was
-    played again without each group: groups by rows, what is then not judged.
+    judged); `level_count` is the number of these. `level` says what is held out together. `removed` is there where a
+    plan was played again without each group: groups by rows, what is then not judged.
     """
 
     run_names: tuple[str, ...]
@@ -127,7 +126,6 @@ class Provenance:
     topic_of_row: Numbers
     level_of_row: Numbers
     level_count: int
-    stratum_of_row: Numbers | None = None
     level: Level = "group"
     removed: Mask | None = None
 
@@ -291,7 +289,6 @@ def provenance_of(
         topic_of_row=topic_of_row,
         level_of_row=level_of_row,
         level_count=len(alignment.lists.levels),
-        stratum_of_row=None if qrels.strata is None else strata_of(qrels)[0],
     )
 
 
