@@ -20,7 +20,7 @@ from cranfield.base.spread import HERE, Workers
 from cranfield.base.text import counted
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import Counts, Values, crossed
-from cranfield.evaluate.measure import AnyMeasure, Measure, own_measures
+from cranfield.evaluate.measure import Measure
 from cranfield.evaluate.scores import score
 from cranfield.reuse.hold_out import AllHoldOut, HoldOutSummary, Uniques, hold_out_all, uniques_of
 from cranfield.reuse.provenance import Level, Levels, Provenance, infer_pool, places_of_prefixes, pooled_shares
@@ -115,8 +115,6 @@ def decay_of(new: Counts) -> Decay | str:
     """The decay of the relevant documents first met at depths 1, 2 … of the pool; else why none can be fitted."""
     if len(new) < FEWEST_DEPTHS:
         return f"the pool depth is {len(new)}, and fitting a decay needs at least {FEWEST_DEPTHS}"
-    if not new.any():
-        return "no contributing run has a relevant document within the pool depth"
     decay = fit_decay(new)
     return "no decay: the last depths add as many relevant documents as the first" if decay.s > -FLAT else decay
 
@@ -143,9 +141,7 @@ def obstacles(alignment: Alignment, provenance: Provenance, table: Thresholds, *
     shares = pooled_shares(alignment, provenance)
     known = np.flatnonzero(~np.isnan(shares))
     within = "within the pool depth are in the qrels"
-    if not len(known):
-        yield Problem("no-pooled-documents", "the contributing runs have no documents for these topics")
-    elif (overall := float(shares[known].mean())) < table.fitting_share:
+    if len(known) and (overall := float(shares[known].mean())) < table.fitting_share:
         yield Problem(
             "depth-does-not-fit", f"only {overall:.0%} of the contributing runs' documents {within}", remedy=_MISFIT
         )
@@ -232,13 +228,12 @@ class CollectionReport:
 
 
 def hold_out_levels(
-    alignment: Alignment, levels: Levels, measures: Sequence[AnyMeasure], *, workers: Workers = HERE
+    alignment: Alignment, levels: Levels, measures: Sequence[Measure], *, workers: Workers = HERE
 ) -> dict[Level, AllHoldOut]:
     """Begin to hold out everything that can be held out; a level with a single member is left out."""
-    chosen = own_measures(measures)
-    full = score(alignment, chosen)
+    full = score(alignment, measures)
     return {
-        level: hold_out_all(alignment, provenance, chosen, full=full, workers=workers)
+        level: hold_out_all(alignment, provenance, measures, full=full, workers=workers)
         for level, provenance in levels.items()
         if len(provenance.groups) > 1
     }
@@ -248,7 +243,7 @@ def examine(
     alignment: Alignment,
     by_group: Provenance,
     held_out: Mapping[Level, AllHoldOut],
-    measures: Sequence[AnyMeasure],
+    measures: Sequence[Measure],
     *,
     rel: int = 1,
     thresholds: Thresholds = DEFAULTS,
@@ -259,10 +254,9 @@ def examine(
     The verdict is made by group. `untestable` says by which measures no loss of a run can be estimated, and why: how
     fair the pool is to new runs is not known then either.
     """
-    chosen = own_measures(measures)
     reports = {
         level: LevelReport(
-            held, uniques_of(alignment, held.provenance, rel=rel), {one: held.summary(one) for one in chosen}
+            held, uniques_of(alignment, held.provenance, rel=rel), {one: held.summary(one) for one in measures}
         )
         for level, held in held_out.items()
     }
@@ -281,7 +275,7 @@ def examine(
         decay=decay_of(new.relevant.sum(axis=0)) if is_even else "topics were pooled to different depths",
         verdicts=tuple(
             _verdict(one, summaries.get(one), errors or (untestable or {}).get(one, ""), thresholds)
-            for one in chosen
+            for one in measures
             if one.quality
         ),
         problems=tuple(problems),

@@ -240,13 +240,12 @@ def hold_out_all(
     workers: Workers = HERE,
 ) -> AllHoldOut:
     """Begin to score all runs without each group in turn. `full` saves scoring once more."""
-    chosen, lists = own_measures(measures), alignment.lists
-    whole = score(alignment, chosen) if full is None else full
+    lists, whole = alignment.lists, score(alignment, measures) if full is None else full
     groups = range(len(provenance.groups))
-    cut = blocks(len(groups), width=len(lists.grades) * len(chosen), block=SCORED_AT_ONCE)
-    shared = lists, provenance, chosen, alignment.scored.shape
+    cut = blocks(len(groups), width=len(lists.grades) * len(measures), block=SCORED_AT_ONCE)
+    shared = lists, provenance, measures, alignment.scored.shape
     scored = workers.map(_scored_without, [groups[part] for part in cut], shared)
-    return AllHoldOut(provenance, tuple(chosen), whole, scored)
+    return AllHoldOut(provenance, tuple(measures), whole, scored)
 
 
 def _scored_without(

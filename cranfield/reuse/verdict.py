@@ -142,7 +142,6 @@ REMEDY = "; use --groups and --pool-depth, or --pool CARD"
 """What would help where too little is known of the pool."""
 
 _BY_CONTRIBUTORS = ("contributed", "kappa-unknown", "large-loss", "loss", "upper-loss", "coverage", "small-loss")
-_BY_POOL = ("pool-unfinished", "topic-unfinished", "plan-unfinished", "pooled-unjudged")
 _NOISE = 1e-12
 
 
@@ -248,7 +247,7 @@ def verdict_of(evidence: Evidence, thresholds: Thresholds = DEFAULTS) -> Verdict
     """The verdict by the first rule that applies. Where it rests on an inferred pool, its reason says so."""
     found = replace(next(_verdicts(evidence, thresholds)), to_rank=evidence.to_rank)
     rests = evidence.inferred_depth or (evidence.inferred and found.rule in _BY_CONTRIBUTORS)
-    if not rests or found.rule in _BY_POOL:
+    if not rests or found.level == "PROVISIONAL":  # that rests on what is pooled, not on who contributed
         return found
     remedy = REMEDY if found.level == "UNTESTABLE" else ""
     return replace(found, reason=f"{found.reason}{remedy}{INFERRED}", inferred=True)

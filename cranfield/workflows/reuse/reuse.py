@@ -40,9 +40,6 @@ Part = Literal["collection", "hold-outs", "groups", "runs"]
 IN_SHORT = ("run", "score", "possible", "judged", "loss", "verdict", "reason")
 """The columns about each run that a notebook shows; the frame has all."""
 
-OF_COLLECTION: tuple[Part, ...] = ("collection", "hold-outs", "groups")
-"""Those about the pool as a whole, which there are only where the contributing runs are known."""
-
 ALWAYS: tuple[Part, ...] = ("collection", "hold-outs", "runs")
 """What people see without naming a table."""
 
@@ -267,7 +264,7 @@ class ReuseResult(Result):
         return {"tables": found, "heading": f"Non-contributing runs: {self.fairness}", "notes": self.notes}
 
     def _frame(self, part: Part) -> pd.DataFrame:
-        unknown = self._report is None and part in OF_COLLECTION
+        unknown = self._report is None and part != "runs"  # the others need the contributing runs
         return pd.DataFrame() if unknown else self.table(part).frame()
 
 
