@@ -159,7 +159,7 @@ def why_untestable(
     if provenance is None:
         return NO_PROVENANCE
     for problem in obstacles(alignment, provenance, table, rel=relevant_from):
-        if problem.is_error:
+        if problem.severity == "error":
             return problem.message
     unique = uniques_of(alignment, provenance, rel=relevant_from).relevant
     largest, total = int(unique.argmax()), int(unique.sum())

@@ -264,7 +264,10 @@ def examine(
     problems = check_testability(alignment, by_group, rel=rel, thresholds=thresholds)
     new = new_by_depth(alignment, by_group, rel=rel)
     is_even = len(np.unique(new.pool_depth[new.pool_depth > 0])) == 1
-    errors, group = "; ".join(problem.message for problem in problems if problem.is_error), reports.get("group")
+    errors, group = (
+        "; ".join(problem.message for problem in problems if problem.severity == "error"),
+        reports.get("group"),
+    )
     summaries = {} if group is None else group.summaries
     return CollectionReport(
         provenance=by_group,

@@ -113,8 +113,12 @@ class Provenance:
 
     `topic_of_row` and `level_of_row` tell of each row of the qrels its topic in the alignment (-1: not there, and
     then nobody is said to have brought it) and its grade as a place in the levels of the lists (-1: pooled but not
-    judged); `level_count` is the number of these. `level` says what is held out together. `removed` is there where a
-    plan was played again without each group: groups by rows, what is then not judged.
+    judged); `level_count` is the number of these.
+
+    `groups` are the contributing groups (or runs, or families: `level` says which), sorted by their bytes;
+    `group_of_run` gives the place of each run's group, -1 for one that did not contribute, and `own_group` the same
+    also for a run that did not, but whose group contributed with another. `removed` is there where a plan was played
+    again without each group: groups by rows, what is then not judged.
     """
 
     run_names: tuple[str, ...]
@@ -126,12 +130,16 @@ class Provenance:
     topic_of_row: Numbers
     level_of_row: Numbers
     level_count: int
-    level: Level = "group"
+    level: Level
+    groups: tuple[str, ...]
+    group_of_run: Numbers
+    own_group: Numbers
     removed: Mask | None = None
 
     def by(self, level: Level) -> Provenance:
         """The same by run, group or family."""
-        return replace(self, level=level)
+        groups, group_of_run, own_group = groups_of(self.run_names, self.contributors, level)
+        return replace(self, level=level, groups=groups, group_of_run=group_of_run, own_group=own_group)
 
     def levels(self) -> Levels:
         """The provenance at all levels; by family only where every contributor has one."""
@@ -139,25 +147,6 @@ class Provenance:
         if all(one.family for one in self.contributors if one.contributing):
             levels.append("family")
         return {level: self.by(level) for level in levels}
-
-    @cached_property
-    def _grouped(self) -> tuple[tuple[str, ...], Numbers, Numbers]:
-        return groups_of(self.run_names, self.contributors, self.level)
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """The contributing groups (or runs, or families), sorted by their bytes."""
-        return self._grouped[0]
-
-    @property
-    def group_of_run(self) -> Numbers:
-        """The place of each run's group, -1 for a run that did not contribute."""
-        return self._grouped[1]
-
-    @property
-    def own_group(self) -> Numbers:
-        """The same, also for a run that did not contribute, but whose group did with another."""
-        return self._grouped[2]
 
     @cached_property
     def owner(self) -> Numbers:
@@ -280,15 +269,17 @@ def provenance_of(
         limit = np.where(clear < length, clear, np.iinfo(np.int64).max)
         depths = np.minimum(limit.min(axis=0), length.max(axis=0))
     return Provenance(
-        run_names=alignment.run_names,
-        contributors=tuple(contributors),
-        rows=rows[known],
-        brought_by=brought_by[known],
-        qrels_row=qrels_row,
-        depth=depths,
-        topic_of_row=topic_of_row,
-        level_of_row=level_of_row,
-        level_count=len(alignment.lists.levels),
+        alignment.run_names,
+        tuple(contributors),
+        rows[known],
+        brought_by[known],
+        qrels_row,
+        depths,
+        topic_of_row,
+        level_of_row,
+        len(alignment.lists.levels),
+        "group",
+        *groups_of(alignment.run_names, contributors, "group"),
     )
 
 

@@ -107,7 +107,8 @@ class Thresholds:
         fair, unfair = values.get("fair", self.fair), values.get("unfair", self.unfair)
         if not problems and fair > unfair:
             problems.append(f"fair ({fair:g}) must not exceed unfair ({unfair:g})")
-        refuse("invalid thresholds", "bad-threshold", problems)
+        if problems:
+            refuse("invalid thresholds", "bad-threshold", problems)
         return replace(self, **{known[name].name: float(value) for name, value in values.items()})
 
 

@@ -137,7 +137,7 @@ def about_collection(report: pool_bias.CollectionReport) -> Iterator[str]:
         f" {counted(report.judged, 'judged document')}, {report.relevant:,} relevant ({relevant:.1f}%)"
     )
     decay, not_exhausted = report.decay, report.new_by_depth.not_exhausted
-    if any(problem.is_error for problem in report.problems):
+    if any(problem.severity == "error" for problem in report.problems):
         pass
     elif isinstance(decay, str):
         yield f"the number of missed relevant documents cannot be estimated: {decay}"
@@ -150,7 +150,7 @@ def about_collection(report: pool_bias.CollectionReport) -> Iterator[str]:
     if not_exhausted:
         yield f"{counted(len(not_exhausted), 'topic')} not exhausted at the last depth: {few(not_exhausted, 10)}"
     for problem in report.problems:
-        yield f"{'untestable' if problem.is_error else 'warning'}: {problem.message}"
+        yield f"{'untestable' if problem.severity == 'error' else 'warning'}: {problem.message}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
