@@ -129,7 +129,7 @@ def main() -> None:
     data, measures = made(shape, contributing=asked.contributing), own_measures(parse_measures(["AP nDCG@10 P@10"]))
     aligned, scores = plain(data, measures)
     found = everything(data, aligned, scores, measures)
-    lost = found.own.relative_spread(measures[0])
+    lost = found.own.spreads(measures[0])[1]
     print(f"{len(data.qrels):,} judged; AP falls by {lost.mean:.2%} on average, by {lost.largest:.2%} at most")
     times = in_turns(
         {

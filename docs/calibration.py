@@ -38,7 +38,7 @@ from cranfield.evaluate.lists import Values
 from cranfield.evaluate.measure import parse_measure
 from cranfield.report.rendering import renderers
 from cranfield.reuse.card import MOST_PAIRS, Fusion
-from cranfield.reuse.provenance import pooled_shares, prefixes_of
+from cranfield.reuse.provenance import pooled_shares, provenance_of
 from cranfield.reuse.verdict import Thresholds
 
 SAMPLES = 1000
@@ -665,7 +665,7 @@ def facts_of(collection: Collection, completed: Sequence[tuple[Collection, Compl
     first, second = np.triu_indices(len(values), 1)
     widths = 1.96 * (values[first] - values[second]).std(axis=1, ddof=1) / np.sqrt(values.shape[1])
     errors = [abs(one.value - one.truth).mean() for of, one in completed if of is collection and one.measure == "AP"]
-    deeper = prefixes_of(
+    deeper = provenance_of(
         pool.alignment, collection.qrels(depth), collection.runs, collection.contributors, depth=2 * depth
     ).by("group")
     return {

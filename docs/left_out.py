@@ -42,7 +42,7 @@ from cranfield.reuse.expected_loss import Loss, ModelCache, expected_loss, scale
 from cranfield.reuse.hold_out import lists_without
 from cranfield.reuse.intervals import takes_pool_depth
 from cranfield.reuse.labels import count_labels
-from cranfield.reuse.provenance import Contributor, Prefixes, Provenance, prefix_of, prefixes_of
+from cranfield.reuse.provenance import Contributor, Provenance, prefix_of, provenance_of
 from cranfield.reuse.unjudged_model import UnjudgedModel, expected_chances
 from cranfield.reuse.verdict import Evidence, Thresholds, Verdict, verdict_of
 from cranfield.runs.baseline import Query, TopicField, query_text, search
@@ -91,7 +91,7 @@ class Pool:
     """A pool: the runs held against its qrels, what each contributed, and the true grades at all places."""
 
     alignment: Alignment
-    prefixes: Prefixes
+    prefixes: Provenance
     truth: NDArray[np.int32]
 
     @staticmethod
@@ -99,7 +99,7 @@ class Pool:
         """The pool re-made at a depth."""
         qrels, runs = collection.qrels(depth), collection.runs
         alignment = align(qrels, runs, keep_rows=True)
-        prefixes = prefixes_of(alignment, qrels, runs, collection.contributors, depth=depth)
+        prefixes = provenance_of(alignment, qrels, runs, collection.contributors, depth=depth)
         known = [(*pair, grade) for pair, grade in collection.grades.items() if pair[0] in alignment.topic_ids]
         truth = align(qrels_of(known), runs).lists.grades
         if collection.otherwise is not None:
@@ -344,7 +344,7 @@ def calibrate(
 
 def calibrated(
     alignment: Alignment,
-    prefixes: Prefixes,
+    prefixes: Provenance,
     measures: Sequence[Measure],
     *,
     rng: np.random.Generator,
@@ -379,7 +379,7 @@ def calibrated(
 
 
 def _without(
-    alignment: Alignment, prefixes: Prefixes, provenance: Provenance, group: int
+    alignment: Alignment, prefixes: Provenance, provenance: Provenance, group: int
 ) -> tuple[Alignment, Provenance]:
     """The alignment without what a group alone contributed, and the provenance of the pool of the others."""
     cells = np.full(len(alignment.lists), group, dtype=np.int32)
@@ -585,7 +585,7 @@ def newcomers() -> Iterator[Newcomer]:
     qrels = qrels_of([(*pair, grade) for pair, grade in grades.items()])
     alignment = align(qrels, runs, keep_rows=True)
     truth = align(qrels_of([(*pair, grade) for pair, grade in (later | grades).items()]), runs).lists.grades
-    provenance = prefixes_of(alignment, qrels, runs, contributors, depth=5).by("group")
+    provenance = provenance_of(alignment, qrels, runs, contributors, depth=5).by("group")
     new = np.flatnonzero(provenance.group_of_run < 0)
     for measure in own_measures(parse_measures(("P@5", "nDCG@5", "AP"))):
         rng, depth = np.random.default_rng(SEED), measure_depths(measure, provenance.depth)

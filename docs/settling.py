@@ -40,7 +40,7 @@ from cranfield.reuse.assess import measure_depths
 from cranfield.reuse.expected_loss import ModelCache
 from cranfield.reuse.intervals import identities, interval_depth
 from cranfield.reuse.pairs import TOLERANCE, OpenScore, open_score
-from cranfield.reuse.provenance import prefixes_of
+from cranfield.reuse.provenance import provenance_of
 from cranfield.reuse.settle import Goal, Judging, learned_chances
 from cranfield.reuse.verdict import Thresholds
 from cranfield.runs.run import Run
@@ -198,7 +198,7 @@ def courses(collection: Collection, runs: Sequence[Run], pair: tuple[int, int], 
     field, qrels = [*(runs[place] for place in pair), *others], replace(collection, runs=others).qrels(depth)
     aligned = align(qrels, field, keep_rows=True)
     contributors = [one for one in collection.contributors if one.run in {run.tag for run in others}]
-    provenance = prefixes_of(aligned, qrels, field, contributors, depth=depth).by("group")
+    provenance = provenance_of(aligned, qrels, field, contributors, depth=depth).by("group")
     cache, documents = ModelCache(aligned, provenance), identities(aligned, field)
     grades, found, rng = collection.grades, list[Course](), np.random.default_rng([SEED, depth, *pair])
     for measure in own_measures(parse_measures(MEASURES)):

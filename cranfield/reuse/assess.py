@@ -7,7 +7,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import ceil, log
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.random import default_rng
@@ -20,9 +20,10 @@ from cranfield.evaluate.measure import AnyMeasure, Measure, own_measures, summar
 from cranfield.evaluate.measures.gain import powers
 from cranfield.reuse.card import Card
 from cranfield.reuse.collection import obstacles
-from cranfield.reuse.completeness import Completed, Completion
+from cranfield.reuse.completeness import Completed, Completion, score_lists
 from cranfield.reuse.completions import unjudged_within
 from cranfield.reuse.expected_loss import Loss, ModelCache, expected_loss, scale_model
+from cranfield.reuse.hold_out import uniques_of
 from cranfield.reuse.intervals import Intervals, interval, interval_depth, intervals_of_runs, takes_pool_depth
 from cranfield.reuse.provenance import Provenance
 from cranfield.reuse.unjudged_model import UnjudgedModel, fit_model
@@ -48,10 +49,9 @@ class Coverage:
     """What is judged of each run down to the depth k of a measure, as runs by topics.
 
     `depth` is k for each topic. `judged` is judged@k, over k or the length of a shorter list; NaN where the run has
-    no document. `count` are the unjudged documents within k, `length` that of the lists, `first` the rank of the
-    first unjudged one wherever it stands (one past the end where there is none). `scored` tells the topics that count
-    for a run. `contributed` says in which topics the first k were pooled: the run contributed at least down to k or
-    the end of its list.
+    no document. `count` are the unjudged documents within k, `first` the rank of the first unjudged one wherever it
+    stands (0 where there is none). `scored` tells the topics that count for a run. `contributed` says in which topics
+    the first k were pooled: the run contributed at least down to k or the end of its list.
     """
 
     measure: Measure
@@ -59,7 +59,6 @@ class Coverage:
     depth: Counts
     judged: Values
     count: Counts
-    length: Counts
     first: Counts
     scored: Mask
     contributed: Mask
@@ -97,7 +96,7 @@ class Coverage:
 
     def first_unjudged(self, run: int) -> int | None:
         """The highest rank at which the run has an unjudged document in any topic; None where it has none."""
-        here = self.counted[run] & (self.first[run] <= self.length[run])
+        here = self.counted[run] & (self.first[run] > 0)
         return int(self.first[run][here].min()) if here.any() else None
 
 
@@ -140,8 +139,7 @@ def coverage_of(
         depth=depth,
         judged=np.where(lists.length > 0, judged, np.nan).reshape(shape),
         count=count.reshape(shape),
-        length=lists.length.reshape(shape),
-        first=lists.first_unjudged.reshape(shape),
+        first=np.where(lists.first_unjudged <= lists.length, lists.first_unjudged, 0).reshape(shape),
         scored=alignment.scored,
         contributed=contributed,
     )
@@ -158,18 +156,17 @@ def why_untestable(
     `relevant_from` is the lowest grade that is relevant. The reasons: no provenance; what keeps all hold-outs from
     showing anything; one group that owns most of what is unique and relevant.
     """
-    lists = alignment.lists
     if provenance is None:
         return NO_PROVENANCE
     for problem in obstacles(alignment, provenance, table, rel=relevant_from):
         if problem.severity == "error":
             return problem.message
-    unique = provenance.removed_counts[:, :, lists.levels >= relevant_from].sum(axis=(1, 2))
+    unique = uniques_of(alignment, provenance, rel=relevant_from).relevant
     largest, total = int(unique.argmax()), int(unique.sum())
     if total < table.fewest_unjudged or unique[largest] / total <= table.largest_share:
         return ""  # the larger half of two or three documents says nothing
-    share, limit = f"{100 * unique[largest] / total:.0f}%", f" (limit {table.largest_share:.0%})"
-    return f"group {provenance.groups[largest]!r} contributed {share} of the unique relevant documents{limit}"
+    contributed = f"group {provenance.groups[largest]!r} contributed {unique[largest] / total:.0%}"
+    return f"{contributed} of the unique relevant documents (limit {table.largest_share:.0%})"
 
 
 def why_untaught(model: UnjudgedModel, thresholds: Thresholds = DEFAULTS) -> str:
@@ -181,8 +178,7 @@ def why_untaught(model: UnjudgedModel, thresholds: Thresholds = DEFAULTS) -> str
     return "all judged documents have the same grade" if len(model.levels) < 2 else ""
 
 
-@dataclass(frozen=True, eq=False)
-class RankIntervals:
+class RankIntervals(NamedTuple):
     """The best and the worst rank that each run can have; 1 is the top, and equal runs share the better rank."""
 
     best: Counts
@@ -285,23 +281,23 @@ def assess_measures(
             knowledge.provenance,
             relevant_from=knowledge.relevant_from,
             retrieved=cache.retrieved,
-            thresholds=thresholds,
+            error=thresholds.completed_error,
         )
         deep = [*filter(takes_pool_depth, chosen)]
         completed = dict(zip(deep, completion.of(deep, rng=default_rng(SEED)), strict=True))
-    assessments = []
-    for place, measure in enumerate(chosen):
-        found = assess_runs(
+    assessments = (
+        assess_runs(
             *(alignment, measure, knowledge),
-            low=intervals.lowest[place],
-            high=intervals.highest[place],
+            low=low,
+            high=high,
             rng=default_rng(SEED),
             thresholds=thresholds,
             cache=cache,
             completed=completed.get(measure),
             learn=learn,
         )
-        assessments.append(found)
+        for measure, low, high in zip(chosen, intervals.lowest, intervals.highest, strict=True)
+    )
     return intervals, tuple(assessments)
 
 
@@ -330,10 +326,13 @@ def assess_runs(
         scaling, drawing = rng.spawn(2)
         model, by_family, untestable = _fit(alignment, measure, knowledge, coverage.depth, table, scaling, cache)
         models = [dict(by_family).get(family, model) for family in knowledge.families] or [model] * runs
-        popularity = None if model is None else _popularity(alignment, knowledge, coverage.depth, cache)
+        popularity = None
+        if cache is not None and model is not None:
+            popularity = cache.popularity(coverage.depth)
+        elif knowledge.card is not None and knowledge.card.fusion is not None:
+            popularity = knowledge.card.fusion.popularity(alignment)
         loss = _loss_by_model(alignment, measure, models, coverage.depth, drawing, popularity)
-    values = measure.values(alignment.lists).reshape(alignment.scored.shape)
-    (score,) = summaries([measure], [values], alignment.scored)
+    (score,) = score_lists([measure], alignment, alignment.lists)
     low, high = (np.full(runs, np.nan) if ends is None else ends for ends in (low, high))
     is_finite, tolerance = np.isfinite(low) & np.isfinite(high), tolerance_of(measure, alignment.lists, table)
     if loss is not None:
@@ -359,7 +358,7 @@ def assess_runs(
             untestable=untestable,
             tolerance=tolerance,
             completed=None if completed is None else completed.of_run(run),
-            uneven=0.0 if completed is None else completed.uneven(run),
+            uneven=0.0 if completed is None else float(completed.uneven[run]),
             **of_pool,
         )
         evidence.append(found)
@@ -385,14 +384,6 @@ def assess_runs(
     )
 
 
-def _popularity(alignment: Alignment, knowledge: Knowledge, depth: Counts, cache: ModelCache | None) -> Values | None:
-    """The popularity of the documents of all runs, by the rankings of the contributing runs or by a card."""
-    if cache is not None:
-        return cache.popularity(depth)
-    card = knowledge.card
-    return None if card is None or card.fusion is None else card.fusion.popularity(alignment)
-
-
 def _fit(
     alignment: Alignment,
     measure: Measure,
@@ -408,9 +399,8 @@ def _fit(
         entry = card.entry(measure, depth)
         if entry is None:
             return None, (), "the card does not cover this measure"
-        if entry.model is None:
-            return None, (), f"according to the card, {entry.untestable}"
-        return entry.model, entry.families, ""
+        reason = f"according to the card, {entry.untestable}" if entry.model is None else ""
+        return entry.model, entry.families, reason
     reason = why_untestable(alignment, provenance, table, relevant_from=knowledge.relevant_from)
     if reason or provenance is None or cache is None:
         return None, (), reason

@@ -13,7 +13,7 @@ import math
 import types
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, NoReturn, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -166,29 +166,27 @@ KEYS = {
 
 def card_of(
     alignment: Alignment,
-    *,
-    pool_depth: Counts,
-    groups: int,
+    provenance: Provenance,
     entries: Sequence[Entry],
+    *,
     models: Sequence[tuple[int, UnjudgedModel]] = (),
-    fusion: Fusion | None = None,
     history: tuple[int, str] | None = None,
 ) -> Card:
-    """Make the card of the qrels of an alignment; `pool_depth` is one number per topic."""
-    depths, counts = np.unique(pool_depth, return_counts=True)
+    """Make the card of the qrels of an alignment."""
+    depths, counts = np.unique(provenance.depth, return_counts=True)
     usual = int(depths[counts.argmax()])
-    others = [(topic, int(depth)) for topic, depth in zip(alignment.topic_ids, pool_depth, strict=True)]
+    others = zip(alignment.topic_ids, provenance.depth.tolist(), strict=True)
     return Card(
         kind=KIND,
         version=VERSION,
         qrels_hash=alignment.qrels_hash,
         levels=tuple(alignment.lists.levels.tolist()),
-        groups=groups,
+        groups=len(provenance.groups),
         pool_depth=usual,
         topic_depths=tuple(pair for pair in others if pair[1] != usual),
         models=tuple(models),
         entries=tuple(entries),
-        fusion=fusion,
+        fusion=Fusion.of(alignment, provenance),
         history=history,
     )
 
@@ -226,33 +224,35 @@ def card_text(card: Card) -> str:
 
 def read_card(text: str, *, file: str = "") -> Card:
     """Read a card; everything that is wrong with it is listed at once."""
+
+    def refuse(*problems: str) -> NoReturn:
+        raise ProblemsFound("invalid card", [Problem("bad-card", problem, file=file) for problem in problems])
+
     try:
         content = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        what = f"not JSON: {error}" if isinstance(error, ValueError) else "its values are nested too deeply"
-        raise _refused([what], file) from None
+    except ValueError as error:
+        refuse(f"not JSON: {error}")
+    except RecursionError:
+        refuse("its values are nested too deeply")
     if isinstance(content, dict) and content.get("kind") == COLLECTION_KIND:
         reusability = content.get("reusability")
         content = reusability.get("card") if isinstance(reusability, dict) else None
         if content is None:
-            raise _refused(["this card does not describe the pool: its contributing runs were not known"], file)
+            refuse("this card does not describe the pool: its contributing runs were not known")
     if not isinstance(content, dict) or content.get("kind") != KIND:
-        raise _refused([f"not a card: 'kind' must be {COLLECTION_KIND!r} or {KIND!r}"], file)
+        refuse(f"not a card: 'kind' must be {COLLECTION_KIND!r} or {KIND!r}")
     version = content.get("version")
     if version not in (1, 2, VERSION):
-        raise _refused([f"the card has version {version!r}; this program reads version {VERSION}"], file)
+        refuse(f"the card has version {version!r}; this program reads version {VERSION}")
     if version == 1:
         content = _from_version_1(content)
     if version != VERSION:
         content |= {"version": VERSION, "fusion": None}
     content.setdefault("history", None)  # cards of qrels files have none
     problems: list[str] = []
-    card = _decoded(Card, content, problems)
-    if problems or not isinstance(card, Card):
-        raise _refused(problems, file)
-    wrong = _impossible(card)
-    if wrong:
-        raise _refused(wrong, file)
+    card: Card = _decoded(Card, content, problems)
+    if problems := problems or _impossible(card):
+        refuse(*problems)
     return card
 
 
@@ -294,14 +294,11 @@ def _decoded(kind: Any, value: Any, problems: list[str], where: str = "") -> Any
     if kind in KEYS:
         if not isinstance(value, dict):
             return refuse("an object")
-        declared, hints = get_type_hints(kind), {}
-        for key, one in zip(KEYS[kind].split(), dataclasses.fields(kind), strict=True):
-            hints[key] = declared[one.name]
+        hints = dict(zip(KEYS[kind].split(), get_type_hints(kind).values(), strict=True))
         at = {name: f"{where}.{name}" if where else name for name in (*hints, *value)}
         problems += [f"{at[name]}: missing field" for name in hints if name not in value]
         problems += [f"{at[name]}: unknown field" for name in value if name not in hints]
-        known = [name for name in hints if name in value]
-        values = [_decoded(hints[name], value[name], problems, at[name]) for name in known]
+        values = [_decoded(hints[name], value[name], problems, at[name]) for name in hints if name in value]
         return kind(*values) if len(problems) == before else None
     if get_origin(kind) is tuple:
         if not isinstance(value, list):
@@ -309,8 +306,7 @@ def _decoded(kind: Any, value: Any, problems: list[str], where: str = "") -> Any
         inners = get_args(kind)
         inners = (inners[0],) * len(value) if inners[-1] is Ellipsis else inners
         if len(inners) != len(value):
-            problems.append(f"{where}: expected {len(inners)} values, not {len(value)}")
-            return None
+            return refuse(f"{len(inners)} values")
         pairs = enumerate(zip(inners, value, strict=True))
         return tuple(_decoded(one, each, problems, f"{where}[{place}]") for place, (one, each) in pairs)
     if kind is float:
@@ -342,7 +338,3 @@ def _impossible(card: Card) -> list[str]:
         if model.levels != card.levels or {*chains} != {len(card.levels) - 1}:
             wrong.append(f"{where}: kappa covers the grades {model.levels}, the card {card.levels}")
     return wrong
-
-
-def _refused(problems: Sequence[str], file: str) -> ProblemsFound:
-    return ProblemsFound("invalid card", [Problem("bad-card", problem, file=file) for problem in problems])

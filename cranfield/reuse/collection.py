@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import exp
 from typing import Literal
 
@@ -19,7 +20,7 @@ from cranfield.base.spread import HERE, Workers
 from cranfield.base.text import counted
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import Counts, Values, crossed
-from cranfield.evaluate.measure import AnyMeasure, Measure, own_measures
+from cranfield.evaluate.measure import Measure
 from cranfield.evaluate.scores import score
 from cranfield.reuse.hold_out import AllHoldOut, HoldOutSummary, Uniques, hold_out_all, uniques_of
 from cranfield.reuse.provenance import Level, Levels, Provenance, infer_pool, places_of_prefixes, pooled_shares
@@ -46,8 +47,9 @@ class NewByDepth:
     relevant: Counts
     pool_depth: Counts
 
+    @cached_property
     def not_exhausted(self) -> list[str]:
-        """Give the topics that still yielded more than 0.1 new relevant documents per new judged one at the end."""
+        """The topics that still yielded more than 0.1 new relevant documents per new judged one at the end."""
         has_pool = self.pool_depth > 0
         last = np.maximum(self.pool_depth, 1)[:, None] - 1
         judged = np.take_along_axis(self.judged, last, axis=1)[:, 0]
@@ -89,7 +91,7 @@ def new_by_depth(alignment: Alignment, provenance: Provenance, *, rel: int = 1) 
     deepest = max(int(provenance.depth.max(initial=0)), 1)
     relevant = met[alignment.lists.levels[provenance.level_of_row[met]] >= rel]
     judged, found = (
-        crossed(provenance.topic_of_row[rows], best[rows] - 1, (provenance.topic_count, deepest))
+        crossed(provenance.topic_of_row[rows], best[rows] - 1, (len(provenance.depth), deepest))
         for rows in (met, relevant)
     )
     return NewByDepth(alignment.topic_ids, judged, found, provenance.depth)
@@ -113,8 +115,6 @@ def decay_of(new: Counts) -> Decay | str:
     """The decay of the relevant documents first met at depths 1, 2 … of the pool; else why none can be fitted."""
     if len(new) < FEWEST_DEPTHS:
         return f"the pool depth is {len(new)}, and fitting a decay needs at least {FEWEST_DEPTHS}"
-    if not new.any():
-        return "no contributing run has a relevant document within the pool depth"
     decay = fit_decay(new)
     return "no decay: the last depths add as many relevant documents as the first" if decay.s > -FLAT else decay
 
@@ -128,8 +128,7 @@ _SHALLOWER = 0.95
 
 def obstacles(alignment: Alignment, provenance: Provenance, table: Thresholds, *, rel: int = 1) -> Iterator[Problem]:
     """What keeps hold-outs from showing anything: few groups, relevant documents alone, a depth that misfits."""
-    plural = "contributing families" if provenance.level == "family" else ""
-    number = counted(len(provenance.groups), f"contributing {provenance.level}", plural)
+    number = counted(len(provenance.groups), "contributing group")
     if len(provenance.groups) < table.fewest_groups:
         yield Problem("few-groups", f"only {number}; hold-outs need at least {table.fewest_groups:g}")
     elif len(provenance.groups) < table.enough_groups:
@@ -142,9 +141,7 @@ def obstacles(alignment: Alignment, provenance: Provenance, table: Thresholds, *
     shares = pooled_shares(alignment, provenance)
     known = np.flatnonzero(~np.isnan(shares))
     within = "within the pool depth are in the qrels"
-    if not len(known):
-        yield Problem("no-pooled-documents", "the contributing runs have no documents for these topics")
-    elif (overall := float(shares[known].mean())) < table.fitting_share:
+    if len(known) and (overall := float(shares[known].mean())) < table.fitting_share:
         yield Problem(
             "depth-does-not-fit", f"only {overall:.0%} of the contributing runs' documents {within}", remedy=_MISFIT
         )
@@ -166,7 +163,7 @@ def check_testability(
         found = [problem for problem in found if problem.code != "run-does-not-fit"]
         message = f"the pool depth is set to {depth}, but the judgments show a pool of depth {inferred}"
         found.append(Problem("depth-beyond-the-pool", message, severity="warning", remedy=_MISFIT))
-    orphans, uniques = provenance.orphans, uniques_of(alignment, provenance, rel=rel)
+    orphans = provenance.orphans
     share = orphans / max(int(provenance.judged.sum()), 1)
     message = f"{counted(orphans, 'judged document')} ({share:.1%}) not within the pool depth of any contributing run"
     remedy = "add all contributing runs, and check the pool depth"
@@ -175,11 +172,6 @@ def check_testability(
     elif share > thresholds.told_orphans:
         message += ": hold-outs underestimate losses"
         found.append(Problem("orphans", message, severity="warning", remedy=remedy))
-    total, most = int(uniques.relevant.sum()), int(np.argmax(uniques.relevant))
-    if len(uniques.groups) > 1 and total and uniques.relevant[most] > thresholds.largest_share * total:
-        owned = f"{quoted(uniques.groups[most])} contributed {uniques.relevant[most] / total:.0%}"
-        message = f"{owned} of the unique relevant documents"
-        found.append(Problem("one-group-dominates", message, severity="warning"))
     return found
 
 
@@ -215,19 +207,16 @@ class MeasureVerdict:
 class CollectionReport:
     """The pool of a collection seen from outside.
 
-    `levels` has the levels at which groups could be held out. `decay` is that of new relevant documents, or says why
-    there is none. `problems` speak against testing: with an error among them the verdicts are `untestable`.
+    `provenance` is that by group, `levels` has the levels at which groups could be held out. `decay` is that of new
+    relevant documents, or says why there is none. `problems` speak against testing: with an error among them the
+    verdicts are `untestable`.
     """
 
-    run_names: tuple[str, ...]
-    contributing: tuple[str, ...]
-    groups: tuple[str, ...]
+    provenance: Provenance
     judged: int
     relevant: int
-    orphans: int
     levels: Mapping[Level, LevelReport]
     new_by_depth: NewByDepth
-    not_exhausted: tuple[str, ...]
     decay: Decay | str
     verdicts: tuple[MeasureVerdict, ...]
     problems: tuple[Problem, ...]
@@ -239,13 +228,12 @@ class CollectionReport:
 
 
 def hold_out_levels(
-    alignment: Alignment, levels: Levels, measures: Sequence[AnyMeasure], *, workers: Workers = HERE
+    alignment: Alignment, levels: Levels, measures: Sequence[Measure], *, workers: Workers = HERE
 ) -> dict[Level, AllHoldOut]:
     """Begin to hold out everything that can be held out; a level with a single member is left out."""
-    chosen = own_measures(measures)
-    full = score(alignment, chosen)
+    full = score(alignment, measures)
     return {
-        level: hold_out_all(alignment, provenance, chosen, full=full, workers=workers)
+        level: hold_out_all(alignment, provenance, measures, full=full, workers=workers)
         for level, provenance in levels.items()
         if len(provenance.groups) > 1
     }
@@ -253,70 +241,61 @@ def hold_out_levels(
 
 def examine(
     alignment: Alignment,
-    levels: Levels,
-    measures: Sequence[AnyMeasure],
+    by_group: Provenance,
+    held_out: Mapping[Level, AllHoldOut],
+    measures: Sequence[Measure],
     *,
     rel: int = 1,
     thresholds: Thresholds = DEFAULTS,
     untestable: Mapping[Measure, str] | None = None,
-    held_out: Mapping[Level, AllHoldOut] | None = None,
 ) -> CollectionReport:
     """Judge the collection by what happens when runs, groups and families are held out.
 
-    `levels` must have the level `group`, by which the verdict is made. `untestable` says by which measures no loss
-    of a run can be estimated, and why: how fair the pool is to new runs is not known then either. `held_out` were
-    begun before.
+    The verdict is made by group. `untestable` says by which measures no loss of a run can be estimated, and why: how
+    fair the pool is to new runs is not known then either.
     """
-    chosen = own_measures(measures)
-    begun = hold_out_levels(alignment, levels, chosen) if held_out is None else held_out
     reports = {
         level: LevelReport(
-            held, uniques_of(alignment, held.provenance, rel=rel), {one: held.summary(one) for one in chosen}
+            held, uniques_of(alignment, held.provenance, rel=rel), {one: held.summary(one) for one in measures}
         )
-        for level, held in begun.items()
+        for level, held in held_out.items()
     }
-    by_group, lists = levels["group"], alignment.lists
+    lists = alignment.lists
     problems = check_testability(alignment, by_group, rel=rel, thresholds=thresholds)
     new = new_by_depth(alignment, by_group, rel=rel)
     is_even = len(np.unique(new.pool_depth[new.pool_depth > 0])) == 1
+    errors, group = (
+        "; ".join(problem.message for problem in problems if problem.severity == "error"),
+        reports.get("group"),
+    )
+    summaries = {} if group is None else group.summaries
     return CollectionReport(
-        run_names=alignment.run_names,
-        contributing=tuple(np.array(alignment.run_names, dtype=object)[by_group.group_of_run >= 0].tolist()),
-        groups=by_group.groups,
+        provenance=by_group,
         judged=int(by_group.judged.sum()),
         relevant=int(lists.level_counts[:, lists.levels >= rel].sum()),
-        orphans=by_group.orphans,
         levels=reports,
         new_by_depth=new,
-        not_exhausted=tuple(new.not_exhausted()),
         decay=decay_of(new.relevant.sum(axis=0)) if is_even else "topics were pooled to different depths",
         verdicts=tuple(
-            _verdict(one, reports.get("group"), problems, thresholds, (untestable or {}).get(one, ""))
-            for one in chosen
+            _verdict(one, summaries.get(one), errors or (untestable or {}).get(one, ""), thresholds)
+            for one in measures
             if one.quality
         ),
         problems=tuple(problems),
     )
 
 
-def _verdict(
-    measure: Measure, report: LevelReport | None, found: Sequence[Problem], table: Thresholds, untestable: str = ""
-) -> MeasureVerdict:
-    errors = [problem.message for problem in found if problem.severity == "error"] or [*filter(None, [untestable])]
-    summary = None if errors or report is None else report.summaries[measure]
-    if summary is not None and not summary.relative.runs:
-        errors = ["all contributing runs score below 0.01, too low for a relative loss"]
-    if errors or summary is None:
-        return MeasureVerdict(measure, "untestable", "; ".join(errors), float("nan"))
+def _verdict(measure: Measure, summary: HoldOutSummary | None, untestable: str, table: Thresholds) -> MeasureVerdict:
+    if not untestable and summary is not None and not summary.relative.runs:
+        untestable = "all contributing runs score below 0.01, too low for a relative loss"
+    if untestable or summary is None:
+        return MeasureVerdict(measure, "untestable", untestable, float("nan"))
     drop = summary.relative.mean
     moves = f"lose {100 * drop:.1f}% of their score" if drop >= 0 else f"gain {-100 * drop:.1f}%"
     loss = f"contributing runs {moves} on average when their own group is held out"
-    unfair, fair = (f"(limit {100 * value:g}%)" for value in (table.unfair, table.fair))
-    if abs(drop) >= table.unfair:
-        return MeasureVerdict(measure, "unfair", f"{loss} {unfair}", drop)
-    if abs(drop) >= table.fair:
-        return MeasureVerdict(measure, "with care", f"{loss} {fair}", drop)
-    if summary.reversals:
+    fairness: Fairness = "unfair" if abs(drop) >= table.unfair else "with care" if abs(drop) >= table.fair else "fair"
+    if fairness == "fair" and summary.reversals:
         flips = counted(summary.reversals, "significant difference")
         return MeasureVerdict(measure, "with care", f"{loss}, but {flips} reversed", drop)
-    return MeasureVerdict(measure, "fair", f"{loss} {fair}", drop)
+    limit = table.unfair if fairness == "unfair" else table.fair
+    return MeasureVerdict(measure, fairness, f"{loss} (limit {100 * limit:g}%)", drop)

@@ -28,7 +28,7 @@ from cranfield.reuse.collection import FEWEST_DEPTHS, FLAT, fit_decay, new_by_de
 from cranfield.reuse.labels import Retrieved, logit
 from cranfield.reuse.provenance import Provenance
 from cranfield.reuse.unjudged_model import TO_ALL, TO_RUN, chances, fit_chances
-from cranfield.reuse.verdict import DEFAULTS, Thresholds
+from cranfield.reuse.verdict import DEFAULTS
 from cranfield.runs.columns import documents_of_pairs
 
 DEPTH = 100
@@ -45,16 +45,15 @@ NORMAL_80 = 1.2816
 class Completed:
     """The scores of all runs with everything judged that contributors retrieve down to `depth`, with 80% intervals.
 
-    Where that cannot be told, `unknown` says why, and the numbers are NaN. `drift` is by how much each score is
-    expected to change, and `usual` by how much that of the usual contributing run.
+    Where that cannot be told, `unknown` says why, and the numbers are NaN. `uneven` is by how much more each score is
+    expected to change than that of the usual contributing run; 0 where unknown.
     """
 
     depth: int
     value: Values
     low: Values
     high: Values
-    drift: Values
-    usual: float
+    uneven: Values
     unknown: str = ""
 
     def of_run(self, run: int) -> tuple[int, float, float, float] | None:
@@ -62,29 +61,31 @@ class Completed:
         known = (self.depth, float(self.value[run]), float(self.low[run]), float(self.high[run]))
         return known if np.isfinite(known).all() else None
 
-    def uneven(self, run: int) -> float:
-        """By how much more a score is expected to change than that of the usual contributing run; 0 where unknown."""
-        return float(np.nan_to_num(self.drift[run] - self.usual))
 
-
+@dataclass(frozen=True, eq=False)
 class Completion:
-    """The documents that contributors retrieve down to a rank, and what their labels probably are."""
+    """The documents that contributors retrieve down to a rank, and what their labels probably are.
 
-    def __init__(
-        self,
-        alignment: Alignment,
-        provenance: Provenance,
-        *,
-        relevant_from: int = 1,
-        retrieved: Callable[[Counts], Retrieved] | None = None,
-        thresholds: Thresholds = DEFAULTS,
-    ) -> None:
-        self._error = thresholds.completed_error  # of itself, for each doubling of the depth
-        self.alignment, self.provenance, self._relevant_from = alignment, provenance, relevant_from
-        self._retrieved = retrieved or partial(Retrieved, alignment, provenance)
-        self.pool_depth = int(provenance.depth.min()) if len(provenance.depth) else 0
-        longest = alignment.lists.length.reshape(alignment.scored.shape)[provenance.group_of_run >= 0].max(initial=0)
-        self.depth = min(max(DEPTH, 2 * int(provenance.depth.max(initial=0))), max(int(longest), self.pool_depth))
+    `error` is how far it may be off for each doubling of the depth, as a share of itself.
+    """
+
+    alignment: Alignment
+    provenance: Provenance
+    relevant_from: int = 1
+    retrieved: Callable[[Counts], Retrieved] | None = None
+    error: float = DEFAULTS.completed_error
+
+    @cached_property
+    def pool_depth(self) -> int:
+        """The lowest depth of a topic's pool."""
+        return int(self.provenance.depth.min()) if len(self.provenance.depth) else 0
+
+    @cached_property
+    def depth(self) -> int:
+        """The rank down to which scores are completed."""
+        lengths = self.alignment.lists.length.reshape(self.alignment.scored.shape)
+        longest = int(lengths[self.provenance.group_of_run >= 0].max(initial=0))
+        return min(max(DEPTH, 2 * int(self.provenance.depth.max(initial=0))), max(longest, self.pool_depth))
 
     @cached_property
     def unknown(self) -> str:
@@ -101,11 +102,11 @@ class Completion:
             )
         if self.depth <= self.pool_depth:
             return "no contributing run goes deeper than the pool"
-        new = new_by_depth(self.alignment, self.provenance, rel=self._relevant_from).relevant.sum(axis=0)
+        new = new_by_depth(self.alignment, self.provenance, rel=self.relevant_from).relevant.sum(axis=0)
         if fit_decay(new[: self.pool_depth]).s >= -FLAT:
             return "going deeper did not find fewer relevant documents"
         found = int((self._trial.judged[self._trial.open] > 0).sum())
-        if abs(self._trial.expected - found) > self._error * found:
+        if abs(self._trial.expected - found) > self.error * found:
             there = f"{self._trial.expected:,.0f} relevant documents in the lower, which has {found:,}"
             return f"the estimate fails where it can be checked: from the upper half of the pool it expects {there}"
         relevant, room = self._now.expected + int((self._now.grade > 0).sum()), self._pairs.room(self._now.grade)
@@ -113,8 +114,8 @@ class Completion:
 
     @cached_property
     def _pairs(self) -> _Pairs:
-        retrieved = self._retrieved(np.full_like(self.provenance.depth, self.depth))
-        return _Pairs(self.alignment, retrieved, self.depth)
+        retrieve = self.retrieved or partial(Retrieved, self.alignment, self.provenance)
+        return _Pairs(self.alignment, retrieve(np.full_like(self.provenance.depth, self.depth)), self.depth)
 
     @cached_property
     def _trial(self) -> _Labelled:
@@ -131,7 +132,7 @@ class Completion:
         alignment = self.alignment
         nothing = np.full(len(alignment.run_names), np.nan)
         if self.unknown or not measures:
-            unknown = Completed(self.depth, nothing, nothing, nothing, nothing, float("nan"), self.unknown)
+            unknown = Completed(self.depth, nothing, nothing, nothing, np.zeros(len(nothing)), self.unknown)
             return [unknown] * len(measures)
         trial, now = self._trial, self._now
         contributing = self.provenance.group_of_run >= 0
@@ -141,11 +142,11 @@ class Completion:
         # The score is of all qrels, the draws are of what contributors retrieve: their difference is what counts.
         drifts = drawn.mean(axis=0) - self._pairs.scores(measures, now.judged)
         more = now.expected / max(trial.expected, 1.0)
-        form = self._error * np.log2(self.depth / self.pool_depth) * drifts
+        form = self.error * np.log2(self.depth / self.pool_depth) * drifts
         spread = NORMAL_80 * np.sqrt(drawn.var(axis=0) + more * error + form**2)
         value = score_lists(measures, alignment, alignment.lists) + drifts
         return [
-            Completed(self.depth, of_measure, low, high, drift, float(np.median(drift[contributing])))
+            Completed(self.depth, of_measure, low, high, np.nan_to_num(drift - np.median(drift[contributing])))
             for of_measure, low, high, drift in zip(value, value - spread, value + spread, drifts, strict=True)
         ]
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cranfield.evaluate.lists import NOT_POOLED, Counts, Found, Lists, Values, crossed, ratio, rows_of
+from cranfield.evaluate.lists import Counts, Found, Lists, Values, crossed, ratio, rows_of
 from cranfield.evaluate.measure import Measure
 from cranfield.evaluate.measures.gain import discounted_cumulated_gain, discounts
 from cranfield.qrels.qrels import Grades
@@ -94,20 +94,19 @@ class Completions:
         counts[:, self.lists.levels] = self.lists.level_counts
         return counts
 
-    def blocks(self, width: int = 0) -> Iterator[Counts]:
+    def blocks(self, width: int = 0, *, places: int = _PLACES_AT_ONCE) -> Iterator[Counts]:
         """Give the open cells in parts, so that a matrix with a column per unjudged document (or more) is small."""
         start = 0
         while start < len(self.cells):
             columns = max(int(self.inside.count[self.cells[start]]) + 1, width)
-            end = start + max(_PLACES_AT_ONCE // columns, 1)
+            end = start + max(places // columns, 1)
             yield self.cells[start:end]
             start = end
 
+    @property
     def row_blocks(self) -> Iterator[Counts]:
-        """Give the open cells in parts whose lists have not too many rows together."""
-        step = max(_ROWS_AT_ONCE // max(int(self.lists.length.max(initial=1)), 1), 1)
-        for start in range(0, len(self.cells), step):
-            yield self.cells[start : start + step]
+        """The open cells in parts whose lists have not too many rows together."""
+        return self.blocks(int(self.lists.length.max(initial=1)), places=_ROWS_AT_ONCE)
 
     def filled(self, cells: Counts, unjudged: Found, grades: Grades, *, outside: Counts) -> Lists:
         """Give lists of some cells, each with a topic of its own, in which unjudged documents have got grades.
@@ -143,17 +142,6 @@ def unjudged_within(lists: Lists, depth: Reach) -> Found:
     return prefix_of(lists, np.broadcast_to(depth, len(lists.level_counts)))[0].unjudged
 
 
-def first_ranks(lists: Lists, cells: Counts, width: int) -> Grades:
-    """Give the grades of the first ranks of some lists, one row each; NOT_POOLED after the end of a list."""
-    columns = np.arange(width)
-    rows = lists.offsets[cells][:, None] + columns
-    if not len(lists.grades):
-        return np.full(rows.shape, NOT_POOLED, dtype=np.int32)
-    matrix: Grades = lists.grades[np.minimum(rows, len(lists.grades) - 1)]
-    matrix[columns >= lists.length[cells][:, None]] = NOT_POOLED
-    return matrix
-
-
 def of_cells(found: Found, cells: Counts) -> tuple[Found, Counts]:
     """Give what is found in some cells, which then count from 0, and where each stands in `found`."""
     counts = found.count[cells]
@@ -164,14 +152,17 @@ def of_cells(found: Found, cells: Counts) -> tuple[Found, Counts]:
 
 # Labellings that are tried one after the other: the measure itself gives the value of each.
 
-Labelling = tuple[Counts, Found, Grades, Counts]
-"""Cells, those of their unjudged documents that get grades, the grades, and how many outside get each grade."""
+Labelling = tuple[Counts, Found, Grades, int | None]
+"""Cells, those of their unjudged documents that get grades, the grades, and that of all outside, if they get one."""
 
 
 def _tried_ends(open_lists: Completions, labellings: Iterable[Labelling]) -> Ends:
     """Give the lowest and the highest value over some labellings of the open cells."""
     lower, upper = np.full(len(open_lists.lists), np.inf), np.full(len(open_lists.lists), -np.inf)
-    for cells, unjudged, grades, outside in labellings:
+    for cells, unjudged, grades, beyond in labellings:
+        outside = np.zeros((len(cells), open_lists.highest + 1), dtype=np.int64)
+        if beyond is not None:
+            outside[:, beyond] = open_lists.outside[cells]
         values = open_lists.measure.values(open_lists.filled(cells, unjudged, grades, outside=outside))
         lower[cells], upper[cells] = np.minimum(lower[cells], values), np.maximum(upper[cells], values)
     return Ends(lower, upper)
@@ -194,12 +185,10 @@ def monotone_ends(open_lists: Completions) -> Ends:
     outside_too = grades if open_lists.outside.any() else grades[:1]
 
     def labellings() -> Iterator[Labelling]:
-        for cells in open_lists.row_blocks():
+        for cells in open_lists.row_blocks:
             unjudged, _ = of_cells(open_lists.inside, cells)
             for inside, beyond in product(grades, outside_too):
-                outside = np.zeros((len(cells), highest + 1), dtype=np.int64)
-                outside[:, beyond] = open_lists.outside[cells]
-                yield cells, unjudged, np.full(len(unjudged), inside, dtype=np.int32), outside
+                yield cells, unjudged, np.full(len(unjudged), inside, dtype=np.int32), beyond
 
     return _tried_ends(open_lists, labellings())
 
@@ -210,21 +199,19 @@ def ordered_ends(open_lists: Completions) -> Ends:
     For each m the m highest unjudged documents are relevant, and the m lowest; those outside all or none: a relevant
     document outside lowers what was found of all, but in Bpref it also lowers what a misplaced one costs.
     """
-    highest, others = open_lists.highest, open_lists.outside
+    outside = (None, open_lists.highest) if open_lists.outside.any() else (None,)
 
     def labellings() -> Iterator[Labelling]:
-        for block in open_lists.row_blocks():
+        for block in open_lists.row_blocks:
             counts = open_lists.inside.count[block]
             for number in range(int(counts.max(initial=0)) + 1):
                 cells = block[counts >= number]
                 unjudged, _ = of_cells(open_lists.inside, cells)
                 from_below = unjudged.count[unjudged.cell] - unjudged.ordinal
                 for chosen in (unjudged.ordinal <= number, from_below < number):
-                    grades = np.where(chosen, highest, 0).astype(np.int32)
-                    for beyond in (0, 1) if others.any() else (0,):
-                        outside = np.zeros((len(cells), highest + 1), dtype=np.int64)
-                        outside[:, highest] = beyond * others[cells]
-                        yield cells, unjudged, grades, outside
+                    grades = np.where(chosen, open_lists.highest, 0).astype(np.int32)
+                    for beyond in outside:
+                        yield cells, unjudged, grades, beyond
 
     return _tried_ends(open_lists, labellings())
 
@@ -278,7 +265,10 @@ def average_ends(open_lists: Completions) -> Ends:
     deep = known.total(np.where(known.rank > width, share, 0.0))
     for cells in open_lists.blocks(width):
         unjudged, _ = of_cells(open_lists.inside, cells)
-        is_relevant = first_ranks(open_lists.lists, cells, width) >= open_lists.rel
+        rank, offsets = np.arange(width), open_lists.lists.offsets[cells, None]
+        rows = np.minimum(offsets + rank, len(open_lists.lists.grades) - 1)
+        is_there = rank < open_lists.lists.length[cells, None]
+        is_relevant = is_there & (open_lists.lists.grades[rows] >= open_lists.rel)
         is_unjudged = np.zeros(is_relevant.shape, dtype=bool)
         is_unjudged[unjudged.cell, unjudged.rank - 1] = True
         ordinal = np.cumsum(is_unjudged, axis=1, dtype=np.float64)
@@ -309,22 +299,9 @@ def _growth(above: Values | Counts, relevant: Mask, deep: Values) -> Values:
 # Normalized DCG, whose ideal moves with every unjudged document that turns out to have a gain.
 
 
-@dataclass(frozen=True, eq=False)
-class _GainLevels:
-    """The gains a document can have, falling; `step[l]` is how much `worth[l]` is above the next.
-
-    `known[t, l]` counts the documents of topic t with at least that gain, and every judged document has the `least`.
-    """
-
-    worth: Values
-    step: Values
-    known: Counts
-    least: float
-
-
 def normalized_gain_ends(open_lists: Completions) -> Ends:
     """Give the ends of nDCG."""
-    parameters = open_lists.measure.parameters
+    parameters, inside = open_lists.measure.parameters, open_lists.inside
 
     def weight(rank: Counts) -> Values:
         return 1.0 / discounts(rank, parameters["discount"], float(parameters["base"]))
@@ -333,51 +310,58 @@ def normalized_gain_ends(open_lists: Completions) -> Ends:
     assert by_grade is not None
     worth = np.array(sorted({*by_grade.tolist()}, reverse=True))
     known = np.stack([open_lists.grade_counts[:, by_grade >= level].sum(axis=1) for level in worth], axis=1)
-    gains = _GainLevels(worth, worth[:-1] - worth[1:], known, float(worth[-1]))
+    known = known[open_lists.lists.topics]
     base = discounted_cumulated_gain(open_lists.lists, **parameters)
-    weights = weight(open_lists.inside.rank)
+    weights = weight(inside.rank)
     # The sum of the discounts at the first n ranks, n up to the most that can have a gain, or the cutoff.
-    with_gain = known.max(axis=1)[open_lists.lists.topics] + open_lists.unjudged.count + open_lists.beside
+    with_gain = known.max(axis=1) + open_lists.unjudged.count + open_lists.beside
     most = int(with_gain.max(initial=0))
     depth = most if open_lists.cutoff is None else min(most, open_lists.cutoff)
     running = np.concatenate([[0.0], np.cumsum(weight(np.arange(1, depth + 1)))])
     lower, upper = open_lists.values.copy(), open_lists.values.copy()
     for cells in open_lists.blocks():
-        unjudged, places = of_cells(open_lists.inside, cells)
+        unjudged, places = of_cells(inside, cells)
         # A row for each cell: 0, and then its documents from the left.
         sums = np.zeros((len(cells), 1 + int(unjudged.count.max(initial=0))))
         sums[unjudged.cell, unjudged.ordinal] = weights[places]
         np.cumsum(sums, axis=1, out=sums)
-        case = _GainRatio(open_lists, cells, gains, base[cells] + gains.least * sums[:, -1], sums, running)
+        counts = (one[cells] for one in (inside.count, open_lists.unjudged.count, open_lists.outside))
+        case = _GainRatio(worth, running, known[cells], base[cells] + worth[-1] * sums[:, -1], sums, *counts)
         lower[cells], upper[cells] = case.lowest(), case.highest()
     return Ends(lower, upper)
 
 
-class _GainRatio:
-    """Some cells, their DCG without unjudged documents, and sums of discounts: at these (`sums`) and at all ranks."""
+class _GainRatio(NamedTuple):
+    """Some cells, and what their nDCG is made of.
 
-    def __init__(
-        self, open_lists: Completions, cells: Counts, gains: _GainLevels, base: Values, sums: Values, running: Values
-    ) -> None:
-        self._gains, self._base, self._sums, self._running = gains, base, sums, running
-        self._known = gains.known[open_lists.lists.topics[cells]]
-        self._count = open_lists.inside.count[cells]
-        self._all = open_lists.unjudged.count[cells]
-        self._beside = open_lists.beside[cells]
+    `worth` are the gains that a document can have, falling; `known` counts for each cell the judged documents with at
+    least that gain, and every judged document has the last, the least. `base` is the DCG without unjudged documents,
+    and there are sums of discounts: at these (`sums`) and at all ranks (`running`). `inside` counts the unjudged
+    documents where the measure looks, `everywhere` those of the whole list, and `outside` those that may be relevant
+    without standing where it looks.
+    """
+
+    worth: Values
+    running: Values
+    known: Counts
+    base: Values
+    sums: Values
+    inside: Counts
+    everywhere: Counts
+    outside: Counts
 
     def lowest(self) -> Values:
         """Give the lowest ratio over m: the greatest gain at all places outside and at the m lowest unjudged ones."""
-        chosen = np.arange(self._sums.shape[1])
-        place = np.maximum(self._count[:, None] - chosen, 0)
-        lowest_sums = self._sums[:, -1:] - np.take_along_axis(self._sums, place, axis=1)
-        gained = self._base[:, None] + (self._gains.worth[0] - self._gains.least) * lowest_sums
+        worth, known, inside = self.worth, self.known, self.inside
+        chosen = np.arange(self.sums.shape[1])
+        place = np.maximum(inside[:, None] - chosen, 0)
+        lowest_sums = self.sums[:, -1:] - np.take_along_axis(self.sums, place, axis=1)
+        gained = self.base[:, None] + (worth[0] - worth[-1]) * lowest_sums
         best = np.zeros(gained.shape)
-        others = self._all - self._count + self._beside
-        for level, step in enumerate(self._gains.step):
-            best += step * self._ideal((self._known[:, level] + others)[:, None] + chosen)
-        everything = self._known[:, -1] + self._all + self._beside
-        best += (self._gains.least * self._ideal(everything))[:, None]
-        tried = np.where(chosen <= self._count[:, None], ratio(gained, best), np.inf)
+        for level, step in enumerate(-np.diff(worth)):
+            best += step * self.ideal((known[:, level] + self.outside)[:, None] + chosen)
+        best += (worth[-1] * self.ideal(known[:, -1] + inside + self.outside))[:, None]
+        tried = np.where(chosen <= inside[:, None], ratio(gained, best), np.inf)
         lowest: Values = tried.min(axis=1)
         return lowest
 
@@ -385,19 +369,19 @@ class _GainRatio:
         """Give the highest ratio, by Dinkelbach's method: the ratio of the completion with the highest
         DCG - value * ideal DCG, as long as that rises. `chosen[:, l]` unjudged documents have a gain of at least l's.
         """
-        value = np.zeros(len(self._base))
+        value, steps = np.zeros(len(self.base)), -np.diff(self.worth)
         active = np.arange(len(value))
         for _ in range(_MOST_STEPS):
-            sums, known = self._sums[active], self._known[active]
+            sums, known = self.sums[active], self.known[active]
             numbers = np.arange(sums.shape[1])
-            chosen = np.empty((len(active), len(self._gains.step)), dtype=np.int64)
-            for level in range(chosen.shape[1]):
-                ideal = self._ideal(known[:, level, None] + numbers)
+            chosen = np.empty((len(active), len(steps)), dtype=np.int64)
+            for level in range(len(steps)):
+                ideal = self.ideal(known[:, level, None] + numbers)
                 chosen[:, level] = np.argmax(sums - value[active][:, None] * ideal, axis=1)
             np.maximum.accumulate(chosen, axis=1, out=chosen)
-            gained = self._base[active] + np.take_along_axis(sums, chosen, axis=1) @ self._gains.step
-            best = self._ideal(known[:, :-1] + chosen) @ self._gains.step
-            best = best + self._gains.least * self._ideal(known[:, -1] + self._all[active])
+            gained = self.base[active] + np.take_along_axis(sums, chosen, axis=1) @ steps
+            best = self.ideal(known[:, :-1] + chosen) @ steps
+            best = best + self.worth[-1] * self.ideal(known[:, -1] + self.everywhere[active])
             better = ratio(gained, best)
             rising = better > value[active]
             value[active[rising]] = better[rising]
@@ -406,8 +390,9 @@ class _GainRatio:
                 break
         return value
 
-    def _ideal(self, count: Counts) -> Values:
-        return self._running[np.minimum(count, len(self._running) - 1)]
+    def ideal(self, count: Counts) -> Values:
+        """The sum of the discounts at the first ranks."""
+        return self.running[np.minimum(count, len(self.running) - 1)]
 
 
 # R-precision, in which every relevant document more makes the measure look deeper.

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import default_rng
@@ -25,7 +26,7 @@ from cranfield.compare.comparison import pairs
 from cranfield.compare.differences import RELATIVE_NOISE, blocks, significant
 from cranfield.compare.significance.student import student
 from cranfield.evaluate.align import Alignment
-from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values, crossed
+from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values
 from cranfield.evaluate.measure import Measure, own_measures, summaries
 from cranfield.evaluate.scores import Scores, score
 from cranfield.reuse.correlation import max_rank_drop, tau_ap, tau_b
@@ -49,7 +50,7 @@ def lists_without(lists: Lists, provenance: Provenance, group_of_cell: Numbers) 
     return replace(
         lists,
         grades=np.where(removed, NOT_POOLED, lists.grades),
-        topics=place * provenance.topic_count + lists.topics,
+        topics=place * len(provenance.depth) + lists.topics,
         level_counts=np.concatenate(kept),
         pooled_count=None,
         stratified=None,
@@ -60,11 +61,9 @@ TOO_SMALL = 0.01
 """Scores below this have no relative drop: a run near zero would lose 100 % of nothing."""
 
 
-@dataclass(frozen=True, eq=False)
-class Uniques:
-    """What each group alone contributed: judged and relevant documents."""
+class Uniques(NamedTuple):
+    """How many judged and relevant documents each group alone contributed."""
 
-    groups: tuple[str, ...]
     judged: Counts
     relevant: Counts
 
@@ -102,13 +101,13 @@ class OwnHoldOut:
         np.divide(self.drop, self.full, out=shares, where=self.full >= TOO_SMALL)
         return shares
 
-    def spread(self, measure: Measure) -> Spread:
-        """Give how the drops are spread over the runs."""
-        return spread_of(self.drop[self.measures.index(measure)], self.group_of_run, self.run_names)
-
-    def relative_spread(self, measure: Measure) -> Spread:
-        """Give how the relative drops are spread over the runs that have one."""
-        return spread_of(self.relative[self.measures.index(measure)], self.group_of_run, self.run_names)
+    def spreads(self, measure: Measure) -> tuple[Spread, Spread]:
+        """How the drops are spread over the runs, and the relative drops over the runs that have one."""
+        place = self.measures.index(measure)
+        drop, relative = (
+            spread_of(one[place], self.group_of_run, self.run_names) for one in (self.drop, self.relative)
+        )
+        return drop, relative
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +128,8 @@ class Reranking:
 class HoldOutSummary:
     """What hold-outs at one level show for one measure.
 
-    Means are over left-out groups for which tau is defined; `worst` is the one whose own run falls by most ranks.
-    `reversals` counts significant differences between two runs, of all pairs and without each group, that are
-    reversed.
+    Means are over left-out groups for which tau is defined; `rerankings` has one for each group. `reversals` counts
+    significant differences between two runs, of all pairs and without each group, that are reversed.
     """
 
     drop: Spread
@@ -140,7 +138,7 @@ class HoldOutSummary:
     lowest_tau_b: float
     tau_ap: float
     lowest_tau_ap: float
-    worst: Reranking | None
+    rerankings: Sequence[Reranking]
     reversals: int
 
 
@@ -176,17 +174,9 @@ class AllHoldOut:
         """What the hold-outs show for a measure."""
         found = self.rerankings(measure)
         taus = np.array([(one.tau_b, one.tau_ap) for one in found]).reshape(-1, 2).T
-        (tau_b, lowest_tau_b), (tau_ap, lowest_tau_ap) = (_mean_and_lowest(one[~np.isnan(one)]) for one in taus)
-        return HoldOutSummary(
-            drop=self.own.spread(measure),
-            relative=self.own.relative_spread(measure),
-            tau_b=tau_b,
-            lowest_tau_b=lowest_tau_b,
-            tau_ap=tau_ap,
-            lowest_tau_ap=lowest_tau_ap,
-            worst=max(found, key=lambda one: one.drop, default=None),
-            reversals=self.reversals(measure),
-        )
+        known = (one[~np.isnan(one)] for one in taus)
+        by_b, by_ap = ((float(one.mean()), float(one.min())) if len(one) else (np.nan, np.nan) for one in known)
+        return HoldOutSummary(*self.own.spreads(measure), *by_b, *by_ap, found, self.reversals(measure))
 
     def rerankings(self, measure: Measure) -> list[Reranking]:
         """Give for each left-out group how the ranking of all runs by a measure changes."""
@@ -224,10 +214,6 @@ class AllHoldOut:
         return count
 
 
-def _mean_and_lowest(taus: Values) -> tuple[float, float]:
-    return (float(np.mean(taus)), float(taus.min())) if len(taus) else (float("nan"), float("nan"))
-
-
 def _signs(values: Values, first: Counts, second: Counts) -> Values:
     """The signs of the differences of means between pairs of runs; 0 where there is only noise."""
     means = values.mean(axis=1)
@@ -238,7 +224,7 @@ def _signs(values: Values, first: Counts, second: Counts) -> Values:
 def uniques_of(alignment: Alignment, provenance: Provenance, *, rel: int = 1) -> Uniques:
     """Count what each group alone contributed; of a replayed plan, what would not be judged without it."""
     unique, relevant = provenance.removed_counts.sum(axis=1), alignment.lists.levels >= rel
-    return Uniques(provenance.groups, unique.sum(axis=1), unique[:, relevant].sum(axis=1))
+    return Uniques(unique.sum(axis=1), unique[:, relevant].sum(axis=1))
 
 
 SCORED_AT_ONCE = 2**28
@@ -254,13 +240,12 @@ def hold_out_all(
     workers: Workers = HERE,
 ) -> AllHoldOut:
     """Begin to score all runs without each group in turn. `full` saves scoring once more."""
-    chosen, lists = own_measures(measures), alignment.lists
-    whole = score(alignment, chosen) if full is None else full
+    lists, whole = alignment.lists, score(alignment, measures) if full is None else full
     groups = range(len(provenance.groups))
-    cut = blocks(len(groups), width=len(lists.grades) * len(chosen), block=SCORED_AT_ONCE)
-    shared = lists, provenance, chosen, alignment.scored.shape
+    cut = blocks(len(groups), width=len(lists.grades) * len(measures), block=SCORED_AT_ONCE)
+    shared = lists, provenance, measures, alignment.scored.shape
     scored = workers.map(_scored_without, [groups[part] for part in cut], shared)
-    return AllHoldOut(provenance, tuple(chosen), whole, scored)
+    return AllHoldOut(provenance, tuple(measures), whole, scored)
 
 
 def _scored_without(
@@ -269,10 +254,11 @@ def _scored_without(
     """Score all runs without each of some groups: groups by measures by runs by topics.
 
     The grades are changed in place and put back, and the relevant documents, which were found for the full qrels, are
-    only filtered: that is much faster than `lists_without` for every group.
+    only filtered: that is much faster than `lists_without` for every group. What the qrels are a sample of is left
+    aside: estimates from samples take no verdict, and nobody holds groups out for them.
     """
     lists, provenance, measures, shape = shared
-    grades, level_of_row, stratum = lists.grades.copy(), provenance.level_of_row, provenance.stratum_of_row
+    grades, level_of_row = lists.grades.copy(), provenance.level_of_row
     for measure in measures:
         lists.relevant(measure.rel or 1)  # found once for all groups of a worker
     known = {rel: (found, lists.offsets[found.cell] + found.rank - 1) for rel, found in lists.known_relevant.items()}
@@ -280,29 +266,17 @@ def _scored_without(
     for group in groups:
         places = provenance.removed_places[group]
         grades[places] = NOT_POOLED
-        gone, highest = provenance.removed_rows[group], lists.highest_grade
-        pooled, sample = lists.pooled_count, lists.stratified
-        if pooled is not None:
-            pooled = pooled - np.bincount(provenance.topic_of_row[gone], minlength=provenance.topic_count)
-        if sample is not None and stratum is not None:
-            judged = gone[level_of_row[gone] >= 0]
-            lost = crossed(stratum[judged], level_of_row[judged], sample.level_counts.shape)
-            sample = replace(
-                sample,
-                at_rank=np.where(grades == NOT_POOLED, np.int32(-1), sample.at_rank),
-                size=sample.size - np.bincount(stratum[gone], minlength=len(sample.size)),
-                level_counts=sample.level_counts - lost,
-            )
+        highest = lists.highest_grade
         if not len(lists.levels) or highest <= lists.levels.max():  # a scale may go beyond what was given
             kept = level_of_row >= 0
-            kept[gone] = False
+            kept[provenance.removed_rows[group]] = False
             highest = int(lists.levels[level_of_row[kept].max()]) if kept.any() else 0
         reduced = replace(
             lists,
             grades=grades,
             level_counts=lists.level_counts - provenance.removed_counts[group],
-            pooled_count=pooled,
-            stratified=sample,
+            pooled_count=None,
+            stratified=None,
             highest_grade=highest,
         )
         for rel, (found, at) in known.items():

@@ -124,37 +124,30 @@ def intervals_of_runs(
     divide by this. `tail` says whether what lies beyond the end of a list counts in RBP, as in its residual.
     """
     reaches = [None if ignores_depth(measure) else depth(measure) for measure in measures]
-    found = _in_pieces(measures, with_highest_grade(alignment.lists, highest), reaches, tail)
-    shape = (len(measures), *alignment.scored.shape)
-    return Intervals(
-        measures=tuple(measures),
-        values=np.array([one.values for one in found]).reshape(shape),
-        lower=np.array([one.lower for one in found]).reshape(shape),
-        upper=np.array([one.upper for one in found]).reshape(shape),
-        scored=alignment.scored,
-    )
+    ends = _in_pieces(measures, with_highest_grade(alignment.lists, highest), reaches, tail)
+    values, lower, upper = ends.reshape(3, len(measures), *alignment.scored.shape)
+    return Intervals(tuple(measures), values, lower, upper, alignment.scored)
 
 
-def _in_pieces(measures: Sequence[Measure], lists: Lists, reaches: Sequence[Reach], tail: Tail) -> list[Interval]:
-    """Give the interval of each measure, some lists after the others; unjudged documents are looked for once."""
+def _in_pieces(measures: Sequence[Measure], lists: Lists, reaches: Sequence[Reach], tail: Tail) -> Values:
+    """Values, lower and upper ends of each measure and list, some lists after the others.
 
-    def of_piece(piece: Lists) -> list[Interval]:
+    Unjudged documents are looked for once.
+    """
+
+    def of_piece(piece: Lists) -> Values:
         unjudged: dict[bytes | None, Found] = {}
-        found = []
-        for measure, reach in zip(measures, reaches, strict=True):
+        found = np.empty((3, len(measures), len(piece)))
+        for place, (measure, reach) in enumerate(zip(measures, reaches, strict=True)):
             key = None if reach is None else np.asarray(reach, dtype=np.int64).tobytes()
             if key not in unjudged:
                 unjudged[key] = unjudged_within(piece, reach)
-            found.append(interval(measure, piece, unjudged[key], tail=tail))
+            ends = interval(measure, piece, unjudged[key], tail=tail)
+            found[:, place] = ends.values, ends.lower, ends.upper
         return found
 
     with ThreadPoolExecutor(THREADS) as threads:
-        by_piece = list(threads.map(of_piece, lists.pieces(_ROWS_AT_ONCE)))
-    names = ("values", "lower", "upper")
-    return [
-        replace(parts[0], **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
-        for parts in zip(*by_piece, strict=True)
-    ]
+        return np.concatenate([*threads.map(of_piece, lists.pieces(_ROWS_AT_ONCE))], axis=2)
 
 
 def interval(
@@ -181,7 +174,7 @@ def interval(
     return Interval(values, lower, upper)
 
 
-PASSED_OVER = "it skips unjudged documents, so that its bounds say nothing about a pair"
+PASSED_OVER = "unjudged documents count otherwise than not relevant ones, so that its bounds say nothing about a pair"
 
 
 def _why_none(measure: Measure, highest: int) -> str:
@@ -217,8 +210,8 @@ def width_reductions(measure: Measure, lists: Lists, cells: Counts, ranks: Count
     """Give for each unjudged document, by cell and rank, how much its cell's interval narrows if it alone gets 0."""
 
     def widths(some: Lists, to: Reach) -> Values:
-        (found,) = _in_pieces([measure], some, [to], "none")
-        return found.upper - found.lower
+        _, (lower,), (upper,) = _in_pieces([measure], some, [to], "none")
+        return np.asarray(upper - lower)
 
     before = widths(lists, reach)[cells]
     step = max(_COPIED_ROWS_AT_ONCE // max(int(lists.length.max(initial=1)), 1), 1)

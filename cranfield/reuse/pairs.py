@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -43,7 +43,10 @@ TOLERANCE = 1e-12
 SIGNIFICANT = 0.05
 """Below this p-value the paired test speaks for a difference."""
 
-_NO_GAIN = "grade 0 has a gain and an unjudged document has none, so that its bounds say nothing about a pair"
+
+def is_decided(low: float, high: float) -> bool:
+    """Whether a difference between these ends is never 0, or always."""
+    return low > TOLERANCE or high < -TOLERANCE or high - low <= TOLERANCE
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +65,7 @@ class SharedUnjudged:
         return len(self.topic)
 
 
-@dataclass(frozen=True, slots=True)
-class QueuedDocument:
+class QueuedDocument(NamedTuple):
     """An unjudged document, and how much of what is open hangs on it.
 
     `weight` is by how much the difference of the summaries can move by its label, or the interval narrows if it is
@@ -95,8 +97,7 @@ class Difference:
     @property
     def is_decided(self) -> bool:
         """Whether no label can change which run is ahead, or that they are equal."""
-        lower, upper = self.ends
-        return lower > TOLERANCE or upper < -TOLERANCE or upper - lower <= TOLERANCE
+        return is_decided(*self.ends)
 
     @property
     def ends_of_lead(self) -> tuple[float, float]:
@@ -194,8 +195,7 @@ class OpenScore:
         if self.gains is not None or plain or found.missing:
             return found
         unknown = np.full(len(lists), np.nan)
-        has_gains = "gains" in dict(self.measure.settings)
-        return replace(found, lower=unknown, upper=unknown, missing=_NO_GAIN if has_gains else PASSED_OVER)
+        return Interval(found.values, unknown, unknown, PASSED_OVER)
 
     @cached_property
     def difference(self) -> Difference:
@@ -393,8 +393,6 @@ def claim_of(
     unjudged documents are judged; `p_value` is that of the paired test of their difference, perhaps `corrected` for
     many pairs. Without them nothing is called supported.
     """
-    if not pair.measure.quality:
-        raise UsageError(f"{pair.measure} does not measure which run is better")
     found, down_to, deep = pair.difference, "", None
     if pair.reach is not None and np.max(pair.reach) < pair.alignment.lists.length.max(initial=0):
         # Unjudged documents were looked at down to one rank, or to another in each topic.
@@ -433,8 +431,8 @@ def claim_of(
             if lead - behind > TOLERANCE:
                 takes = f"and the drop of {winner} may together reach {both:.4f}"
             reason += f"; the loss of {loser} {takes}"
-        elif chance:
-            reason += f"; the difference is not significant ({p})"
+        else:
+            reason += chance
     depth = int(np.max(pair.depth)) if deep is not None and down_to else None  # type: ignore[arg-type]
     swing, alignment = 0.0, pair.alignment  # by how much the lead could shrink in another order of tied documents
     if winner and alignment.tied.any():

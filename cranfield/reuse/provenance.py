@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError
 from cranfield.evaluate.align import Alignment, AnyRun, align
-from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values, crossed, ratio, rows_of, strata_of
+from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values, crossed, ratio, rows_of
 from cranfield.qrels.qrels import Qrels, pair_keys
 from cranfield.runs.columns import TEXT, Mask, places_in
 
@@ -56,13 +56,17 @@ class Contributor:
 
 def groups_of(
     run_names: Sequence[str], contributors: Sequence[Contributor], level: Level
-) -> tuple[tuple[str, ...], Numbers]:
-    """The contributing groups, sorted by their bytes, and each run's place among them, -1 for no contributor."""
-    members = {one.run: one.member_of(level) for one in contributors if one.contributing}
-    groups = sorted(set(members.values()), key=str.encode)
+) -> tuple[tuple[str, ...], Numbers, Numbers]:
+    """The contributing groups, sorted by their bytes, and each run's place among them, -1 for no contributor.
+
+    Then the same, also for a run that did not contribute, but whose group did with another.
+    """
+    members = {one.run: one.member_of(level) for one in contributors}
+    groups = sorted({members[one.run] for one in contributors if one.contributing}, key=str.encode)
     place = {group: number for number, group in enumerate(groups)}
-    numbers = [place[members[run]] if run in members else -1 for run in run_names]
-    return tuple(groups), np.array(numbers, dtype=np.int32)
+    own = np.array([place.get(members.get(run, ""), -1) for run in run_names], dtype=np.int32)
+    contributing = {one.run for one in contributors if one.contributing}
+    return tuple(groups), np.where([run in contributing for run in run_names], own, np.int32(-1)), own
 
 
 def qrels_rows(alignment: Alignment, qrels: Qrels, runs: Sequence[AnyRun]) -> tuple[Numbers, Numbers, Numbers]:
@@ -101,34 +105,57 @@ def rows_of_pairs(qrels: Qrels, topics: Sequence[str], documents: Sequence[str])
 
 @dataclass(frozen=True, eq=False)
 class Provenance:
-    """Who alone brought each row of the qrels.
+    """What the contributors brought into the pool, and who alone brought each row of the qrels.
 
-    `groups` are the contributing groups (or runs, or families: `level` says which), sorted by their bytes, and
-    `group_of_run` gives for each run of the alignment its place there, -1 for one that did not contribute, and
-    `own_group` the same for a run that did not, but whose group contributed with another. `qrels_row`, parallel to
-    the grades of the lists, is the row in the qrels, -1 for none. `owner` has one number per row of the qrels: the
-    only group that brought it, MANY or NOBODY. `depth` is the pool depth of each topic of the alignment.
+    `rows` (of the qrels) and `brought_by` (runs of the alignment) are parallel: one for each document of a pooled
+    prefix that the qrels have, and topics of the alignment alone. `qrels_row`, parallel to the grades of the lists,
+    is the row in the qrels, -1 for none. `depth` is the pool depth of each topic of the alignment.
 
     `topic_of_row` and `level_of_row` tell of each row of the qrels its topic in the alignment (-1: not there, and
     then nobody is said to have brought it) and its grade as a place in the levels of the lists (-1: pooled but not
-    judged). `topic_count` and `level_count` are the numbers of both. `stratum_of_row` is there where the qrels are a
-    sample, and numbers the strata as the lists' sample does. `removed` is there where a plan was played again without
-    each group: groups by rows, what is then not judged.
+    judged); `level_count` is the number of these.
+
+    `groups` are the contributing groups (or runs, or families: `level` says which), sorted by their bytes;
+    `group_of_run` gives the place of each run's group, -1 for one that did not contribute, and `own_group` the same
+    also for a run that did not, but whose group contributed with another. `removed` is there where a plan was played
+    again without each group: groups by rows, what is then not judged.
     """
 
-    groups: tuple[str, ...]
-    group_of_run: Numbers
-    own_group: Numbers
+    run_names: tuple[str, ...]
+    contributors: tuple[Contributor, ...]
+    rows: Numbers
+    brought_by: Numbers
     qrels_row: Numbers
-    owner: Numbers
     depth: Counts
     topic_of_row: Numbers
     level_of_row: Numbers
-    topic_count: int
     level_count: int
-    level: Level = "group"
-    stratum_of_row: Numbers | None = None
+    level: Level
+    groups: tuple[str, ...]
+    group_of_run: Numbers
+    own_group: Numbers
     removed: Mask | None = None
+
+    def by(self, level: Level) -> Provenance:
+        """The same by run, group or family."""
+        groups, group_of_run, own_group = groups_of(self.run_names, self.contributors, level)
+        return replace(self, level=level, groups=groups, group_of_run=group_of_run, own_group=own_group)
+
+    def levels(self) -> Levels:
+        """The provenance at all levels; by family only where every contributor has one."""
+        levels: list[Level] = ["group", "run"]
+        if all(one.family for one in self.contributors if one.contributing):
+            levels.append("family")
+        return {level: self.by(level) for level in levels}
+
+    @cached_property
+    def owner(self) -> Numbers:
+        """The only group that brought each row of the qrels, MANY or NOBODY."""
+        brought_by = self.group_of_run[self.brought_by]
+        owner = np.full(len(self.topic_of_row), NOBODY, dtype=np.int32)
+        owner[self.rows] = brought_by  # one of several is written, and then found out
+        owner[self.rows[owner[self.rows] != brought_by]] = MANY
+        return owner
 
     @property
     def method(self) -> Method:
@@ -163,7 +190,7 @@ class Provenance:
     def removed_counts(self) -> Counts:
         """Groups by topics by grade levels: the judged documents that are held out with the group."""
         judged = (rows[self.level_of_row[rows] >= 0] for rows in self.removed_rows)
-        shape = (self.topic_count, self.level_count)
+        shape = (len(self.depth), self.level_count)
         return np.array([crossed(self.topic_of_row[rows], self.level_of_row[rows], shape) for rows in judged])
 
     @cached_property
@@ -202,71 +229,7 @@ def replayed(provenance: Provenance, qrels: Qrels, chosen: Mapping[str, Iterable
     return replace(provenance, removed=removed)
 
 
-@dataclass(frozen=True, eq=False)
-class Prefixes:
-    """What the contributors brought, before it is asked who is held out together.
-
-    `rows` (of the qrels) and `brought_by` (runs of the alignment) are parallel: one for each document of a pooled
-    prefix that the qrels have, and topics of the alignment alone. The rest is as in `Provenance`.
-    """
-
-    run_names: tuple[str, ...]
-    contributors: tuple[Contributor, ...]
-    rows: Numbers
-    brought_by: Numbers
-    qrels_row: Numbers
-    depth: Counts
-    topic_of_row: Numbers
-    level_of_row: Numbers
-    level_count: int
-    stratum_of_row: Numbers | None = None
-
-    def levels(self) -> Levels:
-        """The provenance at all levels; by family only where every contributor has one."""
-        levels: list[Level] = ["group", "run"]
-        if all(one.family for one in self.contributors if one.contributing):
-            levels.append("family")
-        return {level: self.by(level) for level in levels}
-
-    def by(self, level: Level) -> Provenance:
-        """Give the provenance by run, group or family."""
-        groups, group_of_run = groups_of(self.run_names, self.contributors, level)
-        place = {group: number for number, group in enumerate(groups)}
-        members = {one.run: one.member_of(level) for one in self.contributors}
-        brought_by = group_of_run[self.brought_by]
-        owner = np.full(len(self.topic_of_row), NOBODY, dtype=np.int32)
-        owner[self.rows] = brought_by  # one of several is written, and then found out
-        owner[self.rows[owner[self.rows] != brought_by]] = MANY
-        return Provenance(
-            groups=groups,
-            group_of_run=group_of_run,
-            own_group=np.array([place.get(members.get(run, ""), -1) for run in self.run_names], dtype=np.int32),
-            qrels_row=self.qrels_row,
-            owner=owner,
-            depth=self.depth,
-            topic_of_row=self.topic_of_row,
-            level_of_row=self.level_of_row,
-            topic_count=len(self.depth),
-            level_count=self.level_count,
-            level=level,
-            stratum_of_row=self.stratum_of_row,
-        )
-
-
 def provenance_of(
-    alignment: Alignment,
-    qrels: Qrels,
-    runs: Sequence[AnyRun],
-    contributors: Sequence[Contributor],
-    *,
-    depth: int | Counts,
-    level: Level = "group",
-) -> Provenance:
-    """Find who alone brought what into a depth pool; see `prefixes_of`."""
-    return prefixes_of(alignment, qrels, runs, contributors, depth=depth).by(level)
-
-
-def prefixes_of(
     alignment: Alignment,
     qrels: Qrels,
     runs: Sequence[AnyRun],
@@ -274,7 +237,7 @@ def prefixes_of(
     *,
     depth: int | Counts | None = None,
     entries: Iterable[tuple[str, str, str]] = (),
-) -> Prefixes:
+) -> Provenance:
     """Find what the contributors brought into a pool of their first `depth` documents, which may differ by topic.
 
     `qrels` and `runs` are those that the alignment was made of. A run that no contributor names did not contribute.
@@ -305,17 +268,18 @@ def prefixes_of(
         clear, length = (one.reshape(-1, topics)[contributing] for one in (first, lists.length))
         limit = np.where(clear < length, clear, np.iinfo(np.int64).max)
         depths = np.minimum(limit.min(axis=0), length.max(axis=0))
-    return Prefixes(
-        run_names=alignment.run_names,
-        contributors=tuple(contributors),
-        rows=rows[known],
-        brought_by=brought_by[known],
-        qrels_row=qrels_row,
-        depth=depths,
-        topic_of_row=topic_of_row,
-        level_of_row=level_of_row,
-        level_count=len(alignment.lists.levels),
-        stratum_of_row=None if qrels.strata is None else strata_of(qrels)[0],
+    return Provenance(
+        alignment.run_names,
+        tuple(contributors),
+        rows[known],
+        brought_by[known],
+        qrels_row,
+        depths,
+        topic_of_row,
+        level_of_row,
+        len(alignment.lists.levels),
+        "group",
+        *groups_of(alignment.run_names, contributors, "group"),
     )
 
 
@@ -366,12 +330,6 @@ FITTING = 0.9
 _FEWEST_RUNS = 2
 _FEWEST_TOPICS = 3
 _NARROWEST = 3
-_NO_COMMON_DEPTH = "no two runs are judged to a common depth"
-_ONLY_RELEVANT = "no document is judged not relevant, so that the pool does not show in the qrels"
-_FEW_TOPICS = f"at least {_FEWEST_TOPICS} topics are needed to infer a pool depth"
-_ALL_JUDGED = "every ranking is judged to its end, so that no pool depth shows"
-_NOT_THERE = "the share of judged documents does not drop at rank {}"
-_NO_EDGE = "the share of judged documents drops at no common rank"
 
 
 @dataclass(frozen=True, eq=False)
@@ -409,27 +367,26 @@ def infer_pool(alignment: Alignment, *, contributing: Mask | None = None, depth:
     clear = lists.first_below(int(NOT_POOLED) + 1) - 1
     clear = np.where(clear < lists.length, clear, -1)
     if alignment.present.any() and (clear < 0).all():
-        return refused(_ALL_JUDGED)
+        return refused("every ranking is judged to its end, so that no pool depth shows")
     if lists.levels.min(initial=1) > 0:
-        return refused(_ONLY_RELEVANT)
+        return refused("no document is judged not relevant, so that the pool does not show in the qrels")
     if alignment.present.any(axis=0).sum() < _FEWEST_TOPICS:
-        return refused(_FEW_TOPICS)
+        return refused(f"at least {_FEWEST_TOPICS} topics are needed to infer a pool depth")
     among = np.ones(len(names), dtype=bool) if contributing is None else contributing
     edges = _Edges(alignment, int(clear.max(initial=0)), among)
-    if contributing is not None:
-        weighed = np.where(edges.fed.sum(axis=0) >= FITTING * contributing.sum(), edges.evidence, 0.0)
-        if not weighed.any():
-            return refused(_NO_EDGE)
-    else:
-        weighed = np.where(edges.fed.sum(axis=0) >= _FEWEST_RUNS, edges.evidence, 0.0)
-        if depth is not None:
-            weighed[np.arange(1, len(weighed) + 1) != depth] = 0.0
-        if not weighed.any():
-            return refused(_NO_COMMON_DEPTH if depth is None else _NOT_THERE.format(depth))
-        best = int(weighed.argmax())
-        if weighed[best] < EVIDENCE * edges.runs[best] or edges.steepness[best] < STEEPNESS:
-            return refused(_NO_EDGE if depth is None else _NOT_THERE.format(depth))
+    least = _FEWEST_RUNS if contributing is None else FITTING * contributing.sum()
+    weighed = np.where(edges.fed.sum(axis=0) >= least, edges.evidence, 0.0)
+    no_edge = "the share of judged documents drops at no common rank"
+    if depth is not None:
+        no_edge = f"the share of judged documents does not drop at rank {depth}"
+        weighed[np.arange(1, len(weighed) + 1) != depth] = 0.0
+    if not weighed.any():
+        return refused(
+            "no two runs are judged to a common depth" if contributing is None and depth is None else no_edge
+        )
     best = int(weighed.argmax())
+    if contributing is None and (weighed[best] < EVIDENCE * edges.runs[best] or edges.steepness[best] < STEEPNESS):
+        return refused(no_edge)
     return InferredPool(names, best + 1, edges.fed[:, best])
 
 

@@ -35,7 +35,7 @@ from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values, ratio
 from cranfield.evaluate.measure import parse_measure
 from cranfield.reuse.intervals import Identities
 from cranfield.reuse.labels import Documents, count_labels, logit, octave_of
-from cranfield.reuse.pairs import TOLERANCE, Difference, OpenScore, QueuedDocument, open_score
+from cranfield.reuse.pairs import TOLERANCE, Difference, OpenScore, QueuedDocument, is_decided, open_score
 from cranfield.reuse.unjudged_model import USUAL, UnjudgedModel, chances, expected_chances, is_unlike
 from cranfield.reuse.verdict import DEFAULTS, Thresholds
 from cranfield.runs.columns import Mask
@@ -140,10 +140,12 @@ class Judging:
         self.is_open[pair.order] = True
         self._worth = _worth_of_grades(pair)
         self._prior = np.clip(self.chances.expected, _LEAST, 1 - _LEAST)
-        self._groups = (self.effects > 0).astype(np.int64), pair.unjudged.topic
-        sizes, spreads = (2, len(pair.alignment.topic_ids)), (self.chances.spread, TOPIC_SPREAD)
-        self._surprise = [np.zeros(size) for size in sizes]
-        self._information = [np.full(size, spread**-2) for size, spread in zip(sizes, spreads, strict=True)]
+        # Of the effects of runs and topics: whose effect a document has, the surprises so far, and the information.
+        topics = pair.unjudged.topic, len(pair.alignment.topic_ids), TOPIC_SPREAD
+        self._shared = [
+            (group, np.zeros(size), np.full(size, spread**-2))
+            for group, size, spread in (((self.effects > 0).astype(np.int64), 2, self.chances.spread), topics)
+        ]
 
     def judge(self, places: Counts, grades: Counts) -> None:
         """Take in the grades of some documents."""
@@ -156,7 +158,7 @@ class Judging:
         self.high -= float((labels * other + (1 - labels) * mine).sum())
         self.value += float(labels @ self.effects[places])
         self.is_judged[places], self.is_open[places] = True, False
-        for group, surprise, information in zip(self._groups, self._surprise, self._information, strict=True):
+        for group, surprise, information in self._shared:
             np.add.at(surprise, group[places], labels - prior)
             np.add.at(information, group[places], prior * (1 - prior))
 
@@ -172,7 +174,7 @@ class Judging:
     def expected(self) -> Values:
         """The chance of each document by the labels so far."""
         total = logit(self._prior)
-        for group, surprise, information in zip(self._groups, self._surprise, self._information, strict=True):
+        for group, surprise, information in self._shared:
             total += (surprise / information)[group]
         return chances(total)
 
@@ -195,13 +197,13 @@ class Judging:
         effects = self.effects * self.is_open
         weight = effects * expected * (1 - expected)
         variance = float(effects @ weight)
-        for group, information in zip(self._groups, self._information, strict=True):
+        for group, _, information in self._shared:
             variance += float((np.bincount(group, weight, minlength=len(information)) ** 2 / information).sum())
         return self.value + float(expected @ effects), variance
 
     def is_decided(self, goal: Goal) -> bool:
         """Whether who is ahead is certain, or likely enough."""
-        if self.low > TOLERANCE or self.high < -TOLERANCE or self.high - self.low <= TOLERANCE:
+        if is_decided(self.low, self.high):
             return True
         if goal == "certain" or not self.is_open.any():
             return not self.is_open.any()
@@ -221,7 +223,7 @@ class Judging:
         """
         varies, weight = expected * (1 - expected), self.effects
         covaries, spreads = weight.copy(), np.ones(len(weight))
-        for group, information in zip(self._groups, self._information, strict=True):
+        for group, _, information in self._shared:
             shared = np.bincount(group, weight * varies * self.is_open, minlength=len(information))
             covaries += (shared / information)[group]
             spreads += varies / information[group]
@@ -290,7 +292,7 @@ class Judging:
         Effects alone would add more to low chances than they take away: to the second order that is taken back.
         """
         total, bend = logit(self.expected), self.expected - 0.5
-        for group, information in zip(self._groups, self._information, strict=True):
+        for group, _, information in self._shared:
             effect = rng.standard_normal(len(information)) / np.sqrt(information)
             total += effect[group] + bend / information[group]
         return (rng.random(len(total)) < chances(total)).astype(np.float64)

@@ -6,7 +6,6 @@ A table for people shows some of the columns that data formats have, under the h
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cranfield.base.text import Column, Number, Table, Value, counted, table_of
@@ -70,8 +69,8 @@ def completeness_columns(evidence: Evidence) -> tuple[Value, ...]:
     return evidence.to_rank or None, value, low, high, depth
 
 
-def trust_table(assessment: Assessment, runs: Sequence[int], *, inferred: bool = False) -> Table:
-    """The rows of one measure as people read them, best first; `inferred` says that the pool was inferred."""
+def trust_table(assessment: Assessment, runs: Sequence[int]) -> Table:
+    """The rows of one measure as people read them, best first."""
     completed, names, score = assessment.completed, assessment.run_names, assessment.score
     is_completed = completed is not None and not completed.unknown
     rows: Rows = []
@@ -105,8 +104,7 @@ def trust_table(assessment: Assessment, runs: Sequence[int], *, inferred: bool =
         Column("verdict", kind="verdict"),
         Column("reason"),
     ]
-    doubt = " (pool inferred)" if inferred else ""
-    return table_of(columns, rows, caption=f"{assessment.measure}: reliability of the scores{doubt}")
+    return table_of(columns, rows, caption=f"{assessment.measure}: reliability of the scores")
 
 
 # The collection: its verdict, and what holding out shows at each level, measure by measure.
@@ -146,10 +144,10 @@ def hold_outs_table(report: CollectionReport) -> Table:
         for measure, one in found.summaries.items():
             drops = (one.drop.runs, one.drop.mean, one.relative.mean, one.relative.largest, one.relative.worst)
             taus = (one.tau_b, one.lowest_tau_b, one.tau_ap, one.lowest_tau_ap)
-            fall = (None, "") if one.worst is None else (one.worst.drop, one.worst.run)
-            method = found.held_out.provenance.method
-            rows.append((level, method, str(measure), *drops, *taus, *fall, one.reversals))
-    ranked = counted(len(report.run_names), "run")
+            worst = max(one.rerankings, key=lambda one: one.drop, default=None)
+            fall = (None, "") if worst is None else (worst.drop, worst.run)
+            rows.append((level, found.held_out.provenance.method, str(measure), *drops, *taus, *fall, one.reversals))
+    ranked = counted(len(report.provenance.group_of_run), "run")
     note = f"relative: drop divided by the score; tau: ranking of {ranked}; reversals: of significant differences"
     caption = "Held out: loss of its own runs, and change of the ranking"
     return table_of(_HOLD_OUTS, rows, caption=caption, notes=[note])
@@ -159,27 +157,17 @@ def groups_table(report: CollectionReport) -> Table:
     """What each held-out group, run or family alone contributed, and what its runs lose, by each measure."""
     rows: Rows = []
     for level, found in report.levels.items():
-        own = found.held_out.own
-        for place, measure in enumerate(own.measures):
-            for one in found.held_out.rerankings(measure):
-                number = found.uniques.groups.index(one.group)
-                drops = own.drop[place][own.group_of_run == number]
-                counts = (len(drops), int(found.uniques.judged[number]), int(found.uniques.relevant[number]))
+        own, groups = found.held_out.own, found.held_out.provenance.groups
+        for drop, (measure, summary) in zip(own.drop, found.summaries.items(), strict=True):
+            for one in summary.rerankings:
+                number = groups.index(one.group)
+                drops = drop[own.group_of_run == number]
+                counts = (len(drops), *(int(count[number]) for count in found.uniques))
                 losses = (float(drops.mean()), float(drops.max()))
                 taus = (_or_none(one.tau_b), _or_none(one.tau_ap))
                 rows.append((level, one.group, str(measure), *counts, *losses, *taus, one.drop, one.run))
     caption = "Unique documents of each group, and the loss of its runs when it is held out"
     return table_of(_GROUPS, rows, caption=caption)
-
-
-def groups_to_read(report: CollectionReport) -> Table:
-    """The same for people: what a group contributed stands in the first of its rows alone."""
-    table, levels, told = groups_table(report), [*map(str, report.levels)], set[tuple[Value, ...]]()
-    rows: Rows = []
-    for row in sorted(table.rows, key=lambda row: (levels.index(str(row[0])), str(row[1]))):
-        rows.append((*row[:3], None, None, None, *row[6:]) if row[:2] in told else row)
-        told.add(row[:2])
-    return replace(table, rows=tuple(rows))
 
 
 def thresholds_table(thresholds: Thresholds) -> Table:

@@ -22,14 +22,15 @@ from dataclasses import dataclass, field, fields, replace
 from math import isfinite
 from typing import Any, Literal
 
-from cranfield.base.errors import Problem, ProblemsFound, UnknownName, quoted
+from cranfield.base.errors import UnknownName, quoted, refuse
 from cranfield.base.text import counted
 
 # The numbers that decide a verdict: one table, with what each of them means.
 
 
-def _number(default: float, meaning: str, *, highest: float = 1.0) -> Any:
-    return field(default=default, metadata={"meaning": meaning, "highest": highest})
+def _number(default: float, meaning: str) -> Any:
+    """A share, or where the default is none a count or a multiple."""
+    return field(default=default, metadata={"meaning": meaning, "highest": 1.0 if default < 1 else 1e6})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +45,16 @@ class Thresholds:
     unreliable_judged: float = _number(0.5, "UNRELIABLE if a smaller share of the top k is judged")
     topic_judged: float = _number(0.5, "a topic is mostly unjudged if a smaller share of its top k is judged")
     unreliable_topics: float = _number(0.2, "UNRELIABLE if a larger share of the topics is mostly unjudged")
-    unreliable_loss: float = _number(3, "UNRELIABLE if the expected loss exceeds this many tolerances", highest=1e6)
-    caution_loss: float = _number(1, "CAUTION if the expected loss exceeds this many tolerances", highest=1e6)
-    caution_upper: float = _number(
-        3, "CAUTION if the upper end of the expected loss exceeds this many tolerances", highest=1e6
-    )
+    unreliable_loss: float = _number(3, "UNRELIABLE if the expected loss exceeds this many tolerances")
+    caution_loss: float = _number(1, "CAUTION if the expected loss exceeds this many tolerances")
+    caution_upper: float = _number(3, "CAUTION if the upper end of the expected loss exceeds this many tolerances")
     caution_drift: float = _number(
-        1,
-        "CAUTION if a deeper pool is expected to change the score by so many tolerances more than the usual run's",
-        highest=1e6,
+        1, "CAUTION if a deeper pool is expected to change the score by so many tolerances more than the usual run's"
     )
     caution_judged: float = _number(0.8, "CAUTION if a smaller share of the top k is judged")
-    fewest_groups: float = _number(3, "UNTESTABLE with fewer contributing groups", highest=1e6)
+    fewest_groups: float = _number(3, "UNTESTABLE with fewer contributing groups")
     fewest_unjudged: float = _number(
-        10, "UNTESTABLE if holding groups out leaves fewer unjudged documents with known grades", highest=1e6
+        10, "UNTESTABLE if holding groups out leaves fewer unjudged documents with known grades"
     )
     largest_share: float = _number(
         0.5, "UNTESTABLE if one group contributed a larger share of the unique relevant documents"
@@ -69,7 +66,7 @@ class Thresholds:
         0.02, "the pool is fair if contributing runs, held out, lose a smaller share of their score on average"
     )
     unfair: float = _number(0.06, "the pool is unfair if they lose this share or more; in between: with care")
-    enough_groups: float = _number(10, "warning with fewer contributing groups", highest=1e6)
+    enough_groups: float = _number(10, "warning with fewer contributing groups")
     told_orphans: float = _number(
         0.05, "warning if a larger share of the judged documents is not within the pool depth of any contributing run"
     )
@@ -111,7 +108,7 @@ class Thresholds:
         if not problems and fair > unfair:
             problems.append(f"fair ({fair:g}) must not exceed unfair ({unfair:g})")
         if problems:
-            raise ProblemsFound("invalid thresholds", [Problem("bad-threshold", problem) for problem in problems])
+            refuse("invalid thresholds", "bad-threshold", problems)
         return replace(self, **{known[name].name: float(value) for name, value in values.items()})
 
 
@@ -146,7 +143,6 @@ REMEDY = "; use --groups and --pool-depth, or --pool CARD"
 """What would help where too little is known of the pool."""
 
 _BY_CONTRIBUTORS = ("contributed", "kappa-unknown", "large-loss", "loss", "upper-loss", "coverage", "small-loss")
-_BY_POOL = ("pool-unfinished", "topic-unfinished", "plan-unfinished", "pooled-unjudged")
 _NOISE = 1e-12
 
 
@@ -252,7 +248,7 @@ def verdict_of(evidence: Evidence, thresholds: Thresholds = DEFAULTS) -> Verdict
     """The verdict by the first rule that applies. Where it rests on an inferred pool, its reason says so."""
     found = replace(next(_verdicts(evidence, thresholds)), to_rank=evidence.to_rank)
     rests = evidence.inferred_depth or (evidence.inferred and found.rule in _BY_CONTRIBUTORS)
-    if not rests or found.rule in _BY_POOL:
+    if not rests or found.level == "PROVISIONAL":  # that rests on what is pooled, not on who contributed
         return found
     remedy = REMEDY if found.level == "UNTESTABLE" else ""
     return replace(found, reason=f"{found.reason}{remedy}{INFERRED}", inferred=True)
@@ -330,8 +326,7 @@ def _verdicts(evidence: Evidence, table: Thresholds) -> Iterator[Verdict]:
         of = _most_extreme(evidence) if evidence.upper_is_maximum else "95%"
         far = _points(abs(upper), upper_limit)
         may = f"loss may reach {far}" if upper >= 0 else f"the score may fall by {far}"
-        reason = f"{may} ({of}; limit {_points(upper_limit)})"
-        yield Verdict("CAUTION", "upper-loss", reason)
+        yield Verdict("CAUTION", "upper-loss", f"{may} ({of}; limit {_points(upper_limit)})")
     if _exceeds(table.caution_judged, evidence.judged):
         reason = f"{_share(evidence.judged, table.caution_judged)} judged (limit {_share(table.caution_judged)})"
         yield Verdict("CAUTION", "coverage", reason)

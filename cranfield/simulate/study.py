@@ -329,7 +329,7 @@ def own_hold_out(known: Known, full: Scores, held: Sequence[Rows]) -> OwnHoldOut
 
     `full` are the scores by the plan's judgments with all groups there.
     """
-    _, group_of_run = provenance.groups_of(known.alignment.run_names, known.contributors, "group")
+    _, group_of_run, _ = provenance.groups_of(known.alignment.run_names, known.contributors, "group")
     values = full.values.copy()
     for number, rows in enumerate(held):
         runs = np.flatnonzero(group_of_run == number)
@@ -398,7 +398,7 @@ class Outcome:
 
     def loss(self, measure: Measure) -> Spread | None:
         """How much of its score a run loses when its own group is not there; None where it was not played."""
-        return None if self.held_out is None else self.held_out.relative_spread(measure)
+        return None if self.held_out is None else self.held_out.spreads(measure)[1]
 
 
 REPLAYED = 2**22

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
 
 import numpy as np
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.base.text import Column, Number, Result, Shown, Surface, Table, counted, table_of
+from cranfield.base.text import Column, Number, Result, Shown, Surface, Table, Value, counted, table_of
 from cranfield.evaluate import measure as measuring
 from cranfield.evaluate.reading import Request, without_pipes
 from cranfield.judge.queue import Speed
 from cranfield.qrels.qrels import qrels_of
 from cranfield.reuse import assess, labels, pairs
 from cranfield.reuse import settle as settling
-from cranfield.reuse.assess import Assessment
 from cranfield.reuse.pairs import Claim, OpenScore, QueuedDocument
-from cranfield.reuse.verdict import Thresholds
 from cranfield.store import documents as stored_documents
 from cranfield.store import judging as stored_judging
 from cranfield.store.store import Store
 from cranfield.workflows.inputs import Inputs, refuse_unknown
 from cranfield.workflows.judge.queue import split_notes
 from cranfield.workflows.pool.show import ASSUMED_SECONDS, judging_speed
-from cranfield.workflows.reuse.field import Documents, Field, claim_of, open_score, with_documents
+from cranfield.workflows.reuse.field import Documents, Trusted, claim_of, open_score, with_documents
+
+_COLUMNS = (
+    *(Column("topic"), Column("document"), Number("weight"), Column("run", "favours")),
+    *(Number("rank"), Number("other_rank", "rank in other run"), Column("measure")),
+    *(Number("expected", digits=1), *map(Number, ("expected_low", "expected_high", "worst_case"))),
+)
 
 ROWS_SHOWN = 12
 """How many documents a screen of 24 lines has room for beside the notes."""
@@ -34,46 +39,27 @@ ROWS_SHOWN = 12
 class Queue(Result):
     """The documents to judge, in the order in which they decide soonest, and how the runs stand.
 
-    `plans` say for each document which measure it is listed for, and how many judgments are expected to decide.
+    A row also says which measure its document is listed for, and how many judgments are expected to decide.
     `kept` are those that were queued. Of many, a screen has the first, unless `everything` was wanted.
     """
 
-    documents: Sequence[QueuedDocument]
-    plans: Sequence[tuple[str, settling.Settlement]]
+    rows: Sequence[tuple[Value, ...]]
     kept: int | None
     everything: bool
     notes: Sequence[str]
 
     def table(self) -> Table:
         """Give one row for each document; the expected number of judgments is the same in all rows of a measure."""
-        (people,) = self.tables()
-        numbers = [
-            (measure, *(plan.expected or (None, None, None)), plan.for_certain) for measure, plan in self.plans
-        ]
-        columns = [
-            Column("measure"),
-            Number("expected", digits=1),
-            *map(Number, ("expected_low", "expected_high", "worst_case")),
-        ]
-        rows = [(*one, *more) for one, more in zip(people.rows, numbers, strict=True)]
-        return table_of([*people.columns, *columns], rows, caption=people.caption)
+        caption = "Documents to judge, in order" if self.rows else "Nothing to judge"
+        return table_of(_COLUMNS, self.rows, caption=caption)
 
     def tables(self) -> Sequence[Table]:
         """Give people the documents alone: the notes tell the numbers."""
-        rows = [(one.topic, one.document, one.weight, one.run, one.rank, one.other_rank) for one in self.documents]
-        columns = [
-            Column("topic"),
-            Column("document"),
-            Number("weight"),
-            Column("run", "favours"),
-            Number("rank"),
-            Number("other_rank", "rank in other run"),
-        ]
-        return [table_of(columns, rows, caption="Documents to judge, in order" if rows else "Nothing to judge")]
+        return [self.table().select(range(_COLUMNS.index(Column("measure"))))]
 
     def on(self, surface: Surface) -> Shown:
         """All documents, or on a screen the first of many."""
-        shown, more = super().on(surface), len(self.documents) - ROWS_SHOWN
+        shown, more = super().on(surface), len(self.rows) - ROWS_SHOWN
         if surface != "terminal" or self.everything or more <= 0:
             return shown
         (table,) = shown.tables
@@ -105,13 +91,13 @@ def settle(
         field = inputs.field(asked)
         trust = field.trusted(wanted)
         request = replace(asked, qrels=field.read.qrels, runs=runs)
-        read = with_documents(request)
+        read = with_documents(request, topics=field.read.aligned.topic_ids)
         speed = Speed(ASSUMED_SECONDS) if store is None else judging_speed(store)
         notes, contests, every = [*given.notes, *field.notes], list[settling.Contest](), list[QueuedDocument]()
-        found: list[tuple[str, settling.Settlement, Sequence[QueuedDocument]]] = []
+        found: list[list[tuple[Value, ...]]] = []
         for measure in wanted:
             pair = open_score(field, read, measure, 0, 1)
-            contest = _contest(field, request, read, trust.of(measure), pair, until, trust.thresholds)
+            contest = _contest(trust, request, read, pair, until)
             judging = contest.after({})[1]
             if queue and contest.needed({}):
                 contests.append(contest)
@@ -124,16 +110,14 @@ def settle(
             enough = settled.if_not_relevant
             if settled.expected is not None:
                 enough = max(settled.expected.high, 0 if until == "likely" else enough or 0)
-            listed = settled.queue if everything else settled.queue[:enough]
+            plan = str(measure), *(settled.expected or (None,) * 3), settled.for_certain
+            found.append([(*one, *plan) for one in settled.queue[: None if everything else enough]])
             claim = claim_of(pair, trust.of(measure), 0, 1, inferred=field.knowledge.inferred)
             notes += _pair_notes(contest, claim, settled, judging, speed)
-            found.append((str(measure), settled, listed))
-    places = sorted((place, number) for number, (*_, some) in enumerate(found) for place in range(len(some)))
-    in_turn: dict[tuple[str, str], tuple[QueuedDocument, tuple[str, settling.Settlement]]] = {}  # of several measures
-    for place, number in places:
-        name, plan, some = found[number]
-        in_turn.setdefault((some[place].topic, some[place].document), (some[place], (name, plan)))
-    documents, plans = [one for one, _ in in_turn.values()], [plan for _, plan in in_turn.values()]
+    # Of several measures their first documents come first, then their second ones, and so on.
+    in_turn: dict[tuple[Value, ...], tuple[Value, ...]] = {}
+    for row in filter(None, chain.from_iterable(zip_longest(*found))):
+        in_turn.setdefault(row[:2], row)
     kept = None
     if queue and store is not None:
         # A live queue has all that could matter: after each judgment it hands out what is needed then.
@@ -143,39 +127,32 @@ def settle(
             "judgments chosen for a run favour it: after judging the qrels have another hash, and other runs are at a"
             " disadvantage"
         )
-    return Queue(documents, plans, kept, everything, notes)
+    return Queue([*in_turn.values()], kept, everything, notes)
 
 
 def _contest(
-    field: Field,
-    request: Request,
-    read: Documents,
-    known: Assessment | None,
-    pair: OpenScore,
-    goal: settling.Goal,
-    table: Thresholds,
+    trust: Trusted, request: Request, read: Documents, pair: OpenScore, goal: settling.Goal
 ) -> settling.Contest:
     """A pair with the chances of its documents; labels that were chosen to settle runs only come in afterwards.
 
     They are no sample: what is learned of the unjudged documents is learned without them.
     """
-    aligned, chosen = read[0], field.settled
+    field, known = trust.field, trust.of(pair.measure)
+    everyone, chosen = field.read.aligned, field.settled
     if chosen:
         others = [row for row in field.read.qrels if row[:2] not in chosen]
-        read = with_documents(replace(request, qrels=qrels_of(others)), topics=aligned.topic_ids)
+        read = with_documents(replace(request, qrels=qrels_of(others)), topics=everyone.topic_ids)
         pair = pairs.open_score(*read, pair.measure, 0, 1, depth=pair.depth, highest=pair.highest)
-    unjudged, expected, topic_ids = pair.unjudged, None, pair.alignment.topic_ids
+    unjudged, expected = pair.unjudged, None
     if known is not None and known.model is not None:
-        everyone, provenance = field.read.aligned, field.knowledge.provenance
-        topics = np.array([everyone.topic_ids.index(topic) for topic in topic_ids], dtype=np.int64)
-        depth, popularity = known.coverage.depth, None
+        depth, popularity, provenance = known.coverage.depth, None, field.knowledge.provenance
         if known.model.popular is not None and provenance is not None and everyone.pair_keys is not None:
             run, place = np.nonzero(unjudged.ranks)
-            cell = run * len(everyone.topic_ids) + topics[unjudged.topic[place]]
+            cell = run * len(everyone.topic_ids) + unjudged.topic[place]
             rows = everyone.lists.offsets[cell] + unjudged.ranks[run, place] - 1
             popularity = labels.Retrieved(everyone, provenance, depth).popularity[rows]
-        expected = settling.learned_chances(pair, known.model, depth[topics], popularity)
-    return settling.Contest(pair, expected or settling.flat_chances(pair), goal, chosen, table)
+        expected = settling.learned_chances(pair, known.model, depth, popularity)
+    return settling.Contest(pair, expected or settling.flat_chances(pair), goal, chosen, trust.thresholds)
 
 
 def _pair_notes(
@@ -228,10 +205,8 @@ def _keep_queue(
     """Keep documents as a queue that `cranfield judge --queue NAME` hands out; gives how many there are."""
     if not documents:
         raise InputError("nothing to judge: which run is ahead is decided, or as likely as is wanted")
-    absent = stored_documents.unknown(store, {one.document for one in documents})
-    unknown = [one.document for one in documents if one.document in absent]
-    if unknown:
-        raise InputError(f"document {quoted(unknown[0])} is not in the collection and cannot be judged")
+    if absent := stored_documents.unknown(store, {one.document for one in documents}):
+        raise InputError(f"document {quoted(min(absent))} is not in the collection and cannot be judged")
     queued = {
         (one.topic, one.document): stored_judging.Queued(
             one.topic, one.document, f"{why}: weight {one.weight:.4f}, {one.run} rank {one.rank}"

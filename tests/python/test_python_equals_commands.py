@@ -165,12 +165,6 @@ def test_runs_are_described_as_the_command_does(kitchen: Path):
     assert list(found.verdicts()) == call(*words, folder=kitchen.parent).out.splitlines()[:2]
 
 
-@pytest.mark.parametrize("name", ["decisions", "pool", "describe", "about_runs", "draw", "topics"])
-def test_what_was_removed_says_what_to_use_instead(pool: Path, name: str, kept: Kept):
-    with kept.raises(AttributeError):
-        getattr(of_files(pool).reuse(measures="P@3"), name)
-
-
 def test_a_list_is_laid_open_as_the_command_does(kitchen: Path):
     with of_collection(kitchen) as opened:
         frame = opened.explain("T01", "mortar-dense", depth=7)

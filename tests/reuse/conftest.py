@@ -10,7 +10,7 @@ import pytest
 
 from cranfield.evaluate.align import Alignment, align
 from cranfield.qrels.qrels import Qrels, sorted_qrels
-from cranfield.reuse.provenance import Contributor, Prefixes, prefixes_of
+from cranfield.reuse.provenance import Contributor, Provenance, provenance_of
 from cranfield.runs.run import Run
 
 
@@ -22,7 +22,7 @@ class Made:
     qrels: Qrels
     everything: Qrels
     alignment: Alignment
-    prefixes: Prefixes
+    prefixes: Provenance
     outsiders: list[int]
 
 
@@ -68,7 +68,7 @@ def _made(
         qrels=qrels,
         everything=everything,
         alignment=alignment,
-        prefixes=prefixes_of(alignment, qrels, made, contributors, depth=depth),
+        prefixes=provenance_of(alignment, qrels, made, contributors, depth=depth),
         outsiders=[place for place, one in enumerate(contributors) if not one.contributing],
     )
 

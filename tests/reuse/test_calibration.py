@@ -14,7 +14,7 @@ from cranfield.evaluate.align import align
 from cranfield.evaluate.measure import parse_measure
 from cranfield.qrels.qrels import qrels_of
 from cranfield.reuse.assess import Knowledge, assess_runs, why_untestable
-from cranfield.reuse.provenance import Contributor, pooled_shares, prefixes_of, provenance_of
+from cranfield.reuse.provenance import Contributor, pooled_shares, provenance_of
 from cranfield.reuse.verdict import Thresholds
 
 ROOT = Path(__file__).parents[2]
@@ -86,7 +86,7 @@ def test_the_labels_that_only_the_outsider_brought_have_no_say_in_what_it_is_exp
     changed = replace(collection.qrels, grades=collection.qrels.grades.copy())
     changed.grades[mine] = 1 - changed.grades[mine]
     alignment = align(changed, collection.runs, keep_rows=True)
-    prefixes = prefixes_of(alignment, changed, collection.runs, collection.prefixes.contributors, depth=10)
+    prefixes = provenance_of(alignment, changed, collection.runs, collection.prefixes.contributors, depth=10)
     before, after = (
         left_out.calibrated(one, pre, MEASURES, rng=np.random.default_rng(1))[0]
         for one, pre in ((collection.alignment, collection.prefixes), (alignment, prefixes))

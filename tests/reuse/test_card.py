@@ -41,15 +41,8 @@ def card(collection) -> Card:
     for measure in MEASURES:
         found = assess(collection.alignment, measure, Knowledge(provenance.depth, provenance))
         depth = measure_depths(measure, provenance.depth)
-        entries.append(entry_of(measure, depth, model=found.model, losses=own.spread(measure)))
-    fusion = Fusion.of(collection.alignment, provenance)
-    return card_of(
-        collection.alignment,
-        pool_depth=provenance.depth,
-        groups=len(provenance.groups),
-        entries=entries,
-        fusion=fusion,
-    )
+        entries.append(entry_of(measure, depth, model=found.model, losses=own.spreads(measure)[0]))
+    return card_of(collection.alignment, provenance, entries)
 
 
 @pytest.fixture(scope="module")
@@ -136,12 +129,8 @@ def test_what_the_card_does_not_know_is_untestable(collection, card, kept: Kept)
     knowledge = Knowledge(np.full(30, 10), card=card)
     found = assess(collection.alignment, parse_measure("RR"), knowledge)
     kept(found.untestable)
-    silent = card_of(
-        collection.alignment,
-        pool_depth=np.full(30, 10),
-        groups=1,
-        entries=[entry_of(MEASURES[0], np.full(30, 10), model=None, untestable="only 1 group fed the pool")],
-    )
+    entry = entry_of(MEASURES[0], np.full(30, 10), model=None, untestable="only 1 group fed the pool")
+    silent = card_of(collection.alignment, collection.prefixes.by("group"), [entry])
     again = assess(collection.alignment, MEASURES[0], Knowledge(np.full(30, 10), card=read_card(card_text(silent))))
     kept(again.untestable)
 
@@ -155,7 +144,7 @@ def test_a_card_of_other_qrels_is_refused(collection, card, kept: Kept):
 def test_pool_depths_that_differ_by_topic_are_kept(collection):
     depths = np.full(30, 10)
     depths[3] = 7
-    card = card_of(collection.alignment, pool_depth=depths, groups=6, entries=[])
+    card = card_of(collection.alignment, replace(collection.prefixes.by("group"), depth=depths), [])
     assert (card.pool_depth, card.topic_depths) == (10, (("t003", 7),))
     assert read_card(card_text(card)).depths(collection.alignment.topic_ids).tolist() == depths.tolist()
 

@@ -16,7 +16,7 @@ from cranfield.evaluate.measure import parse_measure
 from cranfield.qrels.qrels import qrels_of, sorted_qrels
 from cranfield.reuse.assess import Knowledge, assess_measures
 from cranfield.reuse.completeness import Completion, _Labelled
-from cranfield.reuse.provenance import Contributor, prefixes_of
+from cranfield.reuse.provenance import Contributor, provenance_of
 from cranfield.reuse.verdict import Evidence, Thresholds, account, completed_score, verdict_of
 from cranfield.runs.run import Run
 
@@ -55,7 +55,6 @@ def test_completed_scores_are_near_the_truth(collection, completion, name):
     assert np.abs(found.value - truth).mean() < max(np.abs(now - truth).mean(), 0.015)
     assert ((found.low <= truth) & (truth <= found.high)).mean() >= 0.7
     assert (found.low < found.high).all()
-    np.testing.assert_allclose(found.value, now + found.drift)
 
 
 def test_what_is_drawn_for_a_document_is_the_same_in_all_runs_and_counts_in_r(collection, completion):
@@ -79,7 +78,7 @@ def test_what_was_judged_below_the_pool_counts_but_is_no_sample_to_learn_from(co
     chosen = [row for row in collection.everything if row[:2] in below - pooled and row[2] > 0]
     qrels = qrels_of([*collection.qrels, *chosen])
     alignment = align(qrels, collection.runs, keep_rows=True)
-    prefixes = prefixes_of(alignment, qrels, collection.runs, collection.prefixes.contributors, depth=10)
+    prefixes = provenance_of(alignment, qrels, collection.runs, collection.prefixes.contributors, depth=10)
     found = Completion(alignment, prefixes.by("group"))
     (more, *_), (before, *_) = found._now._fitted, completion._now._fitted
     np.testing.assert_array_equal(more, before)
@@ -98,7 +97,7 @@ def test_topics_may_be_pooled_to_different_depths(collection):
     qrels = qrels_of([row for row in collection.everything if row[:2] in pooled])
     alignment = align(qrels, collection.runs, keep_rows=True)
     depths = np.array([depth[topic] for topic in alignment.topic_ids])
-    prefixes = prefixes_of(alignment, qrels, collection.runs, collection.prefixes.contributors, depth=depths)
+    prefixes = provenance_of(alignment, qrels, collection.runs, collection.prefixes.contributors, depth=depths)
     completion, measure = Completion(alignment, prefixes.by("group")), parse_measure("AP")
     truth = scores(deeper(collection, 100), measure)
     (found,) = completion.of([measure], rng=np.random.default_rng(1))
@@ -136,7 +135,7 @@ def test_where_nothing_can_be_told_the_reason_is_given(made, collection, kept: K
         (found,) = Completion(alignment, provenance).of([parse_measure("AP")], rng=np.random.default_rng(1))
         kept(found.unknown)
         assert found.of_run(0) is None
-        assert found.uneven(0) == 0
+        assert found.uneven[0] == 0
 
 
 @pytest.mark.parametrize("relevant", [15, 25])
@@ -159,7 +158,7 @@ def test_where_the_pool_contradicts_what_is_expected_of_a_deeper_one_nothing_is_
         (topic_ids, next(places)), (document_ids, next(places)), is_relevant[pooled].astype(np.int32)
     )
     alignment = align(qrels, runs, keep_rows=True)
-    prefixes = prefixes_of(alignment, qrels, runs, [Contributor(run.tag, run.tag) for run in runs], depth=10)
+    prefixes = provenance_of(alignment, qrels, runs, [Contributor(run.tag, run.tag) for run in runs], depth=10)
     (found,) = Completion(alignment, prefixes.by("group")).of([parse_measure("AP")], rng=rng)
     kept(found.unknown)
 
@@ -202,7 +201,7 @@ def test_on_trec_2_completed_scores_are_nearer_to_the_truth_at_every_depth(depth
     collection = import_module("left_out").trec_2(ROOT.parent / "shared" / "data" / "trec-2-adhoc")
     pool, full = (collection.qrels(one) for one in (depth, 100))
     alignment, whole = align(pool, collection.runs, keep_rows=True), align(full, collection.runs)
-    prefixes = prefixes_of(alignment, pool, collection.runs, collection.contributors, depth=depth)
+    prefixes = provenance_of(alignment, pool, collection.runs, collection.contributors, depth=depth)
     completion = Completion(alignment, prefixes.by("group"))
     for name in ("AP", "nDCG", "Rprec", "Bpref"):
         measure = parse_measure(name)

@@ -9,7 +9,7 @@ from mappings import qrels_from, ranking_from
 
 from cranfield.base.errors import InputError
 from cranfield.evaluate.align import KnownRun, align
-from cranfield.reuse.provenance import MANY, NOBODY, Contributor, prefixes_of, provenance_of
+from cranfield.reuse.provenance import MANY, NOBODY, Contributor, provenance_of
 
 QRELS = qrels_from({"1": {"a": 2, "b": 0, "c": -1, "d": 1}, "2": {"a": 1, "e": 0}})
 RUNS = [
@@ -48,7 +48,7 @@ def test_the_depth_may_differ_by_topic():
 
 
 def test_runs_and_families_are_levels_too():
-    found = prefixes_of(ALIGNED, QRELS, RUNS, [replace(one, contributing=True) for one in GIVEN], depth=2)
+    found = provenance_of(ALIGNED, QRELS, RUNS, [replace(one, contributing=True) for one in GIVEN], depth=2)
     assert owners(found.by("run")) == ["many", "A", "B", "C", "many", "B"]
     assert found.by("family").groups == ("dense", "lexical")
     assert owners(found.by("family")) == ["many", "lexical", "lexical", "dense", "lexical", "lexical"]
@@ -94,7 +94,7 @@ def test_some_topics_alone_can_be_looked_at():
 
 def test_a_kept_pool_has_the_depth_to_which_all_lists_are_judged():
     entries = [("1", "a", "A"), ("1", "a", "B"), ("1", "b", "A"), ("2", "a", "A"), ("1", "d", "C"), ("7", "a", "A")]
-    provenance = prefixes_of(ALIGNED, QRELS, RUNS, GIVEN, entries=entries).by("group")
+    provenance = provenance_of(ALIGNED, QRELS, RUNS, GIVEN, entries=entries).by("group")
     assert owners(provenance) == ["many", "one", "nobody", "nobody", "one", "nobody"]
     assert provenance.depth.tolist() == [2, 2]
 

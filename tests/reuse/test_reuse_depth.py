@@ -29,11 +29,11 @@ def test_each_depth_has_its_new_documents():
 
 
 def test_a_topic_that_yields_at_its_last_depth_is_not_exhausted():
-    assert new_by_depth(ALIGNED, PROVENANCE).not_exhausted() == ["2"]
+    assert new_by_depth(ALIGNED, PROVENANCE).not_exhausted == ["2"]
     shallower = provenance_of(
         ALIGNED, QRELS, RUNS, [Contributor("A", "x"), Contributor("B", "y")], depth=np.array([2, 0])
     )
-    assert new_by_depth(ALIGNED, shallower).not_exhausted() == ["1"]
+    assert new_by_depth(ALIGNED, shallower).not_exhausted == ["1"]
 
 
 def test_the_fit_finds_the_curve_that_the_counts_lie_on():

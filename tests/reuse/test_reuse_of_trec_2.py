@@ -12,9 +12,9 @@ from cranfield.base.files import Source
 from cranfield.evaluate.align import align
 from cranfield.evaluate.measure import parse_measures
 from cranfield.qrels.qrels import qrels_of
-from cranfield.reuse.collection import check_testability, decay_of, examine, new_by_depth
+from cranfield.reuse.collection import check_testability, decay_of, examine, hold_out_levels, new_by_depth
 from cranfield.reuse.hold_out import hold_out_all, uniques_of
-from cranfield.reuse.provenance import NOBODY, Contributor, infer_pool, prefixes_of, provenance_of
+from cranfield.reuse.provenance import NOBODY, Contributor, infer_pool, provenance_of
 from cranfield.runs.check import Expectations, check, repair
 from cranfield.runs.reading import read_rows
 
@@ -55,17 +55,18 @@ def contributors(runs):
 @pytest.fixture(scope="module")
 def report(runs, qrels, contributors):
     aligned = align(qrels, runs)
-    return examine(aligned, prefixes_of(aligned, qrels, runs, contributors, depth=100).levels(), MEASURES)
+    levels = provenance_of(aligned, qrels, runs, contributors, depth=100).levels()
+    return examine(aligned, levels["group"], hold_out_levels(aligned, levels, MEASURES), MEASURES)
 
 
 def test_orphans_and_uniques(report):
-    assert (report.judged, report.orphans) == (62_620, 62_620 - 51_395)
-    assert report.orphans / report.judged == pytest.approx(0.179, abs=0.0005)
+    assert (report.judged, report.provenance.orphans) == (62_620, 62_620 - 51_395)
+    assert report.provenance.orphans / report.judged == pytest.approx(0.179, abs=0.0005)
     assert report.relevant / report.judged == 11_645 / 62_620
     uniques = {level: (one.uniques.judged.sum(), one.uniques.relevant.sum()) for level, one in report.levels.items()}
     assert uniques == {"run": (26_866, 2_743), "group": (31_755, 3_507)}
-    by_group = report.levels["group"].uniques
-    assert dict(zip(by_group.groups, by_group.relevant.tolist(), strict=True))["Verity Corp."] == 386
+    by_group, groups = report.levels["group"].uniques, report.provenance.groups
+    assert dict(zip(groups, by_group.relevant.tolist(), strict=True))["Verity Corp."] == 386
     assert sorted(by_group.relevant.tolist())[-3:] == [362, 384, 386]
     assert sorted(report.levels["run"].uniques.relevant.tolist())[-3:] == [221, 328, 386]
 
@@ -84,7 +85,7 @@ def test_drops_and_rankings(report, level, measure, mean, largest, worst, lowest
     assert round(found.relative.mean, 4) == mean
     assert (round(found.relative.largest, 4), found.relative.worst) == (largest, worst)
     assert (round(found.lowest_tau_b, 4), round(found.tau_b, 4)) == (lowest_tau, mean_tau)
-    assert (found.worst.drop, found.reversals) == (rank_drop, 0)
+    assert (max(one.drop for one in found.rerankings), found.reversals) == (rank_drop, 0)
 
 
 def test_the_same_run_can_be_the_worst_by_a_digit_more(report):
@@ -142,15 +143,15 @@ def test_pools_of_other_depths(
     provenance = provenance_of(aligned, made, runs, contributors, depth=depth)
     own = hold_out_all(aligned, provenance, MEASURES).own
     assert uniques_of(aligned, provenance).relevant.sum() == unique
-    assert tuple(round(own.relative_spread(measure).mean, 4) for measure in (AP, P10)) == means
-    assert tuple(round(own.relative_spread(measure).largest, 4) for measure in (AP, P10, NDCG)) == largest
+    assert tuple(round(own.spreads(measure)[1].mean, 4) for measure in (AP, P10)) == means
+    assert tuple(round(own.spreads(measure)[1].largest, 4) for measure in (AP, P10, NDCG)) == largest
     assert (round(own.held_out[3].mean(), 3), round(own.held_out[3].min(), 3)) == judged_after
 
 
 def test_scores_in_32_bits_give_the_other_counts(runs, qrels, contributors):
     aligned = align(qrels, runs, reference="9")
     provenance = provenance_of(aligned, qrels, runs, contributors, depth=100)
-    by_run = provenance_of(aligned, qrels, runs, contributors, depth=100, level="run")
+    by_run = provenance_of(aligned, qrels, runs, contributors, depth=100).by("run")
     assert int(provenance.judged.sum()) - provenance.orphans == 51_392
     assert (provenance.removed_counts.sum(), by_run.removed_counts.sum()) == (31_752, 26_863)
     assert new_by_depth(aligned, provenance).relevant.sum() == 10_367
@@ -176,7 +177,7 @@ def made_again(runs, qrels, contributors):
     fed = [replace(one, contributing=one.run in TEN) for one in contributors]
     found = {}
     for depth in (10, 20, 50):
-        prefixes = prefixes_of(aligned, qrels, runs, fed, depth=depth)
+        prefixes = provenance_of(aligned, qrels, runs, fed, depth=depth)
         rows = np.unique(prefixes.rows)
         documents = qrels.document_ids.to_pylist()
         found[depth] = qrels_of(
@@ -219,7 +220,7 @@ def test_two_runs_of_the_whole_pool_tell_its_depth(runs, qrels):
 @pytest.mark.parametrize("depth", [110, 120, 150, 200])
 def test_a_depth_beyond_the_pool_is_told_with_the_depth_that_it_had(runs, qrels, contributors, depth, kept: Kept):
     aligned = align(qrels, runs)
-    provenance = prefixes_of(aligned, qrels, runs, contributors, depth=depth).by("group")
+    provenance = provenance_of(aligned, qrels, runs, contributors, depth=depth).by("group")
     problems = check_testability(aligned, provenance)
     told = [problem for problem in problems if problem.code == "depth-beyond-the-pool"]
     assert [problem.severity for problem in told] == ["warning"]
@@ -229,6 +230,6 @@ def test_a_depth_beyond_the_pool_is_told_with_the_depth_that_it_had(runs, qrels,
 @pytest.mark.parametrize("depth", [10, 50, 100])
 def test_a_depth_that_the_pool_had_is_not_doubted(runs, qrels, contributors, depth):
     aligned = align(qrels, runs)
-    provenance = prefixes_of(aligned, qrels, runs, contributors, depth=depth).by("group")
+    provenance = provenance_of(aligned, qrels, runs, contributors, depth=depth).by("group")
     problems = check_testability(aligned, provenance)
     assert "depth-beyond-the-pool" not in [problem.code for problem in problems]

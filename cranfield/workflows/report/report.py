@@ -170,7 +170,7 @@ class Material:
         self.curve = evaluate(replace(scoring, measures=(RECALL_LEVELS,)), read=read).scores
         if self.trust is not None:
             # Single runs and families are left to `cranfield reuse`: for many runs they take long.
-            self.bias = examine_collection(self.trust, without=("run", "family"))
+            self.bias = examine_collection(self.trust)
 
     def _topics(self, store: Store) -> Iterator[TopicPart]:
         """How much is judged for each topic, and how much of it is relevant."""
@@ -178,7 +178,7 @@ class Material:
         for name, _, grade in self.qrels if self.qrels is not None else ():
             if grade >= 0:
                 grades.setdefault(name, []).append(grade)
-        going_on = set(self.bias.not_exhausted) if self.bias is not None else set()
+        going_on = set(self.bias.new_by_depth.not_exhausted) if self.bias is not None else set()
         known = documents.topics(store)
         only_in_qrels = [Topic(name, "") for name in grades if name not in {topic.id for topic in known}]
         for topic in (*known, *only_in_qrels):
@@ -261,7 +261,7 @@ def draw_all(material: Material) -> tuple[list[Drawing], str]:
                 counts = f"from 1 to {len(relevant)}: {', '.join(map(str, relevant))}"
                 what = f"New relevant documents at each pool depth {counts}"
                 high = "Bars that are still high at the right end: a deeper pool would have found more"
-                axes = ReusePlots(trust, bias, on=None).relevant_by_depth()
+                axes = ReusePlots(trust, bias).relevant_by_depth()
                 drawings.append(_drawn("relevant-by-depth", "pool", axes, what, f"{high} relevant documents."))
     except MissingExtra as error:
         return [], f"figures: {error}"
@@ -301,7 +301,7 @@ def _coverage(trust: Trusted, bias: CollectionReport | None) -> Drawing:
         f" Lowest mean share: {trust.trusts[0].run_names[least]}, {shares[least]:.0%}." if shares[least] < 1 else ""
     )
     return _drawn(
-        *("coverage", "pool", ReusePlots(trust, bias, on=None).coverage()),
+        *("coverage", "pool", ReusePlots(trust, bias).coverage()),
         f"Share of judged documents in the top {int(coverage.depth.max())} of each run, by topic",
         "Dark blue: judged, yellow: unjudged. Many light cells in a row: a run that the pool does not cover;"
         f" in a column: a topic with too few judgments.{lowest}",
@@ -448,8 +448,9 @@ def _fairness(bias: CollectionReport) -> dict[str, Any]:
             summary = bias.levels["group"].summaries[one.measure]
             row |= {"tau_b": summary.tau_b, "lowest_tau_b": summary.lowest_tau_b, "tau_ap": summary.tau_ap}
         measures.append(row)
-    counts = {"judged": bias.judged, "relevant": bias.relevant, "from_nobody": bias.orphans}
-    return {"fairness": bias.fairness, "measures": measures, **counts, "not_exhausted": list(bias.not_exhausted)}
+    counts = {"judged": bias.judged, "relevant": bias.relevant, "from_nobody": bias.provenance.orphans}
+    going_on = bias.new_by_depth.not_exhausted
+    return {"fairness": bias.fairness, "measures": measures, **counts, "not_exhausted": going_on}
 
 
 # A publishable folder: topics, qrels, the pool with its provenance, the runs, the card and checksums.

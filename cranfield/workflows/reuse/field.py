@@ -135,7 +135,7 @@ def field_of(request: Request, options: PoolOptions, *, store: Store | None = No
         pool = _pool_without_store(read, options, [one for one in here if one.contributing])
     levels: provenance.Levels = {}
     if any(one.contributing for one in pool.contributors) and (pool.facts is not None or pool.depth is not None):
-        levels = provenance.prefixes_of(
+        levels = provenance.provenance_of(
             aligned, read.qrels, read.runs, pool.contributors, depth=pool.depth, entries=pool.entries
         ).levels()
         if store is not None and pool.facts is not None and pool.depth is None:  # it depends on who takes part
@@ -195,12 +195,9 @@ def _pool_without_store(read: Read, options: PoolOptions, submitted: Sequence[pr
         return KnownPool(known, options.depth, notes=notes)
     if options.card is not None and not known:
         return KnownPool(notes=notes)  # what a card says is known, and better than any inference
-    if known:
-        contributing = {one.run for one in known if one.contributing}
-        named = np.array([run in contributing for run in aligned.run_names])
-        inferred = provenance.infer_pool(aligned, contributing=named)
-    else:
-        inferred = provenance.infer_pool(aligned, depth=options.depth)
+    contributing = {one.run for one in known if one.contributing}
+    named = np.array([run in contributing for run in aligned.run_names]) if known else None
+    inferred = provenance.infer_pool(aligned, contributing=named, depth=options.depth)
     if inferred.refusal:
         unknown = "contributing runs are not known"
         remedy = "name the contributing runs with --groups and give the depth with --pool-depth"
@@ -277,12 +274,12 @@ def replayed_without_groups(
     everything = pool_inputs.pooled_runs(store, pool=facts.name)
     topics = pools.pool_topics(store, facts.name)
     replayed: provenance.Levels = {}
-    for level in [level for level in levels if level != "run"]:
-        members: dict[str, set[str]] = {}
-        for one in (one for one in pool.contributors if one.contributing):
-            members.setdefault(one.family if level == "family" else one.group, set()).add(one.run)
-        chosen: dict[str, list[tuple[str, str]]] = {group: [] for group in members}
-        for group, names in members.items():
+    for level, known in levels.items():
+        if level == "run":
+            continue
+        chosen: dict[str, list[tuple[str, str]]] = {group: [] for group in known.groups}
+        for group, pairs_without in chosen.items():
+            names = {one.run for one in pool.contributors if one.contributing and one.member_of(level) == group}
             runs = everything.chosen(set(everything.names) - names)
             if runs.runs:
                 play = replay.replay(
@@ -293,8 +290,8 @@ def replayed_without_groups(
                     seed=facts.seed,
                     words=pool_inputs.words(store),
                 )
-                chosen[group] = [(one.topic, one.document) for one in play.judged]
-        replayed[level] = provenance.replayed(levels[level], qrels, chosen)
+                pairs_without += [(one.topic, one.document) for one in play.judged]
+        replayed[level] = provenance.replayed(known, qrels, chosen)
     return replayed
 
 
@@ -330,7 +327,7 @@ class Trusted:
     @property
     def notes(self) -> tuple[str, ...]:
         """What should be known about all verdicts: which runs contributed, and measures deeper than the pool."""
-        notes, knowledge = list(self.field.notes), self.field.knowledge
+        notes = list(self.field.notes)
         changed = [
             f"{name} {value:g} ({default:g})"
             for name, value, default, _ in self.thresholds.rows()
@@ -338,11 +335,6 @@ class Trusted:
         ]
         if changed:
             notes.append(f"thresholds changed from their default: {', '.join(changed)}")
-        lists = self.field.read.aligned.lists
-        if self.trusts and not lists.level_counts[:, lists.levels < knowledge.relevant_from].sum():
-            notes.append(
-                "no document is judged not relevant, so pooled documents cannot be distinguished from others"
-            )
         deepest, deeper = self._below_the_pool()
         if deeper and self.field.levels:
             notes.append(
@@ -372,23 +364,19 @@ class Trusted:
                 found.append((None,) * len(TRUST_COLUMNS))
                 continue
             (place, one), run = by_name[measure], runs[name]
-            evidence, given = one.evidence[run], one.verdicts[run]
+            evidence, given, coverage = one.evidence[run], one.verdicts[run], one.coverage
             if identifier == ALL:
                 known = *evidence.interval, evidence.judged, evidence.loss, evidence.upper
                 found.append((*known, given.level, given.reason, *tables.completeness_columns(evidence)))
                 continue
             topic = topics[identifier]
             ends = (float(end[place, run, topic]) for end in (self.bounds.lower, self.bounds.upper))
-            goes_on = bool(evidence.interval_to) and bool(
-                one.coverage.first[run, topic] <= one.coverage.length[run, topic]
-            )
-            numbers = (
-                *verdict.shown_ends(*ends, goes_on=goes_on),
-                float(one.coverage.judged[run, topic]),
-                float("nan") if one.loss is None else float(one.loss.by_topic[run, topic]),
-            )
+            goes_on = bool(evidence.interval_to and coverage.first[run, topic])
+            judged = float(coverage.judged[run, topic])
+            loss = None if one.loss is None else float(one.loss.by_topic[run, topic])
+            numbers = *verdict.shown_ends(*ends, goes_on=goes_on), judged, loss
             there = [None if value != value else value for value in numbers]
-            to_rank = str(one.coverage.depth[topic]) if evidence.to_rank else None
+            to_rank = str(coverage.depth[topic]) if evidence.to_rank else None
             found.append((*there, None, None, None, to_rank, *(None,) * 4))
         return {name: [row[place] for row in found] for place, name in enumerate(TRUST_COLUMNS)}
 
@@ -397,8 +385,7 @@ class Trusted:
         marked = sorted(
             (verdict.WORST_FIRST.index(one.verdicts[run].level), run, place)
             for place, one in enumerate(self.trusts)
-            for run in range(self.field.asked)
-            if one.verdicts[run].mark
+            for run in self.marks(one)
         )
         worst: dict[int, assess.Assessment] = {}
         for _, run, place in marked:
@@ -442,7 +429,7 @@ class Trusted:
         worst = self.doubtful()
         if not worst:
             return
-        marked = {one.verdicts[run].level for one in self.trusts for run in worst if one.verdicts[run].mark}
+        marked = {one.verdicts[run].level for one in self.trusts for run in self.marks(one)}
         levels = sorted(marked, key=verdict.WORST_FIRST.index)
         yield "; ".join(f"{verdict.MARKS[level]} {level}" for level in levels)
         for run, one in list(worst.items())[:TOLD_AT_MOST]:
@@ -460,7 +447,7 @@ Documents = tuple["align.Alignment", "intervals.Identities"]
 """Aligned runs with the ids of their documents."""
 
 
-def with_documents(asked: Request, *, topics: align.TopicSet = "qrels") -> Documents:
+def with_documents(asked: Request, *, topics: align.TopicSet) -> Documents:
     """Align runs with the ids of their documents: a document that two runs share has one label."""
     qrels, runs = read_in_full(asked)
     aligned = align.align(qrels, runs, topics=topics)

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from cranfield.base.errors import InputError, UnknownName, UsageError
 from cranfield.base.registry import deferred
-from cranfield.base.text import Result, Table, counted, html, table_of
+from cranfield.base.text import Result, Table, counted, few, html, table_of
 from cranfield.base.writing import whole_file
 from cranfield.evaluate import measure as measuring
 from cranfield.reuse import assess, card, expected_loss, provenance, tables
@@ -37,26 +37,11 @@ if TYPE_CHECKING:
 Part = Literal["collection", "hold-outs", "groups", "runs"]
 """The tables by name."""
 
-OF_COLLECTION: tuple[Part, ...] = ("collection", "hold-outs", "groups")
-"""Those about the pool as a whole, which there are only where the contributing runs are known."""
-
-ALWAYS: tuple[Part, ...] = ("collection", "hold-outs", "runs")
-"""What people see without naming a table."""
-
 IN_SHORT = ("run", "score", "possible", "judged", "loss", "verdict", "reason")
 """The columns about each run that a notebook shows; the frame has all."""
 
-_REMOVED = {
-    "estimates": "the frame runs has the expected loss and its upper end",
-    "decisions": "the frame hold_outs counts significant differences that are reversed",
-    "topics": "evaluate(by_topic=True) has the share of judged documents of each topic",
-    "narration": "notes has the same sentences",
-    "pool": "the frame runs says which runs contributed",
-    "describe": "verdicts() has a sentence on each run",
-    "about_runs": "verdicts() has a sentence on each run",
-    "draw": "plot has the figures",
-}
-"""What to use instead of what was removed; it goes with the next version."""
+ALWAYS: tuple[Part, ...] = ("collection", "hold-outs", "runs")
+"""What people see without naming a table."""
 
 
 def reuse(
@@ -76,7 +61,7 @@ def reuse(
         if verdicts and field.levels:  # under way while verdicts are made
             held_out = pool_bias.hold_out_levels(field.read.aligned, field.levels, verdicts, workers=inputs.workers)
         trust = field.trusted(wanted, thresholds=values)
-        report = examine_collection(trust, held_out=held_out)
+        report = examine_collection(trust, held_out)
     notes = [*trust.notes, *request.notes]
     for measure in wanted:
         if trust.of(measure) is None:
@@ -88,26 +73,21 @@ def reuse(
 
 
 def examine_collection(
-    trust: fields.Trusted,
-    *,
-    without: Sequence[provenance.Level] = (),
-    held_out: Mapping[provenance.Level, AllHoldOut] | None = None,
+    trust: fields.Trusted, held_out: Mapping[provenance.Level, AllHoldOut] | None = None
 ) -> pool_bias.CollectionReport | None:
-    """Hold out runs, groups and families, and judge the collection by it; None where contributors are not known.
-
-    `without` names levels that are left out: holding out each of many runs takes time that grows with their cube.
-    """
-    field = trust.field
-    if not field.levels or not trust.trusts:
+    """Judge the collection by what was held out, else by its groups; None where contributors are not known."""
+    field, untestable = trust.field, {one.measure: one.untestable for one in trust.trusts}
+    if not field.levels or not untestable:
         return None
+    by_group, aligned = field.levels["group"], field.read.aligned
     return pool_bias.examine(
-        field.read.aligned,
-        {level: known for level, known in field.levels.items() if level not in without},
-        [one.measure for one in trust.trusts],
+        aligned,
+        by_group,
+        held_out or pool_bias.hold_out_levels(aligned, {"group": by_group}, [*untestable]),
+        [*untestable],
         rel=field.knowledge.relevant_from,
         thresholds=trust.thresholds,
-        untestable={one.measure: one.untestable for one in trust.trusts},
-        held_out=held_out,
+        untestable=untestable,
     )
 
 
@@ -131,53 +111,44 @@ def card_for(
             one.coverage.depth,
             model=one.model,
             untestable=one.untestable,
-            losses=None if held_out is None else held_out.held_out.own.spread(one.measure),
+            losses=None if held_out is None else held_out.summaries[one.measure].drop,
             families=one.family_models,
         )
         for one in trust.trusts
     ]
-    depth = field.knowledge.pool_depth
     models = []
     relevant_from = field.knowledge.relevant_from
     if not assess.why_untestable(field.read.aligned, groups, trust.thresholds, relevant_from=relevant_from):
         cache = expected_loss.ModelCache(field.read.aligned, groups, thresholds=trust.thresholds)
-        deepest = int(depth.max(initial=1))
+        deepest = int(groups.depth.max(initial=1))
         for k in [*(one for one in card.DEPTHS if one < deepest), deepest]:
-            model = cache.model(np.full(len(depth), k, dtype=np.int64))
+            model = cache.model(np.full_like(groups.depth, k))
             if not assess.why_untaught(model, trust.thresholds):
                 models.append((k, model))
-    return card.card_of(
-        field.read.aligned,
-        pool_depth=depth,
-        groups=len(groups.groups),
-        entries=entries,
-        models=models,
-        fusion=card.Fusion.of(field.read.aligned, groups),
-        history=anchor,
-    )
+    return card.card_of(field.read.aligned, groups, entries, models=models, history=anchor)
 
 
 def about_collection(report: pool_bias.CollectionReport) -> Iterator[str]:
     """What the pool of a collection is like, in sentences."""
-    judged = report.judged or float("nan")
-    relevant = 100 * (report.relevant / judged)
+    contributing, groups = int((report.provenance.group_of_run >= 0).sum()), len(report.provenance.groups)
+    relevant = 100 * (report.relevant / (report.judged or float("nan")))
     yield (
-        f"{counted(len(report.contributing), 'contributing run')} of {counted(len(report.groups), 'group')};"
+        f"{counted(contributing, 'contributing run')} of {counted(groups, 'group')};"
         f" {counted(report.judged, 'judged document')}, {report.relevant:,} relevant ({relevant:.1f}%)"
     )
-    decay = report.decay
-    testable = all(problem.severity != "error" for problem in report.problems)
-    if testable and isinstance(decay, str):
+    decay, not_exhausted = report.decay, report.new_by_depth.not_exhausted
+    if any(problem.severity == "error" for problem in report.problems):
+        pass
+    elif isinstance(decay, str):
         yield f"the number of missed relevant documents cannot be estimated: {decay}"
-    elif testable and not isinstance(decay, str):
+    else:
         low, expected, high = (decay.beyond(errors=errors) for errors in (-1.0, 0.0, 1.0))
         yield (
             f"expected from depth {decay.depths} to {2 * decay.depths}: {expected:,.0f} more relevant documents"
             f" ({low:,.0f} to {high:,.0f}), in addition to {report.new_by_depth.relevant.sum():,}"
         )
-    if report.not_exhausted:
-        shown = ", ".join(report.not_exhausted[:10]) + (" …" if len(report.not_exhausted) > 10 else "")
-        yield f"{counted(len(report.not_exhausted), 'topic')} not exhausted at the last depth: {shown}"
+    if not_exhausted:
+        yield f"{counted(len(not_exhausted), 'topic')} not exhausted at the last depth: {few(not_exhausted, 10)}"
     for problem in report.problems:
         yield f"{'untestable' if problem.severity == 'error' else 'warning'}: {problem.message}"
 
@@ -231,7 +202,7 @@ class ReuseResult(Result):
     @property
     def plot(self) -> ReusePlots:
         """Plots of pool bias, each on matplotlib axes."""
-        return ReusePlots(self._found, self._report, on=report_figures.shown_axes)
+        return ReusePlots(self._found, self._report, report_figures.shown_axes)
 
     def table(self, part: Part = "runs") -> Table:
         """One of the tables, as in data formats and frames."""
@@ -250,11 +221,10 @@ class ReuseResult(Result):
         """
         for one in ALWAYS if part is None else (part,):
             if one == "runs":
-                field = self._found.field
                 for trust in self._found.trusts:
-                    yield tables.trust_table(trust, range(field.asked), inferred=field.knowledge.inferred)
+                    yield tables.trust_table(trust, range(self._found.field.asked))
             elif part or (self._report is not None and (one == "collection" or self.fairness != "untestable")):
-                yield tables.groups_to_read(self._report) if one == "groups" and self._report else self.table(one)
+                yield self.table(one)
 
     def about_collection(self) -> Iterator[str]:
         """What the pool of the collection is like, if the contributing runs are known."""
@@ -275,43 +245,39 @@ class ReuseResult(Result):
             unfinished.write_text(card.card_text(card_for(self._found, self._report, self._anchor)), encoding="utf-8")
         return Path(path)
 
-    def __getattr__(self, name: str) -> object:
-        if name in _REMOVED:
-            raise AttributeError(f"{name} was removed; {_REMOVED[name]}")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
     def __repr__(self) -> str:
         measures = ", ".join(str(one.measure) for one in self._found.trusts) or "no measure"
         return f"ReuseResult({self._found.field.asked} runs by {measures}; the collection: {self.fairness})"
 
     def _repr_html_(self) -> str:
-        return html(self._in_short(), heading=f"Non-contributing runs: {self.fairness}", notes=self.notes)
+        return html(**self._in_short())
 
     def __rich__(self) -> RenderableType:
-        return display.grouped(self._in_short(), heading=f"Non-contributing runs: {self.fairness}", notes=self.notes)
+        return display.grouped(**self._in_short())
+
+    def _in_short(self) -> dict[str, Any]:
+        """The verdicts, on the collection and on each run, with the columns that matter most."""
+        found = [] if self._report is None else [self.table("collection")]
+        for table in self.tables("runs"):
+            names = [column.name for column in table.columns]
+            found.append(table.select([names.index(name) for name in IN_SHORT]))
+        return {"tables": found, "heading": f"Non-contributing runs: {self.fairness}", "notes": self.notes}
 
     def _frame(self, part: Part) -> pd.DataFrame:
-        unknown = self._report is None and part in OF_COLLECTION
+        unknown = self._report is None and part != "runs"  # the others need the contributing runs
         return pd.DataFrame() if unknown else self.table(part).frame()
-
-    def _in_short(self) -> Iterator[Table]:
-        """Give the verdicts, on the collection and on each run, with the columns that matter most."""
-        if self._report is not None:
-            yield from self.tables("collection")
-        for table in self.tables("runs"):
-            yield table.select([place for place, one in enumerate(table.columns) if one.name in IN_SHORT])
 
 
 # The pictures of pool bias.
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class ReusePlots:
     """Plots of pool bias; the report has them too. Each returns its axes."""
 
-    def __init__(
-        self, found: fields.Trusted, report: pool_bias.CollectionReport | None, *, on: report_figures.On
-    ) -> None:
-        self._found, self._report, self._on = found, report, on  # where to draw without axes
+    _found: fields.Trusted
+    _report: pool_bias.CollectionReport | None
+    _on: report_figures.On = None  # where to draw without axes
 
     def intervals(self, measure: str | None = None, *, ax: Axes | None = None) -> Axes:
         """Each run's score as a point, its expected loss as a thick line and its interval as a thin one.
@@ -354,16 +320,13 @@ class ReusePlots:
 
     def _trust(self, measure: str | None) -> assess.Assessment:
         """Give what was found under a measure, by its name as results print it, or as it was asked for."""
-        known = {str(one.measure): one for one in self._found.trusts}
+        known, field = {one.name: one for one in self._found.trusts}, self._found.field
         if not known:
             raise UsageError("no measure has a verdict: nothing to plot")
         if measure is None:
             return next(iter(known.values()))
-        if measure not in known:  # "P@3" may mean P(rel=2)@3 here
-            field = self._found.field
-            found = measuring.parse_measures([measure], threshold=field.knowledge.relevant_from, gains=field.gains)
-            wanted = "".join(map(str, found))
-            if wanted not in known:
-                raise UnknownName("measure of this result", measure, known)
-            measure = wanted
-        return known[measure]
+        found = measuring.parse_measures([measure], threshold=field.knowledge.relevant_from, gains=field.gains)
+        for name in (measure, *map(str, found)):  # "P@3" may mean P(rel=2)@3 here
+            if name in known:
+                return known[name]
+        raise UnknownName("measure of this result", measure, known)
