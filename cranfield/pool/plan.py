@@ -140,6 +140,10 @@ class Plan:
     def __str__(self) -> str:
         return "; ".join(str(step) for step in self.steps)
 
+    def __reduce__(self) -> Any:
+        # A plan goes to other processes as its text: functions that were decorated cannot go there.
+        return parse_stored, (self.spelled_out,)
+
     @property
     def spelled_out(self) -> str:
         """The plan with every option, also those that have their default: for the manifest."""

@@ -77,8 +77,6 @@ def about_plans(
     groups = len(known.pooled.teams)
     if has_groups and groups < study.FEWEST_GROUPS:
         yield f"{counted(groups, 'contributing group')}: too few to estimate the loss of a non-contributing run"
-    elif has_groups and any(one.held_out is None for one in outcomes):
-        yield f"--outsiders also replays each plan without each group: {groups:,} more replays per plan"
 
 
 STRATEGIES = ("take", "rrf", "mtf", "max-mean-ns")
@@ -94,14 +92,13 @@ def simulate_plans(
     words: Sequence[str],
     *,
     budgets: Sequence[int],
-    outsiders: bool,
     relevant_from: int | None,
     seed: int,
 ) -> tables.Simulation:
     """Replay plans against the known judgments: what each would have cost and found, and its effect on the ranking.
 
-    Who contributed is what users say of the pool; where they say nothing a collection knows it. With `outsiders`
-    every plan is also replayed without each group. `relevant_from` is that of the collection's scale, else 1.
+    Who contributed is what users say of the pool; where they say nothing a collection knows it.
+    `relevant_from` is that of the collection's scale, else 1.
     """
     store, groups = given.store, given.pool_options.groups
     members = run_reading.read_groups(Source(groups)) if isinstance(groups, Path) else groups
@@ -118,8 +115,6 @@ def simulate_plans(
         raise InputError("a replay needs judgments, but these qrels have none")
     if not known.topics:
         raise InputError("no contributing run retrieved documents for a judged topic")
-    if outsiders and not has_groups:
-        raise UsageError("--outsiders needs the groups of the runs: name them with --groups FILE")
     if any(budget < 1 for budget in budgets):
         raise UsageError("a budget is a number of documents, from 1 up")
     if not words and not budgets:
@@ -134,7 +129,6 @@ def simulate_plans(
     played = list({str(plan): plan for plan in parsed}.values())
     threshold, gains = known.relevant_from, request.scale.own_gains
     own = measuring.own_measures(measuring.parse_measures(request.measures, threshold=threshold, gains=gains))
-    without: study.Without = "replay" if outsiders else "deletion" if has_groups else "nothing"
     outcomes = list(
         study.study(
             known,
@@ -142,7 +136,7 @@ def simulate_plans(
             own,
             budgets=budgets,
             seed=seed,
-            without=without,
+            hold_out=has_groups,
             workers=request.workers,
             progress=partial(request.progress, "replaying plans"),
         )

@@ -285,7 +285,7 @@ def replayed_without_groups(
         for group, names in members.items():
             runs = everything.chosen(set(everything.names) - names)
             if runs.runs:
-                play = replay.replay(
+                judged = replay.replay(
                     plan.within(runs.depth),
                     runs,
                     labels,
@@ -293,7 +293,7 @@ def replayed_without_groups(
                     seed=facts.seed,
                     words=pool_inputs.words(store),
                 )
-                chosen[group] = [(one.topic, one.document) for one in play.judged]
+                chosen[group] = [(one.topic, one.document) for one in judged]
         replayed[level] = provenance.replayed(levels[level], qrels, chosen)
     return replayed
 
