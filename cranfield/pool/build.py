@@ -224,7 +224,7 @@ def assembled(
         plan=plan,
         seed=seed,
         order=order,
-        sources=tuple(Source(run.name, run.team, run.content_hash) for run in runs.runs),
+        sources=tuple(Source(run.name, run.team, run.priority, run.content_hash) for run in runs.runs),
         topics=tuple(part.pool.topic for part in parts),
         offsets=running_sum(sizes),
         document_ids=runs.document_ids,

@@ -1,8 +1,8 @@
-"""A pool that grows: what later runs add, what was chosen by looking at judgments, and what lets a new run in."""
+"""A pool that grows: what later runs add, and what was chosen by looking at judgments."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -132,22 +132,6 @@ def extend(
             grown.add(stratum, new["candidate"], new["probability"], undrawn)
         parts.append(part_of(grown, candidates, order=pool.order, first=first))
     return assembled(pool.plan, pooled, parts, seed=pool.seed, order=pool.order, version=version)
-
-
-def top_up(runs: PooledRuns, *, depth: int, judged: Mapping[str, Collection[str]]) -> dict[str, list[str]]:
-    """The unjudged documents among the first `depth` of some runs, best rank first, for each topic in `judged`.
-
-    Judging them lets a new run be scored as if it had been pooled. Topics in which nothing is missing are left out.
-    """
-    if depth < 1:
-        raise UsageError(f"a depth is a number from 1 up, not {depth}")
-    cut = runs.cut(depth)
-    missing = {}
-    for topic, known in judged.items():
-        candidates = candidates_of(cut, topic)
-        order = np.argsort(candidates.best_rank, kind="stable")
-        missing[topic] = [candidates.ids[number] for number in order if candidates.ids[number] not in known]
-    return {topic: documents for topic, documents in missing.items() if documents}
 
 
 # How many documents deeper pools would have.

@@ -252,10 +252,11 @@ class Duplicate:
 
 @dataclass(frozen=True)
 class Source:
-    """A run that was pooled: its name, its group, and the hash of its content."""
+    """A run that was pooled: its name, its group, the place its group gave it, and the hash of its content."""
 
     name: str
     group: str
+    priority: int
     content_hash: str
 
 

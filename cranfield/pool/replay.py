@@ -50,8 +50,8 @@ def replay(
     def judge(live: LivePool, topic: str | None) -> list[Judged]:
         """Judge one document after the other, of one topic or of all, until nothing is offered."""
         done: list[Judged] = []
-        while choices := live.offer(1, topics=None if topic is None else [topic]):
-            done.append(labelled(choices[0].topic, choices[0].document))
+        while choice := live.offer(topics=None if topic is None else [topic]):
+            done.append(labelled(choice.topic, choice.document))
             live.learn(done[-1])
         return done
 

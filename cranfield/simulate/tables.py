@@ -61,7 +61,7 @@ class Simulation(Result):
             rows = self.rows[place :: len(measures)]
             caption = f"{measure}: ranking of {runs}, compared with all known judgments"
             if any(one.held_out is not None for one in self.outcomes):
-                loss = "expected loss, by depth alone: share of its score that a run loses when its own group is left out"
+                loss = "expected loss (by depth): share of its score that a run loses when its own group is left out"
                 yield _selected([*RANKING, *LOSSES], rows, caption, [loss])
             else:
                 yield _selected(RANKING, rows, caption)

@@ -256,14 +256,7 @@ def versions_of_pool(store: Store, name: str) -> list[PoolVersion]:
     return found
 
 
-def put_version(
-    store: Store,
-    name: str,
-    pool: pooling.Pool,
-    *,
-    priorities: Mapping[str, int],
-    clusters: Mapping[str, int] | None = None,
-) -> None:
+def put_version(store: Store, name: str, pool: pooling.Pool, *, clusters: Mapping[str, int] | None = None) -> None:
     """Write a version of a pool inside `store.write()`: its manifest, and all that is in the pool from now on.
 
     The first version makes the pool, with one document of each of the `clusters`, where there are some.
@@ -277,9 +270,7 @@ def put_version(
     manifest = PoolVersion(version, plan.spelled_out, pool.seed, *made)
     store.put(f"pool_versions (pool, {_MANIFEST})", [(number, *manifest)])
     store.connection.execute("UPDATE pools SET content_hash = ? WHERE number = ?", [pool.content_hash, number])
-    runs = [
-        (number, one.name, one.group, priorities.get(one.name, 1), one.content_hash, version) for one in pool.sources
-    ]
+    runs = [(number, one.name, one.group, one.priority, one.content_hash, version) for one in pool.sources]
     store.put("pool_runs", runs, existing="OR IGNORE")
     store.put("pool_topics", [(number, topic, version) for topic in pool.topics], existing="OR IGNORE")
     store.put("pool_clusters", [(number, version, *one) for one in (clusters or {}).items()])
@@ -383,7 +374,7 @@ def _put_together(store: Store, name: str, ranks: list[tuple[str, str, str, int]
     strata = {*(row[1:3] for row in sizes), *(row[_STRATUM] for row in entries)}
     table = sorted(strata, key=lambda one: (one[0], one[1].encode()))
     ids = list(dict.fromkeys(row[1] for row in [*entries, *undrawn]))
-    sources = [pooling.Source(one.run, one.group_name, one.content_hash) for one in pooled_runs(store, name)]
+    sources = [pooling.Source(*one[:4]) for one in pooled_runs(store, name)]
     known = (topics, ids, table, [source.name for source in sources])
     places, documents, codes, runs = ({name: code for code, name in enumerate(names)} for names in known)
     populations, drawn = np.zeros((2, len(topics), len(table)), dtype=np.int64)

@@ -7,7 +7,7 @@ from kept import Kept
 
 from cranfield.base.errors import UsageError
 from cranfield.pool.build import build
-from cranfield.pool.extend import extend, top_up
+from cranfield.pool.extend import extend
 from cranfield.pool.plan import parse
 from cranfield.workflows.pool.show import dominant_group
 
@@ -121,15 +121,6 @@ def test_what_is_in_the_pool_goes_on_standing_for_its_near_duplicates(worked):
     second = extend(first, worked, clusters=clusters)  # d5 is first in C, better than d2 in any run
     assert second.documents_of("1") == first.documents_of("1")
     assert [(one.document, one.representative) for one in second.duplicates] == [("d5", "d2")]
-
-
-def test_a_top_up_is_what_is_unjudged_in_the_first_ranks(worked, kept: Kept):
-    judged = {"1": {"d1", "d2", "d3"}, "2": {"d8", "d9"}}
-    assert top_up(worked.chosen(["C"]), depth=3, judged={"1": judged["1"]}) == {"1": ["d5"]}
-    assert top_up(worked, depth=2, judged=judged) == {"1": ["d5", "d6"], "2": ["d1"]}
-    assert top_up(worked, depth=99, judged={"2": set()}) == {"2": ["d8", "d1", "d9"]}
-    with kept.raises(UsageError):
-        top_up(worked, depth=0, judged={})
 
 
 def test_a_group_that_supplies_most_is_named(kept: Kept):

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kept import Kept
+from offering import batch
 
 from cranfield.base.errors import InputError, ProblemsFound, UsageError
 from cranfield.judge.events import Event
@@ -62,8 +63,8 @@ def test_what_is_chosen_one_by_one_is_what_the_core_chooses(hall, toolbox, plan)
     live = LivePool(parse(plan), toolbox.pooled(toolbox.worked), seed=3)
     if not live.spreads:
         for topic in live.topics:
-            while choices := live.offer(topics=[topic]):
-                live.learn(Judged(topic, choices[0].document, LABELS[topic].get(choices[0].document, False)))
+            while choice := live.offer(topics=[topic]):
+                live.learn(Judged(topic, choice.document, LABELS[topic].get(choice.document, False)))
         expected = {topic: set(toolbox.snapshot(live).documents_of(topic)) for topic in live.topics}
         assert {topic: set(hall.entries(topic)) for topic in live.topics} == expected
     total = {"max-mean-ns budget 8 across topics floor=2": 8, "mtf-global budget 7 across topics": 7}.get(plan)
@@ -112,7 +113,7 @@ def test_another_process_and_a_restart_choose_what_this_one_would(hall, toolbox)
 def test_a_document_under_judgment_elsewhere_is_not_chosen_and_the_record_says_so(hall, toolbox):
     hall.submit(WIDE)
     hall.build("hedge until 9")
-    first = LivePool(parse("hedge until 9"), toolbox.pooled(WIDE)).offer(2, topics=["p"])
+    first = batch(LivePool(parse("hedge until 9"), toolbox.pooled(WIDE)), 2, topics=["p"])
     with hall.store.write():
         put_lease(hall.store, Lease("main", "p", first[0].document, "kim", "s", time.time() + 60))
         put_lease(hall.store, Lease("main", "p", first[1].document, "kim", "s", time.time() - 60))

@@ -95,8 +95,7 @@ def reduced(known, plan, lists, grades, seed):
     chosen = {topic: [] for topic in known.topics}
     if plan.adaptive:
         live = LivePool(plan, known.pooled, topics=list(known.topics), seed=seed)
-        while choices := live.offer(1):
-            (choice,) = choices
+        while choice := live.offer():
             chosen[choice.topic].append(choice.document)
             live.learn(Judged(choice.topic, choice.document, grades[choice.topic].get(choice.document, 0) >= 1))
     else:

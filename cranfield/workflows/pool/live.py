@@ -13,7 +13,6 @@ from cranfield.pool import live as live_pool
 from cranfield.pool import pool as pooling
 from cranfield.store import Store, events, judging, live_pools, pools
 from cranfield.store.live_pools import RecordedChoice, RecordedEnd, StandingAnswer
-from cranfield.store.store import grouped
 from cranfield.workflows.pool import inputs
 
 # What judgments say to a live pool: one label a document, in the order in which the pool learnt of it.
@@ -64,14 +63,11 @@ class HandedOut:
 
 def labels_of(answers: Iterable[StandingAnswer], relevant_from: Mapping[int, int]) -> dict[str, Label]:
     """The labels that standing answers mean."""
-    labels = {}
-    for document, some in grouped((answer.document, answer) for answer in answers).items():
-        graded = [
-            (one.adjudicated, one.event, one.grade >= relevant_from[one.scale])
-            for one in some
-            if one.grade is not None
-        ]
-        labels[document] = Label(max(graded)[2] if graded else None, min(one.event for one in some))
+    labels: dict[str, Label] = {}
+    for one in sorted(answers, key=lambda one: (one.adjudicated, one.event)):  # the last grade is the one that counts
+        label = labels.get(one.document, Label(None, one.event))
+        relevant = label.relevant if one.grade is None else one.grade >= relevant_from[one.scale]
+        labels[one.document] = Label(relevant, min(label.event, one.event))
     return labels
 
 
@@ -191,8 +187,7 @@ class Refiller:
         # Topics that the assessors of this one may judge too: their own, and those assigned to no one.
         theirs = {one.topic for one in assigned} - {one.topic for one in assigned if one.assessor in people}
         rivals = [one for one in self.live.topics if one == topic or one not in theirs]
-        while offered := self.live.offer(1, topics=[one for one in rivals if not self.live.at(one).ended]):
-            first = offered[0]
+        while first := self.live.offer(topics=[one for one in rivals if not self.live.at(one).ended]):
             if first.topic == topic:
                 break
             if first.document not in self._labels_of(first.topic):
@@ -213,12 +208,12 @@ class Refiller:
         fresh = 0
         while fresh < batch or topic in self.live.ended:
             others = [] if topic in self.live.ended else elsewhere
-            offered = self.live.offer(1, under_judgment=[(topic, one) for one in others], topics=[topic])
-            if not offered:
+            choice = self.live.offer(under_judgment=[(topic, one) for one in others], topics=[topic])
+            if choice is None:
                 break
-            self._take(offered[0], others)
-            fresh += offered[0].document not in labels
-            if offered[0].document in labels and not self._comes_to_its_turn(topic):
+            self._take(choice, others)
+            fresh += choice.document not in labels
+            if choice.document in labels and not self._comes_to_its_turn(topic):
                 break
         return fresh
 

@@ -86,8 +86,7 @@ class Pool:
                 pooling.refuse("budget-below-warm-up", f"'{step}' would select nothing: {before}", remedy)
         with store.write():
             self._refuse_known_name(name)
-            priorities = {one.name: one.priority for one in chosen}
-            pools.put_version(store, name, built, priorities=priorities, clusters=clusters)
+            pools.put_version(store, name, built, clusters=clusters)
         from_runs = f"for {counted(len(built.topics), 'topic')}, from {counted(len(built.sources), 'run')}"
         notes = [f"{name}: {counted(len(built), 'document')} to judge {from_runs}; plan: {built.plan}"]
         notes += self._state_notes(name)
@@ -109,8 +108,7 @@ class Pool:
             grown = extend.extend(before, together, topics=topics, clusters=clusters)
             if grown.plan.adaptive:
                 self._check_live(grown, together, clusters)
-            priorities = {one.name: one.priority for one in new}
-            pools.put_version(store, facts.name, grown, priorities=priorities, clusters=clusters)
+            pools.put_version(store, facts.name, grown, clusters=clusters)
         names = [one.name for one in new]
         left_out = [topic for topic in together.chosen(names).topics if topic not in grown.topics]
         added = counted(len(grown) - len(before), "document")
@@ -131,21 +129,12 @@ class Pool:
         """
         store = self._store
         tag, runs = self._one_run(run)
-        problems = [
-            Problem("topic-without-runs", f"run {quoted(tag)} does not have the topic {quoted(topic)}", topic=topic)
-            for topic in topics
-            if topic not in runs.codes_by_topic
-        ]
-        if depth > runs.depth:
-            message = f"depth {depth} exceeds the run: its longest ranking has {runs.depth:,} documents"
-            problems.append(Problem("depth-beyond-runs", message, remedy=f"use a depth of at most {runs.depth}"))
-        if problems:
-            raise ProblemsFound("the run cannot be topped up", problems)
-        wanted = list(topics) or runs.topics
+        top = build.build(plans.parse(f"depth {depth}"), runs, topics=topics or None)
         with store.write():
-            judged = {topic: {one.document for one in live_pools.standing_answers(store, topic)} for topic in wanted}
-            missing = extend.top_up(runs, depth=depth, judged=judged)
-            pairs = [(topic, document) for topic, some in missing.items() for document in some]
+            pairs = []
+            for topic in top.topics:
+                judged = {one.document for one in live_pools.standing_answers(store, topic)}
+                pairs += [(topic, document) for document in top.documents_of(topic) if document not in judged]
             if unknown := sorted(stored_documents.unknown(store, {document for _, document in pairs})):
                 some = ", ".join(quoted(document) for document in unknown[:3])
                 raise InputError(
@@ -156,13 +145,14 @@ class Pool:
                 reason = f"unjudged in the first {depth} of {tag}"
                 queued = [judging.Queued(topic, document, reason) for topic, document in pairs]
                 judging.add_queue(store, queue, queued, purpose="top-up")
+        count = len({topic for topic, _ in pairs})
         notes = [f"nothing to judge: the top {depth} of {run} are all judged; no queue was created"]
         if pairs:
-            where = f"{counted(len(pairs), 'document')} in {counted(len(missing), 'topic')}"
+            where = f"{counted(len(pairs), 'document')} in {counted(count, 'topic')}"
             cost = judging_speed(store).cost(len(pairs))
             notes = [f"{queue}: {where} to judge, {cost}", *queues.split_notes(store, queue)]
             notes.append(f"next: cranfield judge --queue {shlex.quote(queue)}")
-        return Changed({"queue": queue, "documents": len(pairs), "topics": len(missing)}, tuple(notes))
+        return Changed({"queue": queue, "documents": len(pairs), "topics": count}, tuple(notes))
 
     def show(self, name: str = "", *, by: str = "run") -> PoolView:
         """A pool in numbers, as one of its tables."""

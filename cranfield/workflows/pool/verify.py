@@ -257,20 +257,20 @@ class ReplayedChoices:
     def _choose_again(self, recorded: RecordedChoice) -> None:
         topic, live = recorded.topic, self._live
         known = live.at(topic).candidates.numbers
-        again = live.offer(1, under_judgment=[(topic, one) for one in recorded.elsewhere], topics=[topic])
+        again = live.offer(under_judgment=[(topic, one) for one in recorded.elsewhere], topics=[topic])
         if recorded.document not in known:
             self.wrong.append(f"{_words_of(recorded)} was retrieved by none of the runs")
             return
         is_later = recorded.step > live.number
-        if not again:
+        if again is None:
             self.wrong.append(f"{_words_of(recorded)}: the plan selects nothing")
         else:
-            is_same = again[0].document == recorded.document
+            is_same = again.document == recorded.document
             # A model that cannot be trained again to the last bit is only checked for having had the choice.
             if not self._pool.plan.is_reproducible and not is_later:
                 is_same = live.at(topic).is_free(recorded.document, recorded.elsewhere)
-            if again[0].step != recorded.step or not is_same:
-                self.wrong.append(f"{_words_of(recorded)}: the plan selects {again[0].document}")
+            if again.step != recorded.step or not is_same:
+                self.wrong.append(f"{_words_of(recorded)}: the plan selects {again.document}")
         stratum, probability = Stratum(live.number, str(self._pool.plan.steps[live.number - 1])), NO_PROBABILITY
         if is_later:
             stratum, probability = live.at(topic).story(known[recorded.document])
