@@ -157,14 +157,14 @@ class TopicBuilder:
 
 @dataclass(frozen=True, eq=False)
 class TopicPart:
-    """A finished topic: its pool, and in document codes what its candidate numbers stand for.
+    """A finished topic: its pool, and what is in it and was not drawn with the codes of the documents.
 
-    `contributions` are, for each document, how many runs have it, then those runs and their ranks.
+    `contributions` are, for each entry, how many runs have it, then those runs and their ranks.
     """
 
     pool: TopicPool
-    documents: Codes
-    undrawn: Codes
+    entries: Entries
+    undrawn: Entries
     contributions: tuple[Places, Codes, Codes]
     duplicates: list[Duplicate]
 
@@ -179,17 +179,14 @@ def part_of(pool: TopicPool, candidates: Candidates, *, order: JudgingOrder, fir
         draws = document_draws(pool.seed, "judging order", candidates.topic, names)
         places[first:] = first + np.argsort(draws, kind="stable")
     pool.keep(places)
-    documents = candidates.documents[pool.chosen]
     ranks = candidates.ranks.T[pool.chosen]
     entry, runs = np.nonzero(ranks)
-    counts = np.bincount(entry, minlength=len(documents)).astype(np.int64)
-    return TopicPart(
-        pool,
-        documents,
-        candidates.documents[pool.undrawn["candidate"]],
-        (counts, runs.astype(np.int32), ranks[entry, runs]),
-        duplicates_of(candidates, documents),
-    )
+    counts = np.bincount(entry, minlength=len(ranks)).astype(np.int64)
+    entries, undrawn = pool.entries.copy(), pool.undrawn.copy()
+    for some in (entries, undrawn):
+        some["document"] = candidates.documents[some["document"]]
+    contributions = counts, runs.astype(np.int32), ranks[entry, runs]
+    return TopicPart(pool, entries, undrawn, contributions, duplicates_of(candidates, entries["document"]))
 
 
 def duplicates_of(candidates: Candidates, documents: Codes) -> list[Duplicate]:
@@ -208,41 +205,29 @@ def assembled(
     table = sorted(strata, key=lambda stratum: (stratum.step, stratum.name.encode()))
     codes = {stratum: code for code, stratum in enumerate(table)}
     populations, drawn = np.zeros((2, len(parts), len(table)), dtype=np.int64)
-    entries, undrawn = list[Entries](), list[Entries]()
     for number, part in enumerate(parts):
         for stratum, population, count in part.pool.sizes:
             populations[number, codes[stratum]], drawn[number, codes[stratum]] = population, count
         # From here on strata are places in the common table; a topic without strata has nothing to look up in it.
         coding = np.array([codes[stratum] for stratum in part.pool.strata] or [0], np.int32)
-        for every, some in ((entries, part.pool.entries), (undrawn, part.pool.undrawn)):
-            every.append(some.copy())
-            every[-1]["stratum"] = coding[some["stratum"]]
-    sizes = [len(part.documents) for part in parts]
+        for some in (part.entries, part.undrawn):
+            some["topic"], some["stratum"] = number, coding[some["stratum"]]
     counts, contributing, ranks = map(np.concatenate, zip(*(part.contributions for part in parts), strict=True))
-    chosen, passed_over = np.concatenate(entries), np.concatenate(undrawn)
     return Pool(
         plan=plan,
         seed=seed,
         order=order,
         sources=tuple(Source(run.name, run.team, run.priority, run.content_hash) for run in runs.runs),
         topics=tuple(part.pool.topic for part in parts),
-        offsets=running_sum(sizes),
         document_ids=runs.document_ids,
-        documents=np.concatenate([part.documents for part in parts]),
-        strata=chosen["stratum"].copy(),
-        probabilities=chosen["probability"].copy(),
-        versions=chosen["version"].copy(),
+        entries=np.concatenate([part.entries for part in parts]),
+        undrawn=np.concatenate([part.undrawn for part in parts]),
         stratum_table=tuple(table),
         populations=populations,
         drawn=drawn,
         contribution_offsets=running_sum(counts),
         contribution_runs=contributing,
         contribution_ranks=ranks,
-        undrawn=(
-            np.repeat(np.arange(len(parts)), [len(part.undrawn) for part in parts]).astype(np.int32),
-            np.concatenate([part.undrawn for part in parts]),
-            passed_over["stratum"].copy(),
-        ),
         duplicates=tuple(one for part in parts for one in part.duplicates),
         version=version,
     )

@@ -10,10 +10,13 @@ from cranfield.base.errors import Problem, ProblemsFound, UsageError, quoted
 from cranfield.pool.build import TopicBuilder, assembled, checked_topics, part_of
 from cranfield.pool.candidates import Candidates, Clusters, PooledRuns, candidates_of, clusters_of, collapse
 from cranfield.pool.plan import Selection
-from cranfield.pool.pool import Pool, Stratum, TopicPool, entries_of
+from cranfield.pool.pool import Pool, Stratum, TopicPool
 from cranfield.runs.columns import Places, named
 
 # What a pool has of a topic.
+
+OUT = -1
+"""The number of a document that is no candidate."""
 
 
 def earlier_of(pool: Pool, candidates: Candidates) -> TopicPool:
@@ -22,24 +25,23 @@ def earlier_of(pool: Pool, candidates: Candidates) -> TopicPool:
     if topic not in pool.topics:
         return TopicPool(topic, size, pool.seed, pool.version)
     place = pool.topics.index(topic)
-    rows = slice(int(pool.offsets[place]), int(pool.offsets[place + 1]))
-    topics, documents, strata = pool.undrawn
-    names = named(pool.document_ids, documents[topics == place])
+    entries = pool.entries[slice(*pool.offsets[place : place + 2])].copy()
+    entries["document"] = numbers_of(candidates, pool.documents_of(topic))
     # What a sample passed over may be out by now: a near-duplicate stands for it.
-    known = np.array([name in candidates.numbers for name in names], dtype=bool)
-    undrawn = [candidates.numbers[name] for name in names if name in candidates.numbers]
-    undrawn_codes = strata[topics == place][known]
-    counts = np.bincount(undrawn_codes, minlength=len(pool.stratum_table))
+    undrawn = pool.undrawn[pool.undrawn["topic"] == place]
+    undrawn["document"] = [
+        candidates.numbers.get(name, OUT) for name in named(pool.document_ids, undrawn["document"])
+    ]
+    undrawn = undrawn[undrawn["document"] != OUT]
+    counts = np.bincount(undrawn["stratum"], minlength=len(pool.stratum_table))
     return TopicPool(
         topic,
         size,
         pool.seed,
         pool.version,
         strata=list(pool.stratum_table),
-        entries=entries_of(
-            numbers_of(candidates, pool.ids[rows]), pool.strata[rows], pool.probabilities[rows], pool.versions[rows]
-        ),
-        undrawn=entries_of(undrawn, undrawn_codes),
+        entries=entries,
+        undrawn=undrawn,
         unlisted=dict(enumerate((pool.populations[place] - pool.drawn[place] - counts).tolist())),
     )
 
@@ -126,10 +128,10 @@ def extend(
             mine = extension.entries[extension.entries["stratum"] == code]
             step = pool.plan.steps[stratum.step - 1]
             if isinstance(step, Selection) and step.strategy.kind != "sampling":
-                grown.make_certain(mine["candidate"], stratum)
-            new = mine[~np.isin(mine["candidate"], grown.chosen[:first])]
-            undrawn = extension.undrawn["candidate"][extension.undrawn["stratum"] == code]
-            grown.add(stratum, new["candidate"], new["probability"], undrawn)
+                grown.make_certain(mine["document"], stratum)
+            new = mine[~np.isin(mine["document"], grown.chosen[:first])]
+            undrawn = extension.undrawn["document"][extension.undrawn["stratum"] == code]
+            grown.add(stratum, new["document"], new["probability"], undrawn)
         parts.append(part_of(grown, candidates, order=pool.order, first=first))
     return assembled(pool.plan, pooled, parts, seed=pool.seed, order=pool.order, version=version)
 

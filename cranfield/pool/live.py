@@ -197,7 +197,7 @@ class LiveTopic:
         """What the steps after the adaptive one passed over, by stratum; nothing before it has ended."""
         pool, ids = self.pool, self.candidates.ids
         return {
-            stratum: [ids[one["candidate"]] for one in pool.undrawn[pool.undrawn["stratum"] == code]]
+            stratum: [ids[one["document"]] for one in pool.undrawn[pool.undrawn["stratum"] == code]]
             for code, stratum in enumerate(pool.strata)
             if self.ended and stratum.step > self.number
         }
@@ -241,7 +241,8 @@ class LivePool:
         self.out: dict[str, list[str]] = {}
         # How many documents each topic has before its adaptive step.
         steps = np.array([stratum.step for stratum in pool.stratum_table], dtype=np.int32)
-        counts = np.bincount(pool.topic_of_entry[steps[pool.strata] < self.number], minlength=len(self.topics))
+        static = pool.entries[steps[pool.entries["stratum"]] < self.number]
+        counts = np.bincount(static["topic"], minlength=len(self.topics))
         self._sizes = dict(zip(self.topics, counts.tolist(), strict=True))
         self.limits = self._shared_limits()
 

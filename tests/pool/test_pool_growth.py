@@ -13,9 +13,8 @@ from cranfield.workflows.pool.show import dominant_group
 
 
 def told(pool):
-    return list(
-        zip((pool.topics[place] for place in pool.topic_of_entry), pool.ids, pool.versions.tolist(), strict=True)
-    )
+    topics = [pool.topics[place] for place in pool.entries["topic"]]
+    return list(zip(topics, pool.ids, pool.entries["version"].tolist(), strict=True))
 
 
 def test_a_later_run_adds_only_what_is_new_and_nothing_moves(toolbox, worked):
@@ -42,7 +41,7 @@ def test_extending_with_nothing_new_adds_nothing(worked):
         first = build(parse(plan), worked, seed=3)
         second = extend(first, worked)
         assert second.ids == first.ids
-        assert second.probabilities.tolist() == first.probabilities.tolist()
+        assert second.entries["probability"].tolist() == first.entries["probability"].tolist()
 
 
 def test_a_new_topic_enters_with_an_extension(worked):
@@ -74,9 +73,9 @@ def test_an_extension_keeps_every_entry_and_every_draw(toolbox, data):
     certain = {(entry.topic, entry.document) for entry in toolbox.entries(fresh) if entry.step == 1}
     assert certain <= {(entry.topic, entry.document) for entry in toolbox.entries(second)}
     for row in range(len(second.topics)):
-        entries = np.flatnonzero(second.topic_of_entry == row)
+        entries = second.entries[second.entries["topic"] == row]
         for code in range(len(second.stratum_table)):
-            assert (second.strata[entries] == code).sum() == second.drawn[row, code]
+            assert (entries["stratum"] == code).sum() == second.drawn[row, code]
     assert (second.drawn <= second.populations).all()
 
 
@@ -93,7 +92,7 @@ def test_estimates_stay_right_on_average_when_a_pool_grows(toolbox):
     for seed in range(400):
         grown = extend(build(parse("depth 5; sample 30%"), before, seed=seed), after)
         estimates.append(sum(1 / entry.probability for entry in toolbox.entries(grown) if entry.document in relevant))
-        assert len(grown) + len(grown.undrawn[0]) == 45
+        assert len(grown) + len(grown.undrawn) == 45
     error = np.std(estimates) / np.sqrt(len(estimates))
     assert abs(np.mean(estimates) - len(relevant)) < 4 * error
 

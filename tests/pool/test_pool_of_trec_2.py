@@ -44,7 +44,7 @@ def labels():
 
 def test_depth_100_explains_what_was_judged(runs, labels):
     pool = build(parse("depth 100"), runs)
-    topics = [pool.topics[place] for place in pool.topic_of_entry]
+    topics = [pool.topics[place] for place in pool.entries["topic"]]
     known = [labels[topic].get(document) for topic, document in zip(topics, pool.ids, strict=True)]
     assert len(runs.runs) == 37
     assert sum(map(len, labels.values())) == 62_620

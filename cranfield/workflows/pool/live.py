@@ -237,7 +237,7 @@ class Refiller:
                 stratum, chance = known.story(numbers[-1])
                 probability = None if chance != chance else chance
                 entries.append((topic, one.document, position, one.step, stratum.name, probability, self._version))
-                live_pools.count_in_stratum(store, number, topic, stratum.step, stratum.name, 1, 1)
+                live_pools.count_in_stratum(store, number, topic, *stratum, 1, 1)
                 ranks += [(topic, one.document, run, rank) for run, rank in candidates.ranks_of(one.document)]
             pools.add_content(store, number, "pool_entries", entries)
             pools.add_content(store, number, "pool_ranks", ranks)
@@ -252,9 +252,8 @@ class Refiller:
             return
         later = self.live.at(topic).later()
         for stratum, documents in later.items():
-            key = stratum.step, stratum.name
-            pools.add_content(store, number, "pool_undrawn", [(topic, document, *key) for document in documents])
+            pools.add_content(store, number, "pool_undrawn", [(topic, document, *stratum) for document in documents])
             if documents:
-                live_pools.count_in_stratum(store, number, topic, *key, len(documents), 0)
+                live_pools.count_in_stratum(store, number, topic, *stratum, len(documents), 0)
         end = RecordedEnd(topic, rule, self._version, self._seen[0], bool(later), now())
         store.put("pool_ends", [(number, *end)], existing="OR IGNORE")
