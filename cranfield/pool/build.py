@@ -17,8 +17,6 @@ from cranfield.runs.columns import Codes, Places, named, running_sum
 
 _TOPICS_SHOWN = 3
 
-Numbered = list[tuple[int, PlanStep]]
-
 
 def build(
     plan: Plan,
@@ -42,15 +40,32 @@ def build(
     wanted = checked_topics(plan, runs, topics)
     pooled = runs.cut(plan.reach)
     cluster_codes = clusters_of(pooled, clusters)
-    builder = TopicBuilder(
+    topics_built = grown(
         wanted,
+        plan.static_steps,
         candidates=lambda topic: collapse(candidates_of(pooled, topic), cluster_codes),
         begin=lambda some: TopicPool(some.topic, len(some), seed),
     )
-    parts = [part_of(pool, some, order=order) for pool, some in builder.built(plan.static_steps)]
-    if refuse_idle and (problems := list(builder.problems(plan))):
+    parts = [part_of(pool, some, order=order) for pool, some in topics_built]
+    built = assembled(plan, pooled, parts, seed=seed, order=order)
+    if refuse_idle and (problems := list(_idle_steps(built, parts))):
         raise ProblemsFound("this pool cannot be built", problems)
-    return assembled(plan, pooled, parts, seed=seed, order=order)
+    return built
+
+
+def _idle_steps(built: Pool, parts: Sequence[TopicPart]) -> Iterator[Problem]:
+    """Which steps brought nothing anywhere though something is left, and which went beyond their amount."""
+    used = {built.stratum_table[code].step for code in np.unique(built.entries["stratum"])}
+    is_left = not all(part.pool.present.all() for part in parts)
+    for number, step in built.plan.static_steps:
+        if isinstance(step, Selection) and number not in used and is_left:
+            message = f"'{step}' would select nothing that is not there by then"
+            remedy = "drop it, raise its number, let it reach deeper, or make the steps before it smaller"
+            yield Problem("step-without-effect", message, remedy=remedy)
+        if topics := [part.pool.topic for part in parts if number in part.pool.beyond]:
+            where = f"in {counted(len(topics), 'topic')} ({few(topics, _TOPICS_SHOWN)})"
+            message = f"the rates of '{step}' need more than its amount {where}"
+            yield Problem("rates-beyond-amount", message, remedy="raise the amount, or lower the rates")
 
 
 # What must be right before a pool is built.
@@ -86,70 +101,43 @@ def checked_topics(plan: Plan, runs: PooledRuns, topics: Sequence[str] | None) -
 # The pools of all topics while they grow.
 
 
-class TopicBuilder:
-    """The pools of all topics while they grow, and what each step, by its number, has done to them.
+def grown(
+    topics: Sequence[str],
+    steps: Sequence[tuple[int, PlanStep]],
+    *,
+    candidates: Callable[[str], Candidates],
+    begin: Callable[[Candidates], TopicPool],
+) -> Iterator[tuple[TopicPool, Candidates]]:
+    """The pool of every topic after all steps, with its candidates.
 
     `candidates` gives those of a topic, `begin` its pool before the first step. Candidates are made anew for each
-    part of a plan between two budgets: they are quick to make, and large. `chosen` counts the documents of a step in
-    all topics, and `has_left` has the steps before which some topic had a document that was not in the pool.
+    part of a plan between two budgets: they are quick to make, and large.
     """
+    pools: dict[str, TopicPool] = {}
+    shared: dict[str, int] = {}
+    waiting: list[tuple[int, PlanStep]] = []
 
-    def __init__(
-        self,
-        topics: Sequence[str],
-        *,
-        candidates: Callable[[str], Candidates],
-        begin: Callable[[Candidates], TopicPool],
-    ) -> None:
-        self.topics, self._candidates, self._begin = topics, candidates, begin
-        self.pools: dict[str, TopicPool] = {}
-        self.levels: dict[str, int | None] = dict.fromkeys(topics)
-        self.chosen: dict[int, int] = {}
-        self.has_left: set[int] = set()
-
-    def built(self, steps: Numbered) -> Iterator[tuple[TopicPool, Candidates]]:
-        """Go through all steps and give the pool of every topic, with its candidates."""
-        waiting: Numbered = []
-        for number, step in steps:
-            if isinstance(step, Selection) and step.amount.kind == "budget":
-                # A budget can be shared only when all topics have come so far.
-                have, available = [], []
-                for pool, candidates in self._advance(waiting):
-                    have.append(pool.count)
-                    available.append(np.count_nonzero(pool.eligible(view(candidates, step), step)))
-                shared = levels(np.array(have), np.array(available), int(step.amount.number))
-                self.levels = dict(zip(self.topics, shared.tolist(), strict=True))
-                waiting = []
-            waiting.append((number, step))
-        return self._advance(waiting)
-
-    def problems(self, plan: Plan) -> Iterator[Problem]:
-        """Which steps chose nothing anywhere though something was left, and which went beyond their amount."""
-        for number, step in plan.selections:
-            if self.chosen.get(number) == 0 and number in self.has_left:
-                message = f"'{step}' would select nothing that is not there by then"
-                remedy = "drop it, raise its number, let it reach deeper, or make the steps before it smaller"
-                yield Problem("step-without-effect", message, remedy=remedy)
-            if topics := [topic for topic in self.topics if number in self.pools[topic].beyond]:
-                where = f"in {counted(len(topics), 'topic')} ({few(topics, _TOPICS_SHOWN)})"
-                message = f"the rates of '{step}' need more than its amount {where}"
-                yield Problem("rates-beyond-amount", message, remedy="raise the amount, or lower the rates")
-
-    def _advance(self, steps: Numbered) -> Iterator[tuple[TopicPool, Candidates]]:
-        for topic in self.topics:
-            candidates = self._candidates(topic)
-            pool = self.pools[topic] if topic in self.pools else self._begin(candidates)
-            self.pools[topic] = pool
-            for number, step in steps:
+    def advance() -> Iterator[tuple[TopicPool, Candidates]]:
+        for topic in topics:
+            some = candidates(topic)
+            pool = pools[topic] = pools[topic] if topic in pools else begin(some)
+            for number, step in waiting:
                 if isinstance(step, Cap):
                     pool.keep(slice(step.number))
-                    continue
-                before = pool.count
-                pool.apply(candidates, step, number, level=self.levels[topic])
-                self.chosen[number] = self.chosen.get(number, 0) + pool.count - before
-                if before < len(candidates):
-                    self.has_left.add(number)
-            yield pool, candidates
+                else:
+                    pool.apply(some, step, number, level=shared.get(topic))
+            yield pool, some
+
+    for number, step in steps:
+        if isinstance(step, Selection) and step.amount.kind == "budget":
+            # A budget can be shared only when all topics have come so far.
+            free = [(pool.count, pool.eligible(view(some, step), step).sum()) for pool, some in advance()]
+            have, available = np.array(free).T
+            reached = levels(have, available, int(step.amount.number))
+            shared = dict(zip(topics, reached.tolist(), strict=True))
+            waiting.clear()
+        waiting.append((number, step))
+    yield from advance()
 
 
 # The pools of single topics put together into one, with where every document comes from.

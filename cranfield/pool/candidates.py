@@ -342,7 +342,7 @@ Clusters = Codes
 
 def clusters_of(runs: PooledRuns, clusters: Mapping[str, object] | None) -> Clusters | None:
     """The clusters of the runs' documents; `clusters` maps a document id to the name of its cluster."""
-    if clusters is None:
+    if not clusters:
         return None
     of_code = np.full(len(runs.document_ids), ALONE, dtype=np.int32)
     codes = places_in(runs.document_ids, as_ids(list(clusters)))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from cranfield.base.errors import Problem, ProblemsFound, UsageError, quoted
-from cranfield.pool.build import TopicBuilder, assembled, checked_topics, part_of
+from cranfield.pool.build import assembled, checked_topics, grown, part_of
 from cranfield.pool.candidates import Candidates, Clusters, PooledRuns, candidates_of, clusters_of, collapse
 from cranfield.pool.plan import Selection
 from cranfield.pool.pool import Pool, Stratum, TopicPool
@@ -86,12 +86,12 @@ def with_chosen(
     parts = []
     for topic in pool.topics:
         candidates = collapsed_topic(pool, runs, topic, codes)
-        grown, known = earlier_of(pool, candidates), candidates.numbers
+        topic_pool, known = earlier_of(pool, candidates), candidates.numbers
         for document, stratum, probability in chosen.get(topic, ()):
-            grown.add(stratum, [known[document]], probability)
+            topic_pool.add(stratum, [known[document]], probability)
         for stratum, documents in (passed_over or {}).get(topic, {}).items():
-            grown.add(stratum, [], 1.0, undrawn=[known[name] for name in documents])
-        parts.append(part_of(grown, candidates, order="plan"))
+            topic_pool.add(stratum, [], 1.0, undrawn=[known[name] for name in documents])
+        parts.append(part_of(topic_pool, candidates, order="plan"))
     return assembled(pool.plan, runs, parts, seed=pool.seed, order=pool.order, version=pool.version)
 
 
@@ -113,26 +113,27 @@ def extend(
     wanted = checked_topics(pool.plan, runs, sorted({*pool.topics, *(topics or ())}, key=str.encode))
     pooled = runs.cut(pool.plan.reach)
     codes, version = clusters_of(pooled, clusters), pool.version + 1
-    builder = TopicBuilder(
+    extensions = grown(
         wanted,
+        pool.plan.static_steps,
         candidates=lambda topic: collapsed_topic(pool, pooled, topic, codes),
         begin=lambda some: TopicPool(
             some.topic, len(some), pool.seed, earlier=earlier_of(pool, some), suffix=f" +{pool.version}"
         ),
     )
     parts = []
-    for extension, candidates in builder.built(pool.plan.static_steps):
-        grown = earlier_of(pool, candidates)
-        first, grown.version = len(grown.chosen), version
+    for extension, candidates in extensions:
+        topic_pool = earlier_of(pool, candidates)
+        first, topic_pool.version = len(topic_pool.chosen), version
         for code, stratum in enumerate(extension.strata):
             mine = extension.entries[extension.entries["stratum"] == code]
             step = pool.plan.steps[stratum.step - 1]
             if isinstance(step, Selection) and step.strategy.kind != "sampling":
-                grown.make_certain(mine["document"], stratum)
-            new = mine[~np.isin(mine["document"], grown.chosen[:first])]
+                topic_pool.make_certain(mine["document"], stratum)
+            new = mine[~np.isin(mine["document"], topic_pool.chosen[:first])]
             undrawn = extension.undrawn["document"][extension.undrawn["stratum"] == code]
-            grown.add(stratum, new["document"], new["probability"], undrawn)
-        parts.append(part_of(grown, candidates, order=pool.order, first=first))
+            topic_pool.add(stratum, new["document"], new["probability"], undrawn)
+        parts.append(part_of(topic_pool, candidates, order=pool.order, first=first))
     return assembled(pool.plan, pooled, parts, seed=pool.seed, order=pool.order, version=version)
 
 

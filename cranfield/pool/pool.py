@@ -249,8 +249,7 @@ def _share_of(population: int, share: float) -> int:
 JudgingOrder = Literal["plan", "id", "random"]
 
 
-@dataclass(frozen=True, slots=True)
-class Duplicate:
+class Duplicate(NamedTuple):
     """A document that stays out because a near-duplicate stands for it."""
 
     topic: str
@@ -346,9 +345,7 @@ class Pool:
             digest.update("\n".join(words).encode() + b"\0")
             for column in columns:
                 digest.update(np.ascontiguousarray(column.astype("<f8" if column is probabilities else "<i8")).data)
-        digest.update(
-            "".join(f"{one.topic}\t{one.document}\t{one.representative}\n" for one in self.duplicates).encode()
-        )
+        digest.update("".join("\t".join(one) + "\n" for one in self.duplicates).encode())
         return digest.hexdigest()
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -269,32 +269,27 @@ def own_hold_out(known: Known, full: Scores, kept: Rows, depth: int) -> OwnHoldO
     return OwnHoldOut.of(full, replace(full, values=values).summary, owned.group_of_run)
 
 
-@dataclass(frozen=True)
-class Cost:
+class Cost(NamedTuple):
     """What a plan asks for and what it finds.
 
-    `least`, `mean` and `most` are documents for a topic. `unknown` documents are unjudged: they cost, and count as
-    not relevant. `known_relevant` is all that could be found, `empty` how many topics have known relevant documents,
-    of which the plan finds none.
+    `mean`, `least` and `most` are documents for a topic. `unknown` documents are unjudged: they cost, and count as
+    not relevant. `known_relevant` is all that could be found, `share` how much of it is found (NaN where none is
+    known), `empty` how many topics have known relevant documents, of which the plan finds none.
     """
 
     documents: int
-    least: int
+    topics: int
     mean: float
+    least: int
     most: int
     unknown: int
     relevant: int
     known_relevant: int
+    share: float
     empty: int
 
-    @property
-    def share(self) -> float:
-        """The share of the known relevant documents that is found; NaN where none is known."""
-        return self.relevant / self.known_relevant if self.known_relevant else float("nan")
 
-
-@dataclass(frozen=True)
-class Effect:
+class Effect(NamedTuple):
     """The ranking of all runs by a plan's judgments against the one by all known judgments.
 
     `fall` is by how many ranks the run `falling` falls, the one that falls most. Everything is NaN, and `fall` None,
@@ -423,12 +418,14 @@ def cost_of(known: Known, played: Play) -> Cost:
     found = np.bincount(topic[known.relevant & played.kept(known)], minlength=topics)
     return Cost(
         documents=len(played),
-        least=int(sizes.min()),
+        topics=len(sizes),
         mean=len(played) / len(sizes),
+        least=int(sizes.min()),
         most=int(sizes.max()),
         unknown=int(np.count_nonzero(played.row < 0)),
         relevant=int(found.sum()),
         known_relevant=int(relevant.sum()),
+        share=int(found.sum()) / int(relevant.sum()) if relevant.any() else float("nan"),
         empty=int(np.count_nonzero((relevant > 0) & (found == 0))),
     )
 

@@ -33,8 +33,7 @@ class RecordedChoice(NamedTuple):
 
     def hash_after(self, before: str) -> str:
         """Give SHA-256 of the hash before and of this choice: nothing can be taken out or changed unseen."""
-        content = [self.number, self.topic, self.document, self.step, self.reason, self.version, self.known]
-        words = json.dumps([before, *content, list(self.elsewhere), self.chosen], ensure_ascii=False)
+        words = json.dumps([before, *self[:-1]], ensure_ascii=False)
         return sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -86,8 +85,7 @@ def record_choices(store: Store, pool: int, made: Iterable[RecordedChoice]) -> s
     rows = []
     for one in made:
         before = one.hash_after(before)
-        head = (pool, one.number, one.topic, one.document, one.step, one.reason, one.version, one.known)
-        rows.append((*head, json.dumps(list(one.elsewhere), ensure_ascii=False), one.chosen, before))
+        rows.append((pool, *one[:7], json.dumps(one.elsewhere, ensure_ascii=False), one.chosen, before))
     store.put("pool_choices", rows)
     return before
 

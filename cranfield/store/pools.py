@@ -324,7 +324,7 @@ def rows_of_content(pool: pooling.Pool) -> dict[str, list[tuple[Any, ...]]]:
             for topic, document, *_, place in entries
             for row in range(offsets[place], offsets[place + 1])
         ],
-        "pool_duplicates": [(one.topic, one.document, one.representative) for one in pool.duplicates],
+        "pool_duplicates": [*pool.duplicates],
         # Every topic has a row for every stratum: that a step found nothing is stored too.
         "pool_strata": [
             (topic, *stratum, int(pool.populations[place, column]), int(pool.drawn[place, column]))

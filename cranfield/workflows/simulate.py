@@ -18,12 +18,11 @@ from cranfield.reuse import provenance
 from cranfield.runs import reading as run_reading
 from cranfield.runs import run as run_module
 from cranfield.simulate import study, tables
-from cranfield.store import Store
+from cranfield.store import Store, pools
 from cranfield.store import runs as stored_runs
 from cranfield.workflows.inputs import Inputs
 from cranfield.workflows.pool import inputs
 from cranfield.workflows.pool.show import judging_speed
-from cranfield.workflows.reuse import field as fields
 
 # What should be known about a simulation, in sentences.
 
@@ -31,37 +30,37 @@ BEYOND = 0.1
 """The share of unjudged documents from which on a plan exceeds the known pool."""
 
 
-def about_known(known: study.Known, *, has_groups: bool) -> Iterator[str]:
-    """Say what the simulation stands on."""
-    judged, relevant = int(known.judged.sum()), int(known.relevant.sum())
-    contributing, ranked = len(known.pooled.runs), len(known.runs) - len(known.pooled.runs)
-    groups = f" of {counted(len(known.pooled.teams), 'group')}" if has_groups else ""
-    others = f", {counted(ranked, 'more run')} ranked only" if ranked else ""
-    topics = counted(len(known.labels), "topic")
-    yield (
-        f"{counted(judged, 'judged document')} for {topics}, {relevant:,} of them relevant;"
-        f" {counted(contributing, 'contributing run')}{groups}{others}"
-    )
-    if len(known.topics) < len(known.labels):
-        missed = counted(len(known.labels) - len(known.topics), "judged topic")
-        yield f"{missed} retrieved by no contributing run: not simulated"
-    unjudged = len(set(known.pooled.topics) - set(known.labels))
-    if unjudged:
-        yield f"{counted(unjudged, 'topic')} without judgments: not simulated"
-    if known.reachable < relevant:
-        missing = counted(relevant - known.reachable, "known relevant document")
-        yield f"{missing} retrieved by no contributing run: no plan can find them"
-
-
-def about_plans(
+def _notes(
     known: study.Known,
     outcomes: Sequence[study.Outcome],
     played: Sequence[plans.Plan],
     budgets: Sequence[int],
     *,
+    members: Sequence[run_reading.Member] | None,
     has_groups: bool,
+    pace: str,
 ) -> Iterator[str]:
-    """Which plans exceed the known pool, which budgets are too small, and what is not reported."""
+    """What the simulation stands on, which plans exceed the known pool, and which budgets are too small."""
+    judged, relevant = int(known.judged.sum()), int(known.relevant.sum())
+    contributing, groups = len(known.pooled.runs), len(known.pooled.teams)
+    ranked = len(known.runs) - contributing
+    of_groups = f" of {counted(groups, 'group')}" if has_groups else ""
+    others = f", {counted(ranked, 'more run')} ranked only" if ranked else ""
+    topics = counted(len(known.labels), "topic")
+    yield (
+        f"{counted(judged, 'judged document')} for {topics}, {relevant:,} of them relevant;"
+        f" {counted(contributing, 'contributing run')}{of_groups}{others}"
+    )
+    if len(known.topics) < len(known.labels):
+        missed = counted(len(known.labels) - len(known.topics), "judged topic")
+        yield f"{missed} retrieved by no contributing run: not simulated"
+    if known.reachable < relevant:
+        missing = counted(relevant - known.reachable, "known relevant document")
+        yield f"{missing} retrieved by no contributing run: no plan can find them"
+    yield f"hours: at {pace}"
+    here = {run.tag for run in known.runs}
+    if absent := [one.run for one in members or () if one.pooled and one.run not in here]:
+        yield f"pooled runs of the groups missing from these runs: {shortened(', '.join(absent), 80)}"
     if any(one.cost.unknown > BEYOND * one.cost.documents for one in outcomes):
         yield (
             f"warning: a plan with more than {BEYOND:.0%} unjudged documents exceeds the known pool: it would"
@@ -69,12 +68,10 @@ def about_plans(
         )
     elif any(one.cost.unknown for one in outcomes):
         yield "unjudged documents that a plan selects count as not relevant"
-    for strategy in [str(plan) for plan in played if budgets]:
-        tried = {one.budget for one in outcomes if one.strategy == strategy}
-        missing = [f"{budget:,}" for budget in sorted(set(budgets) - tried)]
-        if missing:
-            yield f"'{strategy}' is not simulated at {', '.join(missing)}: its first steps need more documents"
-    groups = len(known.pooled.teams)
+    for plan in played:
+        tried = {one.budget for one in outcomes if one.strategy == str(plan)}
+        if too_small := [f"{budget:,}" for budget in sorted(set(budgets) - tried)]:
+            yield f"'{plan}' is not simulated at {', '.join(too_small)}: its first steps need more documents"
     if has_groups and groups < study.FEWEST_GROUPS:
         yield f"{counted(groups, 'contributing group')}: too few to estimate the loss of a non-contributing run"
 
@@ -119,10 +116,8 @@ def simulate_plans(
         raise UsageError("a budget is a number of documents, from 1 up")
     if not words and not budgets:
         # The yield of a plan is unknown beyond the depth that was judged.
-        facts = {} if store is None else {one.name: one for one in stored_runs.facts(store)}
-        pool = None if store is None else fields.known_pool(store, facts)
-        depth = None if pool is None else pool.depth
-        depth = provenance.infer_pool(known.alignment).depth if depth is None else depth
+        pooled = [] if store is None else pools.pool_facts(store)
+        depth = (pooled[-1].depth if pooled else None) or provenance.infer_pool(known.alignment).depth
         deepest = min(depth or known.pooled.depth, known.pooled.depth)
         words = [f"depth {depth}" for depth in sorted({*DEPTHS, deepest}) if depth <= min(deepest, DEPTHS[-1])]
     parsed = [study.open_ended(plan) if budgets else plan for plan in map(plans.parse, words or STRATEGIES)]
@@ -144,12 +139,10 @@ def simulate_plans(
     if not outcomes:
         raise InputError("every budget is below what the first steps of the plans need; raise the budgets")
     speed = judging_speed(store)
-    notes = [*request.notes, *about_known(known, has_groups=has_groups), f"hours: at {speed.pace}"]
-    here = {run.tag for run in known.runs}
-    if absent := [one.run for one in members or () if one.pooled and one.run not in here]:
-        notes.append(f"pooled runs of the groups missing from these runs: {shortened(', '.join(absent), 80)}")
-    notes += about_plans(known, outcomes, played, budgets, has_groups=has_groups)
-    return tables.Simulation(known, outcomes, tables.outcome_rows(outcomes, seconds=speed.seconds), notes)
+    about = _notes(known, outcomes, played, budgets, members=members, has_groups=has_groups, pace=speed.pace)
+    return tables.Simulation(
+        known, outcomes, tables.outcome_rows(outcomes, seconds=speed.seconds), [*request.notes, *about]
+    )
 
 
 def _contributing(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 
 from cranfield.base.errors import InputError, UsageError, quoted
 from cranfield.base.records import MAIN
@@ -149,7 +149,7 @@ class Refiller:
             pool.plan,
             inputs.pooled_runs(store, pool=name, version=version),
             pool=pool,
-            clusters=pools.clusters_of_version(store, name, version) or None,
+            clusters=pools.clusters_of_version(store, name, version),
             words=inputs.words(store),
             ended={end.topic: end.rule for end in live_pools.ends(store, number).values() if end.final},
         )
@@ -242,7 +242,7 @@ class Refiller:
             pools.add_content(store, number, "pool_entries", entries)
             pools.add_content(store, number, "pool_ranks", ranks)
             left_out = build.duplicates_of(candidates, candidates.documents[numbers])
-            pools.add_content(store, number, "pool_duplicates", [astuple(one) for one in left_out])
+            pools.add_content(store, number, "pool_duplicates", left_out)
         self._head = live_pools.record_choices(store, number, made)
 
     def _write_end(self, topic: str, rule: str) -> None:

@@ -153,7 +153,7 @@ def _depths(view: PoolView) -> list[tuple[Value, ...]]:
     """What a deeper pool would add: depth, documents more than at the depth before, in all, hours."""
     store, name, version = view.store, view.facts.name, view.pool.version
     runs = inputs.pooled_runs(store, pool=name, version=version)
-    clusters = pools.clusters_of_version(store, name, version) or None
+    clusters = pools.clusters_of_version(store, name, version)
     missing = extend.missing_by_depth(view.pool, runs, clusters=clusters)
     rows: list[tuple[Value, ...]] = []
     deepest, last = len(missing), 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from cranfield.base.records import MAIN
 from cranfield.base.text import Result, Table, table_of
@@ -224,7 +223,7 @@ class ReplayedChoices:
         waiting = deque(sorted(happened, key=lambda event: event.sequence))
         by_uuid = {event.uuid: event for event in happened}
         of_pair: dict[tuple[str, str], list[Event]] = {}
-        standing: dict[str, dict[str, list[StandingAnswer]]] = {topic: {} for topic in topics}
+        labels: dict[str, dict[str, live_workflow.Label]] = {topic: {} for topic in topics}
         moments: list[RecordedChoice | RecordedEnd] = sorted([*recorded, *over], key=lambda one: one.known)
         for moment in moments:
             touched: set[tuple[str, str]] = set()
@@ -234,13 +233,15 @@ class ReplayedChoices:
                 of_pair.setdefault(about.pair, []).append(event)
                 touched.add(about.pair)
             for topic, document in touched:
-                standing[topic][document] = [
+                answers = [
                     StandingAnswer(document, key.adjudicated, event.grade, event.scale, event.sequence)
                     for key, event in fold(of_pair[topic, document]).items()
                     if key.layer == MAIN and (event.grade is not None or event.kind == "cannot-judge")
                 ]
+                labels[topic].pop(document, None)
+                labels[topic] |= live_workflow.labels_of(answers, self._relevant_from)
             for topic in {moment.topic, *(topic for topic, _ in touched)}:
-                self._learn(topic, standing[topic])
+                self._live.set_judgments(topic, self._handed_out.judgments(topic, labels[topic]))
             if isinstance(moment, RecordedEnd):
                 found = self._live.ended.get(moment.topic)
                 if found != moment.rule:
@@ -248,11 +249,8 @@ class ReplayedChoices:
                     self.wrong.append(f"topic {moment.topic} is recorded as ended ({moment.rule}); {by_plan}")
             else:
                 self._choose_again(moment)
-                self._learn(moment.topic, standing[moment.topic])
-
-    def _learn(self, topic: str, standing: Mapping[str, Sequence[StandingAnswer]]) -> None:
-        labels = live_workflow.labels_of(chain.from_iterable(standing.values()), self._relevant_from)
-        self._live.set_judgments(topic, self._handed_out.judgments(topic, labels))
+                judged = self._handed_out.judgments(moment.topic, labels[moment.topic])
+                self._live.set_judgments(moment.topic, judged)
 
     def _choose_again(self, recorded: RecordedChoice) -> None:
         topic, live = recorded.topic, self._live
