@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,7 @@ from cranfield.pool.strategy import Label, Start, State, Words
 from cranfield.runs.columns import Mask
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(NamedTuple):
     """A judgment as a pool sees it: relevant, not relevant, or (None) seen without a label."""
 
     topic: str
@@ -32,8 +31,7 @@ class Judged:
     relevant: Label
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """A document to judge next, the step of the plan (from 1) that chose it, and why."""
 
     topic: str

@@ -18,7 +18,7 @@ from cranfield.pool.plan import parse
 from cranfield.store.events import append_events
 from cranfield.store.judging import Lease, put_lease
 from cranfield.store.live_pools import StandingAnswer, touched
-from cranfield.workflows.pool.live import HandedOut, Label, Refilled, Refiller, labels_of
+from cranfield.workflows.pool.live import Label, Refilled, Refiller, in_order, labels_of
 
 EXAMPLES = 400 if os.environ.get("CRANFIELD_SOAK") else 12
 
@@ -292,7 +292,6 @@ def test_a_topic_waits_for_one_that_finds_more_unless_other_people_judge_that(ha
 
 def test_a_pool_learns_in_the_order_in_which_documents_came_or_were_judged():
     came = {"warm-up": (0, 0), "early": (0, 0), "known": (7, 2), "known-too": (7, 1), "new": (7, 3)}
-    handed_out = HandedOut({"1": came})
     labels = {
         "warm-up": Label(False, 6),
         "early": Label(True, 2),
@@ -301,9 +300,8 @@ def test_a_pool_learns_in_the_order_in_which_documents_came_or_were_judged():
         "new": Label(False, 9),
         "not in the pool": Label(True, 3),
     }
-    told = [(one.document, one.relevant) for one in handed_out.judgments("1", labels)]
+    told = [(one.document, one.relevant) for one in in_order("1", came, labels)]
     assert told == [("early", True), ("warm-up", False), ("known-too", None), ("known", True), ("new", False)]
-    assert handed_out.judgments("2", labels) == []
 
 
 def test_a_label_is_the_latest_grade_and_a_decision_goes_before_opinions():

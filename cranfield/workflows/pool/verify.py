@@ -6,19 +6,17 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cranfield.base.records import MAIN
+from cranfield.base.records import MAIN, Pair
 from cranfield.base.text import Result, Table, table_of
 from cranfield.judge.events import Event, fold
 from cranfield.pool import build, extend
 from cranfield.pool.candidates import PooledRuns
 from cranfield.pool.extend import Chosen
-from cranfield.pool.live import LivePool
 from cranfield.pool.plan import GRAMMAR, parse_stored
 from cranfield.pool.pool import NO_PROBABILITY, Pool, Stratum
 from cranfield.store import Store, live_pools, pools
 from cranfield.store.events import events
 from cranfield.store.live_pools import RecordedChoice, RecordedEnd, StandingAnswer
-from cranfield.store.store import grouped
 from cranfield.workflows.pool import inputs
 from cranfield.workflows.pool import live as live_workflow
 
@@ -55,10 +53,10 @@ def verify_pool(store: Store, name: str = "") -> Verified:
     number, versions = pools.pool_number(store, facts.name), pools.versions_of_pool(store, facts.name)
     recorded, ends = live_pools.choices(store, number), live_pools.ends(store, number)
     differences = _changed_records(store, facts, recorded)
-    # What happened in the main layer, topic by topic; an undo belongs to the topic of what it undoes.
+    # What happened in the main layer; an undo belongs to the document of what it undoes.
     everything = list(events(store, layers=[MAIN])) if recorded or ends else []
     by_uuid = {event.uuid: event for event in everything}
-    happened = grouped((by_uuid.get(event.undoes, event).topic, event) for event in everything)
+    happened = [(by_uuid.get(event.undoes, event).pair, event) for event in everything]
     pool: Pool | None = None
     for version in versions:
         runs = inputs.pooled_runs(store, pool=facts.name, version=version.version)
@@ -182,7 +180,7 @@ class ReplayedChoices:
         ends: Mapping[str, RecordedEnd],
         *,
         clusters: Mapping[str, int] | None,
-        happened: Mapping[str, Sequence[Event]],
+        happened: Sequence[tuple[Pair, Event]],
         relevant_from: Mapping[int, int],
     ) -> None:
         self.wrong: list[str] = []
@@ -191,8 +189,10 @@ class ReplayedChoices:
         self._pool, self._happened, self._relevant_from = pool, happened, relevant_from
         before = {end.topic: end.rule for end in ends.values() if end.final and end.version < pool.version}
         self._ends = {end.topic: end for end in ends.values() if end.version == pool.version}
-        self._live = LivePool(build.without_model(pool.plan), runs, pool=pool, clusters=clusters, ended=before)
-        self._handed_out = live_workflow.HandedOut.of(pool, (one for one in recorded if one.version < pool.version))
+        chosen_before = [one for one in recorded if one.version < pool.version]
+        self._live = live_workflow.FollowedPool(
+            pool, chosen_before, build.without_model(pool.plan), runs, clusters=clusters, ended=before
+        )
         self._recorded = [one for one in recorded if one.version == pool.version]
 
     def go_through(self) -> None:
@@ -219,19 +219,16 @@ class ReplayedChoices:
 
     def _walk(self, topics: Sequence[str], recorded: Sequence[RecordedChoice], over: Sequence[RecordedEnd]) -> None:
         """Go through choices and ends as they came, with the judgments that stood at each moment."""
-        happened = [event for topic in topics for event in self._happened.get(topic, ())]
-        waiting = deque(sorted(happened, key=lambda event: event.sequence))
-        by_uuid = {event.uuid: event for event in happened}
-        of_pair: dict[tuple[str, str], list[Event]] = {}
+        waiting = deque(one for one in self._happened if one[0][0] in topics)
+        of_pair: dict[Pair, list[Event]] = {}
         labels: dict[str, dict[str, live_workflow.Label]] = {topic: {} for topic in topics}
         moments: list[RecordedChoice | RecordedEnd] = sorted([*recorded, *over], key=lambda one: one.known)
         for moment in moments:
-            touched: set[tuple[str, str]] = set()
-            while waiting and waiting[0].sequence <= moment.known:
-                event = waiting.popleft()
-                about = by_uuid.get(event.undoes, event)
-                of_pair.setdefault(about.pair, []).append(event)
-                touched.add(about.pair)
+            touched: set[Pair] = set()
+            while waiting and waiting[0][1].sequence <= moment.known:
+                pair, event = waiting.popleft()
+                of_pair.setdefault(pair, []).append(event)
+                touched.add(pair)
             for topic, document in touched:
                 answers = [
                     StandingAnswer(document, key.adjudicated, event.grade, event.scale, event.sequence)
@@ -241,7 +238,7 @@ class ReplayedChoices:
                 labels[topic].pop(document, None)
                 labels[topic] |= live_workflow.labels_of(answers, self._relevant_from)
             for topic in {moment.topic, *(topic for topic, _ in touched)}:
-                self._live.set_judgments(topic, self._handed_out.judgments(topic, labels[topic]))
+                self._live.set_labels(topic, labels[topic])
             if isinstance(moment, RecordedEnd):
                 found = self._live.ended.get(moment.topic)
                 if found != moment.rule:
@@ -249,8 +246,7 @@ class ReplayedChoices:
                     self.wrong.append(f"topic {moment.topic} is recorded as ended ({moment.rule}); {by_plan}")
             else:
                 self._choose_again(moment)
-                judged = self._handed_out.judgments(moment.topic, labels[moment.topic])
-                self._live.set_judgments(moment.topic, judged)
+                self._live.set_labels(moment.topic, labels[moment.topic])
 
     def _choose_again(self, recorded: RecordedChoice) -> None:
         topic, live = recorded.topic, self._live
@@ -273,8 +269,7 @@ class ReplayedChoices:
         if is_later:
             stratum, probability = live.at(topic).story(known[recorded.document])
         self.chosen.setdefault(topic, []).append((recorded.document, stratum, probability))
-        live.hand_out(topic, recorded.document)
-        self._handed_out.add(recorded)
+        live.follow(recorded)
 
 
 def _words_of(recorded: RecordedChoice) -> str:
