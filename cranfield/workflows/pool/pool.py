@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from pathlib import Path
 
-from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, quoted
-from cranfield.base.files import Source
+from cranfield.base.errors import InputError, Problem, ProblemsFound, quoted
 from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
 from cranfield.base.text import Changed, Listing, Value, counted, few
@@ -15,7 +13,6 @@ from cranfield.pool import candidates
 from cranfield.pool import plan as plans
 from cranfield.pool import pool as pooling
 from cranfield.runs import baseline
-from cranfield.runs import run as runs_run
 from cranfield.store import Store, events, judging, live_pools, pools
 from cranfield.store import documents as stored_documents
 from cranfield.store import runs as stored_runs
@@ -23,9 +20,11 @@ from cranfield.workflows import outside
 from cranfield.workflows.pool.show import PoolView, explain_entry, judging_speed
 
 with deferred:
+    from cranfield.evaluate import reading
     from cranfield.pool import build, extend, live
-    from cranfield.runs import check, reading
+    from cranfield.qrels import qrels
     from cranfield.workflows import corpus
+    from cranfield.workflows import inputs as workflow_inputs
     from cranfield.workflows.judge import queue as queues
     from cranfield.workflows.pool import inputs
     from cranfield.workflows.pool import verify as verification
@@ -128,7 +127,9 @@ class Pool:
         Documents that an assessor could not judge are not queued again.
         """
         store = self._store
-        tag, runs = self._one_run(run)
+        request = reading.Request(qrels=qrels.qrels_of([]), runs=(run,), collection=workflow_inputs.run_store(store))
+        _, (ranked,) = reading.read_in_full(request)
+        tag, runs = ranked.tag, candidates.runs_of([ranked])
         top = build.build(plans.parse(f"depth {depth}"), runs, topics=topics or None)
         with store.write():
             pairs = []
@@ -229,21 +230,6 @@ class Pool:
                 f"the pool {quoted(name)} has every contributing run: submit another, or name runs with --run"
             )
         return found
-
-    def _one_run(self, word: str) -> tuple[str, candidates.PooledRuns]:
-        """A stored run, else the one in a file; a word that is both is refused."""
-        is_stored, path = word in [facts.name for facts in stored_runs.facts(self._store)], Path(word)
-        if is_stored and path.exists():
-            raise UsageError(f"{quoted(word)} is a stored run and a file; write ./{word} for the file")
-        if is_stored or not path.exists():
-            chosen = inputs.runs_named(self._store, [word])
-            return word, inputs.pooled_runs(self._store, chosen)
-        rows = reading.read_rows(Source(path))
-        errors = [problem for problem in check.check(rows, check.Expectations()) if problem.severity == "error"]
-        if errors:
-            raise ProblemsFound(f"{path} cannot be used", errors)
-        run = runs_run.ranked(rows)
-        return run.tag, candidates.runs_of([run])
 
 
 def _changed(name: str, built: pooling.Pool, notes: Sequence[str]) -> Changed:
