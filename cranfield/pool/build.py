@@ -78,8 +78,6 @@ def checked_topics(plan: Plan, runs: PooledRuns, topics: Sequence[str] | None) -
     """
     wanted = sorted(set(runs.topics if topics is None else topics), key=str.encode)
     problems = []
-    if not runs.runs:
-        problems.append(Problem("no-runs", "no run was selected", remedy="select at least one run"))
     if not wanted:
         problems.append(Problem("no-topics", "no topic to pool: none was selected, or no run has any"))
     for topic in wanted:

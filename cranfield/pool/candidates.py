@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.base.errors import Problem, ProblemsFound, UsageError, quoted
+from cranfield.base.errors import Problem, ProblemsFound
 from cranfield.runs.columns import (
     Codes,
     Mask,
@@ -135,13 +135,10 @@ class PooledRuns:
 
 
 def pooled_runs(runs: Iterable[PoolRun], *, topic_ids: pa.Array, document_ids: pa.Array) -> PooledRuns:
-    """The runs in byte order of their names; an error says that the selection is empty or a name comes twice."""
+    """The runs, each with a name of its own, in byte order of their names; an error says that there are none."""
     ordered = sorted(runs, key=lambda run: run.name.encode())
     if not ordered:
         raise ProblemsFound("there is nothing to pool", [Problem("no-runs", "no run was selected")])
-    repeated = sorted({one.name for one, other in pairwise(ordered) if one.name == other.name})
-    if repeated:
-        raise UsageError(f"two runs have the name {', '.join(quoted(name) for name in repeated)}")
     return PooledRuns(tuple(ordered), as_ids(topic_ids), as_ids(document_ids))
 
 

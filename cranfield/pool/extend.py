@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from cranfield.base.errors import Problem, ProblemsFound, UsageError, quoted
+from cranfield.base.errors import Problem, ProblemsFound, quoted
 from cranfield.pool.build import assembled, checked_topics, grown, part_of
 from cranfield.pool.candidates import Candidates, Clusters, PooledRuns, candidates_of, clusters_of, collapse
 from cranfield.pool.plan import Selection
@@ -108,8 +108,6 @@ def extend(
     are strata of their own. A document that was drawn by chance and now comes by a fixed step is certain, and counts
     with that step. So every probability stays true. No document leaves, and none changes its place.
     """
-    if missing := {source.name for source in pool.sources} - set(runs.names):
-        raise UsageError(f"the run {quoted(min(missing))} is in the pool but not among these runs")
     wanted = checked_topics(pool.plan, runs, sorted({*pool.topics, *(topics or ())}, key=str.encode))
     pooled = runs.cut(pool.plan.reach)
     codes, version = clusters_of(pooled, clusters), pool.version + 1

@@ -85,11 +85,6 @@ class Known:
         _, rows = self.part(contributing)
         return int(self.relevant[np.unique(rows[rows >= 0])].sum())
 
-    @cached_property
-    def contributors(self) -> tuple[provenance.Contributor, ...]:
-        """The contributing runs with their groups; a run without a group is one of its own."""
-        return tuple(provenance.Contributor(run.name, run.team, run.family) for run in self.pooled.runs)
-
     def part(self, runs: Counts) -> tuple[Lists, provenance.Numbers]:
         """The lists of some runs, by their places in the alignment, and the row of the qrels at each rank."""
         lists, topics = self.alignment.lists, len(self.alignment.topic_ids)
@@ -261,7 +256,8 @@ def own_hold_out(known: Known, full: Scores, kept: Rows, depth: int) -> OwnHoldO
 
     `kept` are the judgments with all groups there, `full` the scores by them.
     """
-    owned = provenance.provenance_of(known.alignment, known.qrels, known.runs, known.contributors, depth=depth)
+    contributors = [provenance.Contributor(run.name, run.team, run.family) for run in known.pooled.runs]
+    owned = provenance.provenance_of(known.alignment, known.qrels, known.runs, contributors, depth=depth)
     values = full.values.copy()
     for group in range(len(owned.groups)):
         runs = np.flatnonzero(owned.group_of_run == group)

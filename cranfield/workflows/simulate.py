@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from cranfield.base.errors import InputError, UsageError
+from cranfield.base.errors import InputError
 from cranfield.base.files import Source
 from cranfield.base.text import counted, shortened
 from cranfield.evaluate import measure as measuring
@@ -112,8 +112,6 @@ def simulate_plans(
         raise InputError("a replay needs judgments, but these qrels have none")
     if not known.topics:
         raise InputError("no contributing run retrieved documents for a judged topic")
-    if any(budget < 1 for budget in budgets):
-        raise UsageError("a budget is a number of documents, from 1 up")
     if not words and not budgets:
         # The yield of a plan is unknown beyond the depth that was judged.
         pooled = [] if store is None else pools.pool_facts(store)

@@ -67,8 +67,6 @@ REFUSED = {
     "stratified 9 strata=1-20,21-50": "one stratum may go without a rate, to get what the others leave; 1-20 and",
     "stratified order=stratified": "option 'order' must be rank or a fixed strategy; 'stratified' is sampling",
     "depth 5 by=topic topics=1:40": "topics= sets depths, and with by=topic the amount is a number of documents",
-    "mtf stop=knee,knee": "the stopping rule 'knee' is listed twice",
-    "mtf stop=nonrelevant:50,nonrelevant:20": "the stopping rule 'nonrelevant' is listed twice",
     f"mtf stop=dry:{'7' * 5000}": "an integer of at most 9 digits, not '7777",
     f"depth 10 topics=1:{'9' * 5000}": "option 'topics' must be topics with depths, as in 101:50,107:20; not '1:999",
     "depth 10 topics=1:٣": "option 'topics' must be topics with depths, as in 101:50,107:20; not '1:٣'",

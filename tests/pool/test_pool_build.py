@@ -131,8 +131,6 @@ def test_an_empty_selection_is_refused(worked, kept: Kept):
     with kept.raises(ProblemsFound):
         build(parse("depth 1"), worked, topics=[])
     with kept.raises(UsageError):
-        pooled_runs([worked.runs[0]] * 2, topic_ids=worked.topic_ids, document_ids=worked.document_ids)
-    with kept.raises(UsageError):
         build(parse("depth 1"), worked, seed=-1)
 
 

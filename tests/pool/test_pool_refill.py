@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kept import Kept
 from offering import batch
 
-from cranfield.base.errors import InputError, ProblemsFound, UsageError
+from cranfield.base.errors import InputError, ProblemsFound
 from cranfield.judge.events import Event
 from cranfield.pool.live import Judged, LivePool
 from cranfield.pool.plan import parse
@@ -379,15 +379,6 @@ def test_choices_cannot_be_changed_by_accident(hall, kept: Kept):
     hall.refill("p")
     with kept.raises(Exception), hall.store.write() as connection:
         connection.execute("DELETE FROM pool_choices")
-
-
-def test_what_cannot_be_asked_for_is_refused(hall, kept: Kept):
-    hall.submit(WIDE)
-    hall.build("depth 1; hedge until 3")
-    with kept.raises(InputError):
-        hall.refill("z")
-    with kept.raises(UsageError):
-        hall.refill("p", batch=0)
 
 
 def test_a_live_pool_that_cannot_begin_is_refused_before_anything_is_written(hall, kept: Kept):

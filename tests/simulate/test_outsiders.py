@@ -11,7 +11,7 @@ from cranfield.evaluate.align import align
 from cranfield.pool.plan import parse
 from cranfield.qrels.qrels import qrels_of
 from cranfield.reuse.hold_out import hold_out_all
-from cranfield.reuse.provenance import provenance_of
+from cranfield.reuse.provenance import Contributor, provenance_of
 from cranfield.simulate.study import Known, play, study
 
 
@@ -66,7 +66,8 @@ def test_the_loss_is_that_of_reuse_where_the_qrels_are_the_pool(toolbox):
     again = Known(qrels, known.runs, known.pooled, align(qrels, known.runs, keep_rows=True))
     measures = toolbox.measures("AP", "P@2")
     (found,) = study(again, [parse("depth 2")], measures)
-    provenance = provenance_of(again.alignment, again.qrels, again.runs, again.contributors, depth=2)
+    contributors = [Contributor(run.name, run.team) for run in again.pooled.runs]
+    provenance = provenance_of(again.alignment, again.qrels, again.runs, contributors, depth=2)
     theirs = hold_out_all(again.alignment, provenance, measures).own
     assert np.array_equal(found.held_out.relative, theirs.relative, equal_nan=True)
 

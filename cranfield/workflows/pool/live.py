@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cranfield.base.errors import InputError, UsageError, quoted
 from cranfield.base.records import MAIN
 from cranfield.base.text import moment, now
 from cranfield.pool import build
@@ -114,12 +113,8 @@ class Refiller:
 
         Documents that are leased, because an assessor has them on the screen, are not chosen.
         """
-        if batch < 1:
-            raise UsageError(f"a batch has at least one document, not {batch}")
         self.load()
         store, live = self._store, self.live
-        if topic not in live.topics:
-            raise InputError(f"topic {quoted(topic)} is not in the pool {quoted(self._pool)}")
         self._labels, self._made = {}, []
         for one in live_pools.choices(store, self._number, after=self._chosen):
             live.follow(one)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from cranfield.base.errors import InputError, Problem, ProblemsFound, quoted
 from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
-from cranfield.base.text import Changed, Listing, Value, counted, few
+from cranfield.base.text import Changed, Listing, Value, counted, few, table_of
 from cranfield.pool import candidates
 from cranfield.pool import plan as plans
 from cranfield.pool import pool as pooling
@@ -17,7 +17,7 @@ from cranfield.store import Store, events, judging, live_pools, pools
 from cranfield.store import documents as stored_documents
 from cranfield.store import runs as stored_runs
 from cranfield.workflows import outside
-from cranfield.workflows.pool.show import PoolView, explain_entry, judging_speed
+from cranfield.workflows.pool.show import PoolView, judging_speed
 
 with deferred:
     from cranfield.evaluate import reading
@@ -60,9 +60,8 @@ class Pool:
         store, parsed = self._store, plans.parse(text)
         self._refuse_known_name(name)
         clusters = corpus.known_clusters(store) if one_per_cluster else None
-        named = inputs.runs_named(store, runs) or [
-            one for one in stored_runs.facts(store) if one.role == CONTRIBUTING
-        ]
+        named = [stored_runs.find(store, word) for word in dict.fromkeys(runs)]
+        named = named or [one for one in stored_runs.facts(store) if one.role == CONTRIBUTING]
         if not named:
             raise InputError("no contributing run to pool; submit runs with --contributing, or name some with --run")
         chosen = [one for one in named if priority is None or one.priority <= priority]
@@ -160,8 +159,37 @@ class Pool:
         return PoolView(self._store, name, by=by)
 
     def explain(self, topic: str, document: str, *, name: str = "") -> Listing:
-        """Why a document is in a pool, or why it is not."""
-        return explain_entry(self._store, topic, document, name=name)
+        """The runs that retrieved a document, and the step that added it; an error says why it is not there."""
+        store = self._store
+        facts = pools.facts_of_pool(store, name)
+        for position, step, stratum, probability, version in pools.story(store, facts.name, topic, document):
+            text = plans.parse_stored(facts.plan_in_full).steps[step - 1]
+            chance = "" if probability is None else f" with probability {probability:g}"
+            since = f" in version {version}" if version > 1 else ""
+            place = f"{document} is document {position:,} of topic {topic} in {facts.name}"
+            notes = [f"{place}: added by step {step} ({text}){since}{chance}, stratum {stratum}"]
+            for choice in live_pools.choices(store, pools.pool_number(store, facts.name), pair=(topic, document)):
+                moment = choice.chosen[:19].replace("T", " ")
+                made = f"choice {choice.number:,}, made {moment} UTC from the judgments up to event {choice.known:,}"
+                notes.append(f"{made}: {choice.reason}")
+            if others := pools.represented_by(store, facts.name, topic, document):
+                notes.append(f"it represents its near-duplicates, which are not pooled: {', '.join(others)}")
+            found = pools.runs_of_entry(store, facts.name, topic, document)
+            return Listing(table_of(["run", "rank"], found), notes=notes)
+        if topic not in pools.pool_topics(store, facts.name):
+            raise InputError(f"topic {quoted(topic)} is not in the pool {quoted(facts.name)}")
+        why = "no contributing run retrieved it"
+        runs = inputs.pooled_runs(store, pool=facts.name)
+        some = candidates.candidates_of(runs, topic) if topic in runs.codes_by_topic else None
+        if representative := pools.stands_for(store, facts.name, topic, document):
+            why = f"its near-duplicate {quoted(representative)} represents it"
+        elif strata := pools.passed_over_by(store, facts.name, topic, document):
+            why = f"it was not sampled (stratum {strata[0]})"
+        elif some is not None and document in some.numbers:
+            best, run = min((rank, run) for run, rank in some.ranks_of(document))
+            why = f"its best rank is {best:,}, in {run}"
+        where = f"in the pool {quoted(facts.name)} of topic {quoted(topic)}"
+        raise InputError(f"{quoted(document)} is not {where}; {why}")
 
     def verify(self, name: str = "") -> verification.Verified:
         """Build a pool again from the stored runs, and say what differs."""
@@ -177,7 +205,7 @@ class Pool:
     def _refuse_known_name(self, name: str) -> None:
         if not name.strip() or not name.isprintable():
             raise InputError(f"a pool needs a printable name, not {quoted(name)}")
-        if name in [facts.name for facts in pools.pool_facts(self._store)]:
+        if pools.pool_number(self._store, name):
             raise InputError(
                 f"a pool named {quoted(name)} already exists; pool extend adds later runs to it, --name creates"
                 " another"
@@ -207,7 +235,7 @@ class Pool:
         """The runs that a pool does not have yet; an error says everything that keeps one of them out."""
         pooled = pools.pooled_runs(self._store, name)
         by_content = {one.content_hash: one.run for one in pooled}
-        found = inputs.runs_named(self._store, names)
+        found = [stored_runs.find(self._store, word) for word in dict.fromkeys(names)]
         if not names:
             found = [
                 one
