@@ -34,7 +34,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import itemgetter
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, NoReturn, TypeVar, get_args
 
 from cranfield.base.errors import UnknownName, UsageError, nearest, quoted
 from cranfield.pool.stopping import StoppingRule, parsed_rule
@@ -396,17 +396,20 @@ class _StepReader:
         elif word.split() == ["across", "topics"]:
             self.scope["across_topics"] = True
         else:
-            # What could stand here, and perhaps what was meant.
-            options = [f"{name.replace('_', '-')}=" for name in self.strategy.options]
-            known = ["until 100", "budget 1000", "across topics", *options, *(f"{scope}=" for scope in _SCOPE_WORDS)]
-            near = [*nearest(word, [*known, *strategies.names()]), ""][0]
-            guess = f"; did you mean {quoted(near)}?" if near else ""
-            if word.lower() == "then" or word.endswith(","):
-                guess = "; steps are separated by ';'"
-            elif near in strategies.names():
-                guess = f"; steps are separated by ';': did you mean '; {near}'?"
-            expected = "an amount (10, until 100, 5%, budget 1000), an option or a scope"
-            raise UsageError(f"expected {expected}, found {quoted(word)}{guess}")
+            self._refuse_word(word)
+
+    def _refuse_word(self, word: str) -> NoReturn:
+        """Say what could stand where a word does, and perhaps what was meant."""
+        options = [f"{name.replace('_', '-')}=" for name in self.strategy.options]
+        known = ["until 100", "budget 1000", "across topics", *options, *(f"{scope}=" for scope in _SCOPE_WORDS)]
+        near = [*nearest(word, [*known, *strategies.names()]), ""][0]
+        guess = f"; did you mean {quoted(near)}?" if near else ""
+        if word.lower() == "then" or word.endswith(","):
+            guess = "; steps are separated by ';'"
+        elif near in strategies.names():
+            guess = f"; steps are separated by ';': did you mean '; {near}'?"
+        expected = "an amount (10, until 100, 5%, budget 1000), an option or a scope"
+        raise UsageError(f"expected {expected}, found {quoted(word)}{guess}")
 
     def _read_setting(self, word: str, position: int) -> None:
         name, _, value = word.partition("=")
