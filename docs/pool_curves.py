@@ -16,6 +16,7 @@ from cranfield.pool.candidates import PooledRuns, runs_of
 from cranfield.pool.plan import parse
 from cranfield.pool.replay import replay
 from cranfield.runs.check import Expectations, check, repair
+from cranfield.runs.columns import running_sum
 from cranfield.runs.reading import read_rows
 from cranfield.runs.run import Run
 
@@ -36,7 +37,8 @@ WIDTH, HEIGHT, MARGIN = 720, 420, 60
 def curves(runs: PooledRuns, labels: Mapping[str, Mapping[str, bool]]) -> dict[str, np.ndarray]:
     """Give for each plan the relevant documents found with 0, 1, 2 … documents a topic."""
     topics = len(runs.topics)
-    return {plan: replay(parse(plan), runs, labels).found[::topics] for plan in PLANS}
+    judged = {plan: replay(parse(plan), runs, labels) for plan in PLANS}
+    return {plan: running_sum([one.relevant is True for one in some])[::topics] for plan, some in judged.items()}
 
 
 def picture(found: Mapping[str, np.ndarray]) -> str:

@@ -23,7 +23,6 @@ Plans = Annotated[
 ]
 Measures = Annotated[list[str] | None, console.measure_option(("nDCG@10", "AP"))]
 Budgets = Annotated[str, "Simulate the plans at these budgets, as in 500,1000,2000: documents over all topics."]
-Outsiders = Annotated[bool, "Also replay every plan without each group: the expected loss of a non-contributing run."]
 _TOPICS = "compare says which difference these topics detect; half of it needs four times as many"
 _DEPTHS = "pool show --by depth counts the documents of deeper pools, and reuse estimates the relevant ones"
 RelevantFrom = Annotated[
@@ -42,6 +41,7 @@ Seed = Annotated[int, Option(min=0, help="Seed for all random draws.")]
         "--power": _TOPICS,
         "--forecast": _DEPTHS,
         "--pool-depth": _DEPTHS,
+        "--outsiders": "plans of depth k have the expected loss, and reuse replays the pool that was built",
         "--plot": "--format csv has what is found and tau_b at each budget",
         "--seconds-per-document": "hours are at the measured speed, else at 30 seconds per document",
     },
@@ -52,14 +52,13 @@ def simulate(
     plan: Plans = None,
     budgets: Budgets = "",
     measure: Measures = None,
-    outsiders: Outsiders = False,
     relevant_from: RelevantFrom = None,
     seed: Seed = 0,
 ) -> console.Shown:
     """Replay pooling plans against known judgments: cost, relevant documents found, and effect on the ranking."""
     if plan and " " not in plan[-1] and any(word.isdecimal() and not Path(word).exists() for word in runs or ()):
         raise typer.BadParameter("a plan of several words needs quotes, as in --plan 'depth 5'")
-    options: Any = {"outsiders": outsiders, "relevant_from": relevant_from, "seed": seed, "runs": runs}
+    options: Any = {"relevant_from": relevant_from, "seed": seed, "runs": runs}
     options |= {"budgets": _numbers(budgets), "measures": measure or None}
     with console.opened(inputs, runs, warn=console.say) as files:
         return files.simulate(*(plan or ()), **options)

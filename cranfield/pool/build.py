@@ -17,8 +17,6 @@ from cranfield.runs.columns import Codes, Places, named, running_sum
 
 _TOPICS_SHOWN = 3
 
-Numbered = list[tuple[int, PlanStep]]
-
 
 def build(
     plan: Plan,
@@ -42,15 +40,32 @@ def build(
     wanted = checked_topics(plan, runs, topics)
     pooled = runs.cut(plan.reach)
     cluster_codes = clusters_of(pooled, clusters)
-    builder = TopicBuilder(
+    topics_built = grown(
         wanted,
+        plan.static_steps,
         candidates=lambda topic: collapse(candidates_of(pooled, topic), cluster_codes),
         begin=lambda some: TopicPool(some.topic, len(some), seed),
     )
-    parts = [part_of(pool, some, order=order) for pool, some in builder.built(plan.static_steps)]
-    if refuse_idle and (problems := list(builder.problems(plan))):
+    parts = [part_of(pool, some, order=order) for pool, some in topics_built]
+    built = assembled(plan, pooled, parts, seed=seed, order=order)
+    if refuse_idle and (problems := list(_idle_steps(built, parts))):
         raise ProblemsFound("this pool cannot be built", problems)
-    return assembled(plan, pooled, parts, seed=seed, order=order)
+    return built
+
+
+def _idle_steps(built: Pool, parts: Sequence[TopicPart]) -> Iterator[Problem]:
+    """Which steps brought nothing anywhere though something is left, and which went beyond their amount."""
+    used = {built.stratum_table[code].step for code in np.unique(built.entries["stratum"])}
+    is_left = not all(part.pool.present.all() for part in parts)
+    for number, step in built.plan.static_steps:
+        if isinstance(step, Selection) and number not in used and is_left:
+            message = f"'{step}' would select nothing that is not there by then"
+            remedy = "drop it, raise its number, let it reach deeper, or make the steps before it smaller"
+            yield Problem("step-without-effect", message, remedy=remedy)
+        if topics := [part.pool.topic for part in parts if number in part.pool.beyond]:
+            where = f"in {counted(len(topics), 'topic')} ({few(topics, _TOPICS_SHOWN)})"
+            message = f"the rates of '{step}' need more than its amount {where}"
+            yield Problem("rates-beyond-amount", message, remedy="raise the amount, or lower the rates")
 
 
 # What must be right before a pool is built.
@@ -63,8 +78,6 @@ def checked_topics(plan: Plan, runs: PooledRuns, topics: Sequence[str] | None) -
     """
     wanted = sorted(set(runs.topics if topics is None else topics), key=str.encode)
     problems = []
-    if not runs.runs:
-        problems.append(Problem("no-runs", "no run was selected", remedy="select at least one run"))
     if not wanted:
         problems.append(Problem("no-topics", "no topic to pool: none was selected, or no run has any"))
     for topic in wanted:
@@ -86,70 +99,43 @@ def checked_topics(plan: Plan, runs: PooledRuns, topics: Sequence[str] | None) -
 # The pools of all topics while they grow.
 
 
-class TopicBuilder:
-    """The pools of all topics while they grow, and what each step, by its number, has done to them.
+def grown(
+    topics: Sequence[str],
+    steps: Sequence[tuple[int, PlanStep]],
+    *,
+    candidates: Callable[[str], Candidates],
+    begin: Callable[[Candidates], TopicPool],
+) -> Iterator[tuple[TopicPool, Candidates]]:
+    """The pool of every topic after all steps, with its candidates.
 
     `candidates` gives those of a topic, `begin` its pool before the first step. Candidates are made anew for each
-    part of a plan between two budgets: they are quick to make, and large. `chosen` counts the documents of a step in
-    all topics, and `has_left` has the steps before which some topic had a document that was not in the pool.
+    part of a plan between two budgets: they are quick to make, and large.
     """
+    pools: dict[str, TopicPool] = {}
+    shared: dict[str, int] = {}
+    waiting: list[tuple[int, PlanStep]] = []
 
-    def __init__(
-        self,
-        topics: Sequence[str],
-        *,
-        candidates: Callable[[str], Candidates],
-        begin: Callable[[Candidates], TopicPool],
-    ) -> None:
-        self.topics, self._candidates, self._begin = topics, candidates, begin
-        self.pools: dict[str, TopicPool] = {}
-        self.levels: dict[str, int | None] = dict.fromkeys(topics)
-        self.chosen: dict[int, int] = {}
-        self.has_left: set[int] = set()
-
-    def built(self, steps: Numbered) -> Iterator[tuple[TopicPool, Candidates]]:
-        """Go through all steps and give the pool of every topic, with its candidates."""
-        waiting: Numbered = []
-        for number, step in steps:
-            if isinstance(step, Selection) and step.amount.kind == "budget":
-                # A budget can be shared only when all topics have come so far.
-                have, available = [], []
-                for pool, candidates in self._advance(waiting):
-                    have.append(pool.count)
-                    available.append(np.count_nonzero(pool.eligible(view(candidates, step), step)))
-                shared = levels(np.array(have), np.array(available), int(step.amount.number))
-                self.levels = dict(zip(self.topics, shared.tolist(), strict=True))
-                waiting = []
-            waiting.append((number, step))
-        return self._advance(waiting)
-
-    def problems(self, plan: Plan) -> Iterator[Problem]:
-        """Which steps chose nothing anywhere though something was left, and which went beyond their amount."""
-        for number, step in plan.selections:
-            if self.chosen.get(number) == 0 and number in self.has_left:
-                message = f"'{step}' would select nothing that is not there by then"
-                remedy = "drop it, raise its number, let it reach deeper, or make the steps before it smaller"
-                yield Problem("step-without-effect", message, remedy=remedy)
-            if topics := [topic for topic in self.topics if number in self.pools[topic].beyond]:
-                where = f"in {counted(len(topics), 'topic')} ({few(topics, _TOPICS_SHOWN)})"
-                message = f"the rates of '{step}' need more than its amount {where}"
-                yield Problem("rates-beyond-amount", message, remedy="raise the amount, or lower the rates")
-
-    def _advance(self, steps: Numbered) -> Iterator[tuple[TopicPool, Candidates]]:
-        for topic in self.topics:
-            candidates = self._candidates(topic)
-            pool = self.pools[topic] if topic in self.pools else self._begin(candidates)
-            self.pools[topic] = pool
-            for number, step in steps:
+    def advance() -> Iterator[tuple[TopicPool, Candidates]]:
+        for topic in topics:
+            some = candidates(topic)
+            pool = pools[topic] = pools[topic] if topic in pools else begin(some)
+            for number, step in waiting:
                 if isinstance(step, Cap):
                     pool.keep(slice(step.number))
-                    continue
-                before = pool.count
-                pool.apply(candidates, step, number, level=self.levels[topic])
-                self.chosen[number] = self.chosen.get(number, 0) + pool.count - before
-                if before < len(candidates):
-                    self.has_left.add(number)
-            yield pool, candidates
+                else:
+                    pool.apply(some, step, number, level=shared.get(topic))
+            yield pool, some
+
+    for number, step in steps:
+        if isinstance(step, Selection) and step.amount.kind == "budget":
+            # A budget can be shared only when all topics have come so far.
+            free = [(pool.count, pool.eligible(view(some, step), step).sum()) for pool, some in advance()]
+            have, available = np.array(free).T
+            reached = levels(have, available, int(step.amount.number))
+            shared = dict(zip(topics, reached.tolist(), strict=True))
+            waiting.clear()
+        waiting.append((number, step))
+    yield from advance()
 
 
 # The pools of single topics put together into one, with where every document comes from.
@@ -157,14 +143,14 @@ class TopicBuilder:
 
 @dataclass(frozen=True, eq=False)
 class TopicPart:
-    """A finished topic: its pool, and in document codes what its candidate numbers stand for.
+    """A finished topic: its pool, and what is in it and was not drawn with the codes of the documents.
 
-    `contributions` are, for each document, how many runs have it, then those runs and their ranks.
+    `contributions` are, for each entry, how many runs have it, then those runs and their ranks.
     """
 
     pool: TopicPool
-    documents: Codes
-    undrawn: Codes
+    entries: Entries
+    undrawn: Entries
     contributions: tuple[Places, Codes, Codes]
     duplicates: list[Duplicate]
 
@@ -179,17 +165,14 @@ def part_of(pool: TopicPool, candidates: Candidates, *, order: JudgingOrder, fir
         draws = document_draws(pool.seed, "judging order", candidates.topic, names)
         places[first:] = first + np.argsort(draws, kind="stable")
     pool.keep(places)
-    documents = candidates.documents[pool.chosen]
     ranks = candidates.ranks.T[pool.chosen]
     entry, runs = np.nonzero(ranks)
-    counts = np.bincount(entry, minlength=len(documents)).astype(np.int64)
-    return TopicPart(
-        pool,
-        documents,
-        candidates.documents[pool.undrawn["candidate"]],
-        (counts, runs.astype(np.int32), ranks[entry, runs]),
-        duplicates_of(candidates, documents),
-    )
+    counts = np.bincount(entry, minlength=len(ranks)).astype(np.int64)
+    entries, undrawn = pool.entries.copy(), pool.undrawn.copy()
+    for some in (entries, undrawn):
+        some["document"] = candidates.documents[some["document"]]
+    contributions = counts, runs.astype(np.int32), ranks[entry, runs]
+    return TopicPart(pool, entries, undrawn, contributions, duplicates_of(candidates, entries["document"]))
 
 
 def duplicates_of(candidates: Candidates, documents: Codes) -> list[Duplicate]:
@@ -208,41 +191,29 @@ def assembled(
     table = sorted(strata, key=lambda stratum: (stratum.step, stratum.name.encode()))
     codes = {stratum: code for code, stratum in enumerate(table)}
     populations, drawn = np.zeros((2, len(parts), len(table)), dtype=np.int64)
-    entries, undrawn = list[Entries](), list[Entries]()
     for number, part in enumerate(parts):
         for stratum, population, count in part.pool.sizes:
             populations[number, codes[stratum]], drawn[number, codes[stratum]] = population, count
         # From here on strata are places in the common table; a topic without strata has nothing to look up in it.
         coding = np.array([codes[stratum] for stratum in part.pool.strata] or [0], np.int32)
-        for every, some in ((entries, part.pool.entries), (undrawn, part.pool.undrawn)):
-            every.append(some.copy())
-            every[-1]["stratum"] = coding[some["stratum"]]
-    sizes = [len(part.documents) for part in parts]
+        for some in (part.entries, part.undrawn):
+            some["topic"], some["stratum"] = number, coding[some["stratum"]]
     counts, contributing, ranks = map(np.concatenate, zip(*(part.contributions for part in parts), strict=True))
-    chosen, passed_over = np.concatenate(entries), np.concatenate(undrawn)
     return Pool(
         plan=plan,
         seed=seed,
         order=order,
-        sources=tuple(Source(run.name, run.team, run.content_hash) for run in runs.runs),
+        sources=tuple(Source(run.name, run.team, run.priority, run.content_hash) for run in runs.runs),
         topics=tuple(part.pool.topic for part in parts),
-        offsets=running_sum(sizes),
         document_ids=runs.document_ids,
-        documents=np.concatenate([part.documents for part in parts]),
-        strata=chosen["stratum"].copy(),
-        probabilities=chosen["probability"].copy(),
-        versions=chosen["version"].copy(),
+        entries=np.concatenate([part.entries for part in parts]),
+        undrawn=np.concatenate([part.undrawn for part in parts]),
         stratum_table=tuple(table),
         populations=populations,
         drawn=drawn,
         contribution_offsets=running_sum(counts),
         contribution_runs=contributing,
         contribution_ranks=ranks,
-        undrawn=(
-            np.repeat(np.arange(len(parts)), [len(part.undrawn) for part in parts]).astype(np.int32),
-            np.concatenate([part.undrawn for part in parts]),
-            passed_over["stratum"].copy(),
-        ),
         duplicates=tuple(one for part in parts for one in part.duplicates),
         version=version,
     )

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.base.errors import Problem, ProblemsFound, UsageError, quoted
+from cranfield.base.errors import Problem, ProblemsFound
 from cranfield.runs.columns import (
     Codes,
     Mask,
@@ -135,13 +135,10 @@ class PooledRuns:
 
 
 def pooled_runs(runs: Iterable[PoolRun], *, topic_ids: pa.Array, document_ids: pa.Array) -> PooledRuns:
-    """The runs in byte order of their names; an error says that the selection is empty or a name comes twice."""
+    """The runs, each with a name of its own, in byte order of their names; an error says that there are none."""
     ordered = sorted(runs, key=lambda run: run.name.encode())
     if not ordered:
         raise ProblemsFound("there is nothing to pool", [Problem("no-runs", "no run was selected")])
-    repeated = sorted({one.name for one, other in pairwise(ordered) if one.name == other.name})
-    if repeated:
-        raise UsageError(f"two runs have the name {', '.join(quoted(name) for name in repeated)}")
     return PooledRuns(tuple(ordered), as_ids(topic_ids), as_ids(document_ids))
 
 
@@ -342,7 +339,7 @@ Clusters = Codes
 
 def clusters_of(runs: PooledRuns, clusters: Mapping[str, object] | None) -> Clusters | None:
     """The clusters of the runs' documents; `clusters` maps a document id to the name of its cluster."""
-    if clusters is None:
+    if not clusters:
         return None
     of_code = np.full(len(runs.document_ids), ALONE, dtype=np.int32)
     codes = places_in(runs.document_ids, as_ids(list(clusters)))

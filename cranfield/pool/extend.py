@@ -1,19 +1,22 @@
-"""A pool that grows: what later runs add, what was chosen by looking at judgments, and what lets a new run in."""
+"""A pool that grows: what later runs add, and what was chosen by looking at judgments."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from cranfield.base.errors import Problem, ProblemsFound, UsageError, quoted
-from cranfield.pool.build import TopicBuilder, assembled, checked_topics, part_of
+from cranfield.base.errors import Problem, ProblemsFound, quoted
+from cranfield.pool.build import assembled, checked_topics, grown, part_of
 from cranfield.pool.candidates import Candidates, Clusters, PooledRuns, candidates_of, clusters_of, collapse
 from cranfield.pool.plan import Selection
-from cranfield.pool.pool import Pool, Stratum, TopicPool, entries_of
+from cranfield.pool.pool import Pool, Stratum, TopicPool
 from cranfield.runs.columns import Places, named
 
 # What a pool has of a topic.
+
+OUT = -1
+"""The number of a document that is no candidate."""
 
 
 def earlier_of(pool: Pool, candidates: Candidates) -> TopicPool:
@@ -22,24 +25,23 @@ def earlier_of(pool: Pool, candidates: Candidates) -> TopicPool:
     if topic not in pool.topics:
         return TopicPool(topic, size, pool.seed, pool.version)
     place = pool.topics.index(topic)
-    rows = slice(int(pool.offsets[place]), int(pool.offsets[place + 1]))
-    topics, documents, strata = pool.undrawn
-    names = named(pool.document_ids, documents[topics == place])
+    entries = pool.entries[slice(*pool.offsets[place : place + 2])].copy()
+    entries["document"] = numbers_of(candidates, pool.documents_of(topic))
     # What a sample passed over may be out by now: a near-duplicate stands for it.
-    known = np.array([name in candidates.numbers for name in names], dtype=bool)
-    undrawn = [candidates.numbers[name] for name in names if name in candidates.numbers]
-    undrawn_codes = strata[topics == place][known]
-    counts = np.bincount(undrawn_codes, minlength=len(pool.stratum_table))
+    undrawn = pool.undrawn[pool.undrawn["topic"] == place]
+    undrawn["document"] = [
+        candidates.numbers.get(name, OUT) for name in named(pool.document_ids, undrawn["document"])
+    ]
+    undrawn = undrawn[undrawn["document"] != OUT]
+    counts = np.bincount(undrawn["stratum"], minlength=len(pool.stratum_table))
     return TopicPool(
         topic,
         size,
         pool.seed,
         pool.version,
         strata=list(pool.stratum_table),
-        entries=entries_of(
-            numbers_of(candidates, pool.ids[rows]), pool.strata[rows], pool.probabilities[rows], pool.versions[rows]
-        ),
-        undrawn=entries_of(undrawn, undrawn_codes),
+        entries=entries,
+        undrawn=undrawn,
         unlisted=dict(enumerate((pool.populations[place] - pool.drawn[place] - counts).tolist())),
     )
 
@@ -84,12 +86,12 @@ def with_chosen(
     parts = []
     for topic in pool.topics:
         candidates = collapsed_topic(pool, runs, topic, codes)
-        grown, known = earlier_of(pool, candidates), candidates.numbers
+        topic_pool, known = earlier_of(pool, candidates), candidates.numbers
         for document, stratum, probability in chosen.get(topic, ()):
-            grown.add(stratum, [known[document]], probability)
+            topic_pool.add(stratum, [known[document]], probability)
         for stratum, documents in (passed_over or {}).get(topic, {}).items():
-            grown.add(stratum, [], 1.0, undrawn=[known[name] for name in documents])
-        parts.append(part_of(grown, candidates, order="plan"))
+            topic_pool.add(stratum, [], 1.0, undrawn=[known[name] for name in documents])
+        parts.append(part_of(topic_pool, candidates, order="plan"))
     return assembled(pool.plan, runs, parts, seed=pool.seed, order=pool.order, version=pool.version)
 
 
@@ -106,48 +108,31 @@ def extend(
     are strata of their own. A document that was drawn by chance and now comes by a fixed step is certain, and counts
     with that step. So every probability stays true. No document leaves, and none changes its place.
     """
-    if missing := {source.name for source in pool.sources} - set(runs.names):
-        raise UsageError(f"the run {quoted(min(missing))} is in the pool but not among these runs")
     wanted = checked_topics(pool.plan, runs, sorted({*pool.topics, *(topics or ())}, key=str.encode))
     pooled = runs.cut(pool.plan.reach)
     codes, version = clusters_of(pooled, clusters), pool.version + 1
-    builder = TopicBuilder(
+    extensions = grown(
         wanted,
+        pool.plan.static_steps,
         candidates=lambda topic: collapsed_topic(pool, pooled, topic, codes),
         begin=lambda some: TopicPool(
             some.topic, len(some), pool.seed, earlier=earlier_of(pool, some), suffix=f" +{pool.version}"
         ),
     )
     parts = []
-    for extension, candidates in builder.built(pool.plan.static_steps):
-        grown = earlier_of(pool, candidates)
-        first, grown.version = len(grown.chosen), version
+    for extension, candidates in extensions:
+        topic_pool = earlier_of(pool, candidates)
+        first, topic_pool.version = len(topic_pool.chosen), version
         for code, stratum in enumerate(extension.strata):
             mine = extension.entries[extension.entries["stratum"] == code]
             step = pool.plan.steps[stratum.step - 1]
             if isinstance(step, Selection) and step.strategy.kind != "sampling":
-                grown.make_certain(mine["candidate"], stratum)
-            new = mine[~np.isin(mine["candidate"], grown.chosen[:first])]
-            undrawn = extension.undrawn["candidate"][extension.undrawn["stratum"] == code]
-            grown.add(stratum, new["candidate"], new["probability"], undrawn)
-        parts.append(part_of(grown, candidates, order=pool.order, first=first))
+                topic_pool.make_certain(mine["document"], stratum)
+            new = mine[~np.isin(mine["document"], topic_pool.chosen[:first])]
+            undrawn = extension.undrawn["document"][extension.undrawn["stratum"] == code]
+            topic_pool.add(stratum, new["document"], new["probability"], undrawn)
+        parts.append(part_of(topic_pool, candidates, order=pool.order, first=first))
     return assembled(pool.plan, pooled, parts, seed=pool.seed, order=pool.order, version=version)
-
-
-def top_up(runs: PooledRuns, *, depth: int, judged: Mapping[str, Collection[str]]) -> dict[str, list[str]]:
-    """The unjudged documents among the first `depth` of some runs, best rank first, for each topic in `judged`.
-
-    Judging them lets a new run be scored as if it had been pooled. Topics in which nothing is missing are left out.
-    """
-    if depth < 1:
-        raise UsageError(f"a depth is a number from 1 up, not {depth}")
-    cut = runs.cut(depth)
-    missing = {}
-    for topic, known in judged.items():
-        candidates = candidates_of(cut, topic)
-        order = np.argsort(candidates.best_rank, kind="stable")
-        missing[topic] = [candidates.ids[number] for number in order if candidates.ids[number] not in known]
-    return {topic: documents for topic, documents in missing.items() if documents}
 
 
 # How many documents deeper pools would have.

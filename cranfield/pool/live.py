@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,24 @@ from cranfield.pool.pool import NO_PROBABILITY, Pool, Stratum, TopicPool, check_
 from cranfield.pool.stopping import Review
 from cranfield.pool.strategy import Label, Start, State, Words
 from cranfield.runs.columns import Mask
+
+
+class Judged(NamedTuple):
+    """A judgment as a pool sees it: relevant, not relevant, or (None) seen without a label."""
+
+    topic: str
+    document: str
+    relevant: Label
+
+
+class Choice(NamedTuple):
+    """A document to judge next, the step of the plan (from 1) that chose it, and why."""
+
+    topic: str
+    document: str
+    step: int
+    reason: str
+
 
 # One topic of a live pool: its warm-up, its adaptive step, and what comes after.
 
@@ -126,14 +144,15 @@ class LiveTopic:
         out = {*pending, *self.handed_out} - self.labels.keys()
         return sum(not self.pool.present[candidate] for candidate in out)
 
-    def offer(self, pending: Collection[int]) -> tuple[int, int, str] | None:
-        """The next candidate that is not judged and not pending, with its step and why; None for nothing now."""
+    def offer(self, pending: Collection[int]) -> Choice | None:
+        """The next document that is not judged and not pending; None for nothing now."""
+        topic, ids = self.candidates.topic, self.candidates.ids
         if (waiting := self.waiting(pending)) is not None:
-            return waiting, self.story(waiting)[0].step, IN_POOL
+            return Choice(topic, ids[waiting], self.story(waiting)[0].step, IN_POOL)
         if self.ended or (self._limit is not None and self.size + self.away(pending) >= self._limit):
             return None
         choice = self.state.choose(self.excluded({*pending, *self.handed_out}))
-        return None if choice is None else (choice[0], self.number, choice[1])
+        return None if choice is None else Choice(topic, ids[choice[0]], self.number, choice[1])
 
     def excluded(self, pending: Collection[int]) -> Mask:
         """Which candidates the adaptive step cannot choose."""
@@ -176,29 +195,10 @@ class LiveTopic:
         """What the steps after the adaptive one passed over, by stratum; nothing before it has ended."""
         pool, ids = self.pool, self.candidates.ids
         return {
-            stratum: [ids[one["candidate"]] for one in pool.undrawn[pool.undrawn["stratum"] == code]]
+            stratum: [ids[one["document"]] for one in pool.undrawn[pool.undrawn["stratum"] == code]]
             for code, stratum in enumerate(pool.strata)
             if self.ended and stratum.step > self.number
         }
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A judgment as a pool sees it: relevant, not relevant, or (None) seen without a label."""
-
-    topic: str
-    document: str
-    relevant: Label
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A document to judge next, the step of the plan (from 1) that chose it, and why."""
-
-    topic: str
-    document: str
-    step: int
-    reason: str
 
 
 class LivePool:
@@ -239,19 +239,19 @@ class LivePool:
         self.out: dict[str, list[str]] = {}
         # How many documents each topic has before its adaptive step.
         steps = np.array([stratum.step for stratum in pool.stratum_table], dtype=np.int32)
-        static = steps[pool.strata] < self.number if len(steps) else np.empty(0, dtype=bool)
-        counts = np.bincount(pool.topic_of_entry[static], minlength=len(self.topics))
+        static = pool.entries[steps[pool.entries["stratum"]] < self.number]
+        counts = np.bincount(static["topic"], minlength=len(self.topics))
         self._sizes = dict(zip(self.topics, counts.tolist(), strict=True))
         self.limits = self._shared_limits()
 
     def learn(self, judged: Judged) -> None:
         """Take in one judgment. What is not a candidate of one of the topics is passed over."""
         self._learnt.setdefault(judged.topic, []).append(judged)
-        live = self.at(judged.topic) if judged.topic in self._sizes else None
-        candidate = None if live is None else live.candidates.numbers.get(judged.document)
-        if live is not None and candidate is not None:
-            live.learn(candidate, judged.relevant)
-        if self._is_spent(None):
+        if judged.topic in self._sizes:
+            live = self.at(judged.topic)
+            if (candidate := live.candidates.numbers.get(judged.document)) is not None:
+                live.learn(candidate, judged.relevant)
+        if self._is_spent():
             for topic in self.topics:
                 self.at(topic).end(f"{self.step.amount} reached")
 
@@ -263,7 +263,7 @@ class LivePool:
         """
         before = self._learnt.get(topic, [])
         if list(judged[: len(before)]) != before:
-            again = self.topics if self._is_spent(None) else [topic]
+            again = self.topics if self._is_spent() else [topic]
             others = {name: self._forget(name) for name in again}
             for name in again:
                 if name != topic:
@@ -290,28 +290,23 @@ class LivePool:
         self.out.pop(topic, None)
 
     def offer(
-        self,
-        size: int = 1,
-        *,
-        under_judgment: Collection[tuple[str, str]] = (),
-        topics: Collection[str] | None = None,
-    ) -> list[Choice]:
-        """At most `size` documents to judge next, of some topics or all; this changes nothing."""
+        self, *, under_judgment: Collection[tuple[str, str]] = (), topics: Collection[str] | None = None
+    ) -> Choice | None:
+        """The document to judge next, of some topics or all, or None for nothing now; this changes nothing.
+
+        Without a budget across topics they are served one after the other. With one: first what is in the pool
+        already; then topics below the floor, fewest documents first; then the topic with the highest yield of late
+        (or the strategy's own claim, where it compares topics), of equals the one with fewest documents.
+        """
         wanted = [topic for topic in self.topics if topics is None or topic in topics]
         pending: dict[str, list[int]] = {topic: [] for topic in wanted}
         for topic, document in under_judgment:
             if topic in self._sizes and (number := self.at(topic).candidates.numbers.get(document)) is not None:
                 pending.setdefault(topic, []).append(number)
-        choices: list[Choice] = []
-        while len(choices) < size:
-            offers = ((topic, self.at(topic).offer(pending[topic])) for topic in self._in_turn(wanted, pending))
-            topic, offered = next((one for one in offers if one[1] is not None), ("", None))
-            if offered is None or (self.spreads and offered[2] != IN_POOL and self._is_spent(pending)):
-                break
-            candidate, number, reason = offered
-            choices.append(Choice(topic, self.at(topic).candidates.ids[candidate], number, reason))
-            pending[topic].append(candidate)
-        return choices
+        in_turn = sorted(wanted, key=lambda topic: self._turn(topic, pending[topic])) if self.spreads else wanted
+        choice = next(filter(None, (self.at(topic).offer(pending[topic]) for topic in in_turn)), None)
+        is_over = self.spreads and choice is not None and choice.reason != IN_POOL and self._is_spent(pending)
+        return None if is_over else choice
 
     @property
     def ended(self) -> dict[str, str]:
@@ -358,40 +353,26 @@ class LivePool:
             available.append(np.count_nonzero(pool.eligible(view(candidates, step), step)))
         return dict(zip(self.topics, levels(have, np.array(available), budget).tolist(), strict=True))
 
-    def _in_turn(self, topics: Sequence[str], pending: Mapping[str, Sequence[int]]) -> list[str]:
-        """The topics in the order they are served.
-
-        Without a budget across topics one after the other. With one: first what is in the pool already; then topics
-        below the floor, fewest documents first; then the topic with the highest yield of late (or the strategy's own
-        claim, where it compares topics), of equals the one with fewest documents.
-        """
-        if not self.spreads:
-            return list(topics)
-        floor = self.step.scope.floor
+    def _turn(self, topic: str, pending: Collection[int]) -> tuple[int, float, int]:
+        """By what topics that share a budget are served: the lowest first."""
+        live, floor = self.at(topic), self.step.scope.floor
         if floor is None:
             floor = int(self.step.amount.number) // (2 * len(self.topics))  # half of an even share
+        size = live.size + live.away(pending)
+        if live.waiting(pending) is not None:
+            return 0, 0.0, 0
+        if size < floor:
+            return 1, float(size), size
+        if self.step.strategy.claim is not None:
+            return 2, -self.step.strategy.claim(live.state), size
+        # The share of relevant among the last judgments, drawn towards one half while there are few.
+        return 2, -(1 + sum(live.recent)) / (2 + len(live.recent)), size
 
-        def turn(topic: str) -> tuple[int, float, int]:
-            live = self.at(topic)
-            size = live.size + live.away(pending[topic])
-            if live.waiting(pending[topic]) is not None:
-                return 0, 0.0, 0
-            if size < floor:
-                return 1, float(size), size
-            if self.step.strategy.claim is not None:
-                return 2, -self.step.strategy.claim(live.state), size
-            # The share of relevant among the last judgments, drawn towards one half while there are few.
-            return 2, -(1 + sum(live.recent)) / (2 + len(live.recent)), size
-
-        return sorted(topics, key=turn)
-
-    def _is_spent(self, pending: Mapping[str, Sequence[int]] | None) -> bool:
+    def _is_spent(self, pending: Mapping[str, Collection[int]] | None = None) -> bool:
         """Whether the budget across topics is spent: by what is judged; with `pending`, also by what is out."""
         if not self.spreads:
             return False
-        total = 0
-        for topic, before in self._sizes.items():
-            live = self._live.get(topic)
-            out = 0 if live is None or pending is None else live.away(pending.get(topic, ()))
-            total += (before if live is None else live.size) + out
-        return total >= self.step.amount.number
+        total = sum(self._sizes[topic] for topic in self.topics if topic not in self._live)
+        for topic, live in self._live.items():
+            total += live.size + (0 if pending is None else live.away(pending.get(topic, ())))
+        return bool(total >= self.step.amount.number)

@@ -140,6 +140,10 @@ class Plan:
     def __str__(self) -> str:
         return "; ".join(str(step) for step in self.steps)
 
+    def __reduce__(self) -> Any:
+        # A plan goes to other processes as its text: functions that were decorated cannot go there.
+        return parse_stored, (self.spelled_out,)
+
     @property
     def spelled_out(self) -> str:
         """The plan with every option, also those that have their default: for the manifest."""
@@ -249,11 +253,6 @@ def _problems_of_step(step: Selection) -> Iterator[str]:
         yield "'across topics' needs a budget, as in 'budget 15000 across topics'"
     if (scope.floor is not None or scope.cap is not None) and not scope.across_topics:
         yield "floor= and cap= need 'across topics'; the step 'cap N' cuts every topic"
-    if scope.floor is not None and scope.cap is not None and scope.floor > scope.cap:
-        yield f"the floor of {scope.floor} is above the cap of {scope.cap}"
-    names = [rule.name for rule in scope.stop]
-    for name in sorted({name for name in names if names.count(name) > 1}):
-        yield f"the stopping rule {quoted(name)} is listed twice"
     if scope.stop and kind != "adaptive":
         yield f"{step.name} is not adaptive: only adaptive steps accept stop="
 
@@ -289,8 +288,7 @@ _WORD = re.compile(
 )
 """A setting in quotes, or what is said in two words; else a word."""
 
-_DIGITS = 12
-_NUMBER = re.compile(f"[0-9]{{1,{_DIGITS}}}")
+_NUMBER = re.compile(r"[0-9]{1,12}")
 _AMOUNT = re.compile(r"(?:(until|budget)\s+)?([0-9]{1,12}|[0-9]{1,12}(?:\.[0-9]+)?\s*(?=%))(%?)")
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _RANKS = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
@@ -370,12 +368,10 @@ class _StepReader:
         while self.words:
             word, position = self.words.pop(0)
             self._attempt(position, self._read_word, word, position)
-        # Options are tried one by one, so that everything wrong with them is said, then all together.
+        # One option after the other, so that everything wrong with them is said.
         for name, (value, position) in self.options.items():
-            self._attempt(position, self.strategy.configured, {name: value})
-        values = {name: value for name, (value, _) in self.options.items()}
-        strategy = None if self.mistakes else self._attempt(self.position, self.strategy.configured, values)
-        return None if strategy is None else Selection(strategy, self.amount, Scope(**self.scope))
+            self.strategy = self._attempt(position, self.strategy.configured, {name: value}) or self.strategy
+        return None if self.mistakes else Selection(self.strategy, self.amount, Scope(**self.scope))
 
     def _attempt(self, position: int, read: Callable[..., Result], *inputs: Any) -> Result | None:
         """What `read` makes of its inputs; None where that is a mistake."""
@@ -408,9 +404,7 @@ class _StepReader:
         known = ["until 100", "budget 1000", "across topics", *options, *(f"{scope}=" for scope in _SCOPE_WORDS)]
         near = [*nearest(word, [*known, *strategies.names()]), ""][0]
         guess = f"; did you mean {quoted(near)}?" if near else ""
-        if any(len(digits) > _DIGITS for digits in re.findall("[0-9]+", word)):
-            guess = f"; a number has at most {_DIGITS} digits"
-        elif word.lower() == "then" or word.endswith(","):
+        if word.lower() == "then" or word.endswith(","):
             guess = "; steps are separated by ';'"
         elif near in strategies.names():
             guess = f"; steps are separated by ';': did you mean '; {near}'?"

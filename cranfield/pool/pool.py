@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
-from typing import Literal, NoReturn
+from typing import Literal, NamedTuple, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ from cranfield.base.text import counted
 from cranfield.pool.candidates import Candidates, by_group
 from cranfield.pool.plan import Plan, Selection
 from cranfield.pool.strategy import RankAmount, Sample, Strata, spelled_number
-from cranfield.runs.columns import Codes, Mask, Places, Scores, named
+from cranfield.runs.columns import Codes, Mask, Places, named, running_sum
 
 # One topic's pool while it grows: each step of a plan adds what is not there yet.
 
@@ -25,8 +25,7 @@ NO_PROBABILITY = math.nan
 """The inclusion probability of what was chosen by looking at judgments: it is no sample of anything."""
 
 
-@dataclass(frozen=True)
-class Stratum:
+class Stratum(NamedTuple):
     """What one step (numbered from 1) drew from: its name, and the part of the step where it has several."""
 
     step: int
@@ -34,17 +33,26 @@ class Stratum:
 
 
 Entries = NDArray[np.void]
-ENTRY = np.dtype([("candidate", np.int64), ("stratum", np.int32), ("probability", np.float64), ("version", np.int32)])
-"""A candidate in the pool of its topic: its number, the place of its stratum, and how it got there."""
+ENTRY = np.dtype(
+    [
+        ("topic", np.int32),
+        ("document", np.int32),
+        ("stratum", np.int32),
+        ("probability", np.float64),
+        ("version", np.int32),
+    ]
+)
+"""A document of a pool, and how it got there: places of topic and stratum, and a code of the document.
+
+While the pool of a topic grows, the document is the number of a candidate.
+"""
 
 
-def entries_of(
-    candidates: ArrayLike, strata: ArrayLike, probabilities: ArrayLike = 1.0, versions: ArrayLike = 1
-) -> Entries:
-    """Some candidates as entries; what is the same for all is one number."""
-    entries = np.empty(np.size(candidates), ENTRY)
-    entries["candidate"], entries["stratum"] = candidates, strata
-    entries["probability"], entries["version"] = probabilities, versions
+def entries_of(documents: ArrayLike, stratum: int, probabilities: ArrayLike = 1.0, version: int = 1) -> Entries:
+    """Some candidates of a topic as entries of one stratum."""
+    entries = np.zeros(np.size(documents), ENTRY)
+    entries["document"], entries["stratum"] = documents, stratum
+    entries["probability"], entries["version"] = probabilities, version
     return entries
 
 
@@ -80,7 +88,7 @@ class TopicPool:
     @property
     def chosen(self) -> Places:
         """The candidates in the pool, in judging order."""
-        return self.entries["candidate"]
+        return self.entries["document"]
 
     @property
     def count(self) -> int:
@@ -123,7 +131,7 @@ class TopicPool:
         leaving = np.isin(self.chosen, certain) & (self.entries["probability"] < 1)
         self.entries["stratum"][leaving] = self._code(stratum)
         self.entries["probability"][leaving] = 1.0
-        self.undrawn = self.undrawn[~np.isin(self.undrawn["candidate"], certain)]
+        self.undrawn = self.undrawn[~np.isin(self.undrawn["document"], certain)]
 
     def eligible(self, seen: Candidates, step: Selection) -> Mask:
         """Which candidates a step can choose: those in its ranks that are not in the pool.
@@ -135,9 +143,9 @@ class TopicPool:
             first, last = step.scope.ranks
             free &= (seen.best_rank >= first) & (seen.best_rank <= last)
         if step.strategy.kind == "sampling":
-            free[self.undrawn["candidate"]] = False
+            free[self.undrawn["document"]] = False
             if self.earlier is not None:
-                free[self.earlier.chosen] = free[self.earlier.undrawn["candidate"]] = False
+                free[self.earlier.chosen] = free[self.earlier.undrawn["document"]] = False
         return free
 
     def apply(self, candidates: Candidates, step: Selection, number: int, *, level: int | None = None) -> None:
@@ -241,8 +249,7 @@ def _share_of(population: int, share: float) -> int:
 JudgingOrder = Literal["plan", "id", "random"]
 
 
-@dataclass(frozen=True, slots=True)
-class Duplicate:
+class Duplicate(NamedTuple):
     """A document that stays out because a near-duplicate stands for it."""
 
     topic: str
@@ -252,10 +259,11 @@ class Duplicate:
 
 @dataclass(frozen=True)
 class Source:
-    """A run that was pooled: its name, its group, and the hash of its content."""
+    """A run that was pooled: its name, its group, the place its group gave it, and the hash of its content."""
 
     name: str
     group: str
+    priority: int
     content_hash: str
 
 
@@ -263,10 +271,9 @@ class Source:
 class Pool:
     """The pools of some topics as columns.
 
-    Topic i has the entries `offsets[i]` up to `offsets[i + 1]`, in judging order. Entry j is the document with the
-    code `documents[j]` in `document_ids`; it has the contributions `contribution_offsets[j]` up to
-    `contribution_offsets[j + 1]`: places in `sources`, and ranks. `populations` and `drawn` count N_h and n_h (topics
-    by strata). `undrawn` are the (topic, document code, stratum) of what a sample passed over.
+    The entries stand topic by topic, in judging order; documents are codes in `document_ids`. Entry j has the
+    contributions `contribution_offsets[j]` up to `contribution_offsets[j + 1]`: places in `sources`, and ranks.
+    `populations` and `drawn` count N_h and n_h (topics by strata). `undrawn` is what samples passed over.
     """
 
     plan: Plan
@@ -274,34 +281,30 @@ class Pool:
     order: JudgingOrder
     sources: tuple[Source, ...]
     topics: tuple[str, ...]
-    offsets: Places
     document_ids: pa.Array
-    documents: Codes
-    strata: Codes
-    probabilities: Scores
-    versions: Codes
+    entries: Entries
+    undrawn: Entries
     stratum_table: tuple[Stratum, ...]
     populations: Places
     drawn: Places
     contribution_offsets: Places
     contribution_runs: Codes
     contribution_ranks: Codes
-    undrawn: tuple[Codes, Codes, Codes]
     duplicates: tuple[Duplicate, ...] = ()
     version: int = 1
 
     def __len__(self) -> int:
-        return len(self.documents)
+        return len(self.entries)
 
     @cached_property
     def ids(self) -> list[str]:
         """The document id of each entry."""
-        return named(self.document_ids, self.documents)
+        return named(self.document_ids, self.entries["document"])
 
     @cached_property
-    def topic_of_entry(self) -> Codes:
-        """The place of each entry's topic."""
-        return np.repeat(np.arange(len(self.topics), dtype=np.int32), np.diff(self.offsets))
+    def offsets(self) -> Places:
+        """Where the entries of each topic begin, and where the last ends."""
+        return running_sum(np.bincount(self.entries["topic"], minlength=len(self.topics)))
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -328,11 +331,12 @@ class Pool:
         runs and strata count from 0.
         """
         steps = np.array([stratum.step for stratum in self.stratum_table], dtype=np.int64)
-        probabilities = np.where(np.isnan(self.probabilities), np.nan, self.probabilities)
+        chances, strata, versions = (self.entries[part] for part in ("probability", "stratum", "version"))
+        probabilities = np.where(np.isnan(chances), np.nan, chances)
         contributions = np.diff(self.contribution_offsets), self.contribution_runs, self.contribution_ranks
         parts: list[tuple[list[str], list[np.ndarray]]] = [
             (list(self.topics), [np.diff(self.offsets)]),
-            (self.ids, [self.strata, self.versions, steps]),
+            (self.ids, [strata, versions, steps]),
             ([stratum.name for stratum in self.stratum_table], [probabilities, self.populations, self.drawn]),
             ([source.name for source in self.sources], [*contributions]),
         ]
@@ -341,9 +345,7 @@ class Pool:
             digest.update("\n".join(words).encode() + b"\0")
             for column in columns:
                 digest.update(np.ascontiguousarray(column.astype("<f8" if column is probabilities else "<i8")).data)
-        digest.update(
-            "".join(f"{one.topic}\t{one.document}\t{one.representative}\n" for one in self.duplicates).encode()
-        )
+        digest.update("".join("\t".join(one) + "\n" for one in self.duplicates).encode())
         return digest.hexdigest()
 
 

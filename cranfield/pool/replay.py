@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 
 from cranfield.pool.build import build
 from cranfield.pool.candidates import PooledRuns
 from cranfield.pool.live import Judged, LivePool
 from cranfield.pool.plan import Plan
 from cranfield.pool.strategy import Label, Words
-from cranfield.runs.columns import Places, running_sum
 
 Labels = Mapping[str, Mapping[str, bool]]
 """Known labels: by topic, then by document."""
@@ -26,22 +23,6 @@ def labels_of(grades: Iterable[tuple[str, str, int]], relevant_from: int) -> dic
     return labels
 
 
-@dataclass(frozen=True, eq=False)
-class Replay:
-    """What a plan would have judged, in order, with the known labels; None where no label is known.
-
-    A document without a known label stays unjudged, unless `unknown` says otherwise: it costs its place in the
-    order, and teaches nothing.
-    """
-
-    judged: tuple[Judged, ...]
-
-    @cached_property
-    def found(self) -> Places:
-        """How many relevant documents are found with the first 0, 1, 2 … documents: one longer than `judged`."""
-        return running_sum([one.relevant is True for one in self.judged])
-
-
 def replay(
     plan: Plan,
     runs: PooledRuns,
@@ -52,9 +33,10 @@ def replay(
     words: Words | None = None,
     unknown: Label = None,
     only: Collection[str] | None = None,
-) -> Replay:
-    """Play a plan against known labels; `unknown` is the label of a document without one.
+) -> list[Judged]:
+    """What a plan would have judged, in order, with the known labels.
 
+    A document without a known label gets the label `unknown`: None costs its place in the order, and teaches nothing.
     With `only` the documents of these topics alone are judged: the others have their share of a budget all the same.
 
     A plan that looks at each topic by itself goes topic by topic: the first document of every topic, then the second
@@ -68,19 +50,19 @@ def replay(
     def judge(live: LivePool, topic: str | None) -> list[Judged]:
         """Judge one document after the other, of one topic or of all, until nothing is offered."""
         done: list[Judged] = []
-        while choices := live.offer(1, topics=None if topic is None else [topic]):
-            done.append(labelled(choices[0].topic, choices[0].document))
+        while choice := live.offer(topics=None if topic is None else [topic]):
+            done.append(labelled(choice.topic, choice.document))
             live.learn(done[-1])
         return done
 
     if plan.adaptive:
         live = LivePool(plan, runs, topics=topics, seed=seed, words=words)
         if live.spreads:
-            return Replay(tuple(judge(live, None)))
+            return judge(live, None)
         by_topic = [judge(live, topic) for topic in live.topics if only is None or topic in only]
     else:
         pool = build(plan, runs, topics=topics, seed=seed)
         chosen = [topic for topic in pool.topics if only is None or topic in only]
         by_topic = [[labelled(topic, document) for document in pool.documents_of(topic)] for topic in chosen]
     longest = max(map(len, by_topic), default=0)
-    return Replay(tuple(some[place] for place in range(longest) for some in by_topic if place < len(some)))
+    return [some[place] for place in range(longest) for some in by_topic if place < len(some)]

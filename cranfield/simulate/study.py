@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Literal, cast
+from functools import cached_property
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,11 +84,6 @@ class Known:
         contributing = np.flatnonzero(np.isin(self.alignment.run_names, self.pooled.names))
         _, rows = self.part(contributing)
         return int(self.relevant[np.unique(rows[rows >= 0])].sum())
-
-    @cached_property
-    def contributors(self) -> tuple[provenance.Contributor, ...]:
-        """The contributing runs with their groups; a run without a group is one of its own."""
-        return tuple(provenance.Contributor(run.name, run.team, run.family) for run in self.pooled.runs)
 
     def part(self, runs: Counts) -> tuple[Lists, provenance.Numbers]:
         """The lists of some runs, by their places in the alignment, and the row of the qrels at each rank."""
@@ -175,27 +170,11 @@ class Play:
         return Play(whole.plan, whole.topics, topic[order], row[order])
 
 
-def play(
-    known: Known, plan: Plan, *, seed: int = 0, runs: PooledRuns | None = None, only: Collection[str] | None = None
-) -> Play:
-    """Play a plan; `runs` are other contributing runs than the known ones, such as all but a group's.
-
-    With `only` no more than the documents of these topics.
-    """
-    contributing = known.pooled if runs is None else runs
-    topics = [topic for topic in known.topics if topic in contributing.codes_by_topic]
-    if not topics:
-        return Play(str(plan), known.topics, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32))
+def play(known: Known, plan: Plan, *, seed: int = 0, only: Collection[str] | None = None) -> Play:
+    """Play a plan; with `only` no more than the documents of these topics."""
     judged = replay(
-        plan if runs is None else plan.within(contributing.depth),
-        contributing,
-        known.labels,
-        topics=topics,
-        seed=seed,
-        words=known.words,
-        unknown=False,
-        only=only,
-    ).judged
+        plan, known.pooled, known.labels, topics=known.topics, seed=seed, words=known.words, unknown=False, only=only
+    )
     place = {topic: number for number, topic in enumerate(known.topics)}
     row = provenance.rows_of_pairs(known.qrels, [one.topic for one in judged], [one.document for one in judged])
     row[~np.append(known.judged, False)[row]] = -1
@@ -235,14 +214,6 @@ def least_budget(known: Known, plan: Plan) -> Counts:
     return np.array([sizes[topic] for topic in known.topics], dtype=np.int64)
 
 
-Plays = Mapping[tuple[str, str], Play]
-"""What was played: by the plan and the group that was left out, or no group."""
-
-
-def _played_before(plays: Plays, group: str, plan: Plan) -> Play:
-    return plays[str(plan), group]
-
-
 def played_alone(plan: Plan, budgets: Sequence[int]) -> list[Plan]:
     """The plans that have to be played for some budgets, or for none as it stands.
 
@@ -259,110 +230,62 @@ def played_alone(plan: Plan, budgets: Sequence[int]) -> list[Plan]:
     return [with_budget(plan, max(budgets))]
 
 
-def play_at(
-    known: Known,
-    plan: Plan,
-    budgets: Sequence[int],
-    player: Callable[[Plan], Play],
-    *,
-    runs: PooledRuns | None = None,
-) -> list[Play]:
-    """Play a plan by the `player` at several budgets, none below its `least_budget`; without any, as it stands."""
-    plans, alone = [with_budget(plan, budget) for budget in budgets], played_alone(plan, budgets)
-    if len(alone) >= len(plans):
-        return [player(one) for one in alone]
-    without = known if runs is None else replace(known, pooled=runs)
-    (largest,) = map(player, alone)
-    have = np.zeros(len(known.topics), dtype=np.int64)
-    here = [known.topics.index(topic) for topic in without.topics]
-    if here:
-        have[here] = least_budget(without, plan if runs is None else plan.within(runs.depth))
+def play_at(known: Known, plan: Plan, budgets: Sequence[int], plays: Mapping[str, Play]) -> list[Play]:
+    """A plan at several budgets, none below its `least_budget`; without any, as it stands.
+
+    `plays` has what was played of `played_alone`, by the text of each plan.
+    """
+    alone = played_alone(plan, budgets)
+    if len(alone) >= len(budgets):
+        return [plays[str(one)] for one in alone]
+    largest, have = plays[str(alone[0])], least_budget(known, plan)
     return [
-        largest.first(levels(have, largest.sizes - have, budget), plan=str(one))
-        for budget, one in zip(budgets, plans, strict=True)
+        largest.first(levels(have, largest.sizes - have, budget), plan=str(with_budget(plan, budget)))
+        for budget in budgets
     ]
 
 
 # The expected loss of a non-contributing run: every contributing run, scored as if its own group had not been there.
 
-Without = Literal["nothing", "deletion", "replay"]
-"""For which plans groups are held out: none, those where deletion is exact, or all, by replay where needed."""
-
 FEWEST_GROUPS = 3
 """With fewer groups, leaving one out tells little about a new run."""
 
 
-HeldOut = list[list[Rows]]
-"""For each play and each group, the judgments that would have been made without the group."""
+def own_hold_out(known: Known, full: Scores, kept: Rows, depth: int) -> OwnHoldOut:
+    """Score every contributing run by what would have been judged to a depth without its own group.
 
-
-def without_group(known: Known, group: str) -> PooledRuns | None:
-    """The contributing runs but those of a group; None for all of them, where there is no group to leave out."""
-    return known.pooled.chosen(run.name for run in known.pooled.runs if run.team != group) if group else None
-
-
-def played_without(
-    known: Known, plan: Plan, kept: Sequence[Rows], budgets: Sequence[int], plays: Plays, *, without: Without
-) -> HeldOut | None:
-    """The judgments of each play of a plan without each group; None where that is not wanted.
-
-    `kept` are the judgments of each play with all groups, in the order of the budgets; one where there are none.
+    `kept` are the judgments with all groups there, `full` the scores by them.
     """
-    depth = None if budgets else plan.plain_depth
-    if without == "nothing" or len(known.pooled.teams) < FEWEST_GROUPS:
-        return None
-    if depth is not None:
-        owned = provenance.provenance_of(known.alignment, known.qrels, known.runs, known.contributors, depth=depth)
-        return [[rows & (owned.owner != group) for group in range(len(owned.groups))] for rows in kept]
-    if without == "deletion":
-        return None
-    held: HeldOut = [[] for _ in kept]
-    for group in provenance.groups_of(known.alignment.run_names, known.contributors, "group")[0]:
-        left, player = without_group(known, group), partial(_played_before, plays, group)
-        for place, one in enumerate(play_at(known, plan, budgets, player, runs=left)):
-            held[place].append(one.kept(known))
-    return held
-
-
-def own_hold_out(known: Known, full: Scores, held: Sequence[Rows]) -> OwnHoldOut:
-    """Score every contributing run by what would have been judged without its own group.
-
-    `full` are the scores by the plan's judgments with all groups there.
-    """
-    _, group_of_run, _ = provenance.groups_of(known.alignment.run_names, known.contributors, "group")
+    contributors = [provenance.Contributor(run.name, run.team, run.family) for run in known.pooled.runs]
+    owned = provenance.provenance_of(known.alignment, known.qrels, known.runs, contributors, depth=depth)
     values = full.values.copy()
-    for number, rows in enumerate(held):
-        runs = np.flatnonzero(group_of_run == number)
-        values[:, runs] = known.scores(rows, own_measures(full.measures), runs).values
-    return OwnHoldOut.of(full, replace(full, values=values).summary, group_of_run)
+    for group in range(len(owned.groups)):
+        runs = np.flatnonzero(owned.group_of_run == group)
+        values[:, runs] = known.scores(kept & (owned.owner != group), own_measures(full.measures), runs).values
+    return OwnHoldOut.of(full, replace(full, values=values).summary, owned.group_of_run)
 
 
-@dataclass(frozen=True)
-class Cost:
+class Cost(NamedTuple):
     """What a plan asks for and what it finds.
 
-    `least`, `mean` and `most` are documents for a topic. `unknown` documents are unjudged: they cost, and count as
-    not relevant. `known_relevant` is all that could be found, `empty` how many topics have known relevant documents,
-    of which the plan finds none.
+    `mean`, `least` and `most` are documents for a topic. `unknown` documents are unjudged: they cost, and count as
+    not relevant. `known_relevant` is all that could be found, `share` how much of it is found (NaN where none is
+    known), `empty` how many topics have known relevant documents, of which the plan finds none.
     """
 
     documents: int
-    least: int
+    topics: int
     mean: float
+    least: int
     most: int
     unknown: int
     relevant: int
     known_relevant: int
+    share: float
     empty: int
 
-    @property
-    def share(self) -> float:
-        """The share of the known relevant documents that is found; NaN where none is known."""
-        return self.relevant / self.known_relevant if self.known_relevant else float("nan")
 
-
-@dataclass(frozen=True)
-class Effect:
+class Effect(NamedTuple):
     """The ranking of all runs by a plan's judgments against the one by all known judgments.
 
     `fall` is by how many ranks the run `falling` falls, the one that falls most. Everything is NaN, and `fall` None,
@@ -402,7 +325,10 @@ class Outcome:
 
 
 REPLAYED = 2**22
-"""The rows of contributing runs, times plans and groups, from which on plans are replayed by several processes."""
+"""The rows of contributing runs, times plans, from which on plans are replayed by several processes."""
+
+TOPICS_AT_ONCE = 10
+"""How many topics of an adaptive plan are one piece of work: each of them is played by itself."""
 
 
 def study(
@@ -412,105 +338,70 @@ def study(
     *,
     budgets: Sequence[int] = (),
     seed: int = 0,
-    without: Without = "deletion",
+    hold_out: bool = True,
     workers: Workers = HERE,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Iterator[Outcome]:
     """Play every plan, at every budget that is not below what its first steps take; without budgets as it stands.
 
-    `without` says for which plans groups are held out: with `deletion` for those of which it is enough to take away
-    what the group alone contributed, with `replay` for all, which plays each plan as often as there are groups.
-    `progress` is called with how many pieces of the work are done, and how many there are.
+    With `hold_out` plans that are `depth k` and nothing else are also scored without each group: of them it is enough
+    to take away what the group alone contributed. `progress` is called with how many pieces of the work are done, and
+    how many there are.
     """
     wanted = sorted(set(budgets))
-    count = len(plans) * (len(known.pooled.teams) if without == "replay" else 1)
-    is_large = count * sum(len(run.ranking.documents) for run in known.pooled.runs) >= REPLAYED
+    is_large = len(plans) * sum(len(run.ranking.documents) for run in known.pooled.runs) >= REPLAYED
     # Texts come from a file that is open here, and nowhere else.
     reads = any(step.strategy.reads_text for plan in plans for _, step in plan.selections)
     by_others = workers if is_large and not reads else HERE
     shared = known if reads else replace(known, words=None), seed
     chosen: list[tuple[Plan, list[int]]] = []
+    pieces: list[tuple[Plan, tuple[str, ...]]] = []
     for plan in map(open_ended, plans) if wanted else plans:
         least = int(least_budget(known, plan).sum()) if wanted else 0
-        if not wanted or wanted[-1] >= least:
-            chosen.append((plan, [budget for budget in wanted if budget >= least]))
-    pieces = list[_Piece]()
-    for number, (plan, some) in enumerate(chosen):
-        pieces += _pieces(known, number, plan, some, without, is_large=is_large)
-    parts: list[dict[tuple[str, str], list[Play]]] = [{} for _ in chosen]
+        enough = [budget for budget in wanted if budget >= least]
+        if wanted and not enough:
+            continue
+        chosen.append((plan, enough))
+        for one in played_alone(plan, enough):
+            # An adaptive plan in a large study is played some topics at a time, if each is alone.
+            is_cut = is_large and one.adaptive is not None and not one.adaptive[1].scope.across_topics
+            width = TOPICS_AT_ONCE if is_cut else len(known.topics)
+            pieces += [(one, known.topics[first : first + width]) for first in range(0, len(known.topics), width)]
+    parts: dict[str, list[Play]] = {}
     total = len(pieces) + len(chosen)
-    for done, played in enumerate(by_others.map(_played, pieces, shared)):
-        piece = pieces[done]
-        parts[piece.of].setdefault((piece.plan, piece.without), []).append(played)
-        progress(done + 1, total)
-    judged = [
-        # A plan that goes on for ever cannot always be written: it gets a budget for the way.
-        (
-            str(with_budget(plan, some[-1]) if some else plan),
-            some,
-            {key: Play.joined(one) for key, one in own.items()},
-        )
-        for (plan, some), own in zip(chosen, parts, strict=True)
-    ]
-    held = shared[0], score(known.alignment, measures), without
+    for done, played in enumerate(by_others.map(_played, pieces, shared), start=1):
+        parts.setdefault(played.plan, []).append(played)
+        progress(done, total)
+    plays = {plan: Play.joined(some) for plan, some in parts.items()}
+    judged = [(plan, enough, play_at(known, plan, enough, plays)) for plan, enough in chosen]
+    held = shared[0], score(known.alignment, measures), hold_out and len(known.pooled.teams) >= FEWEST_GROUPS
     for done, outcomes in enumerate(by_others.map(_judged, judged, held), start=len(pieces) + 1):
         progress(done, total)
         yield from outcomes
 
 
-TOPICS_AT_ONCE = 10
-"""How many topics of an adaptive plan are one piece of work: each of them is played by itself."""
+def _played(piece: tuple[Plan, tuple[str, ...]], shared: tuple[Known, int]) -> Play:
+    (plan, topics), (known, seed) = piece, shared
+    return play(known, plan, seed=seed, only=topics)
 
 
-@dataclass(frozen=True)
-class _Piece:
-    """A plan that is played for one of the study, by its number: without a group or with all, all topics or some."""
-
-    of: int
-    plan: str
-    without: str
-    topics: tuple[str, ...] | None
-
-
-def _pieces(
-    known: Known, number: int, plan: Plan, budgets: Sequence[int], without: Without, *, is_large: bool
-) -> Iterator[_Piece]:
-    """What is to be played for a plan; an adaptive one in a large study some topics at a time, if each is alone."""
-    groups = [""]
-    if without == "replay" and len(known.pooled.teams) >= FEWEST_GROUPS and (budgets or plan.plain_depth is None):
-        groups += provenance.groups_of(known.alignment.run_names, known.contributors, "group")[0]
-    for one in played_alone(plan, budgets):
-        slices: list[tuple[str, ...] | None] = [None]
-        if is_large and one.adaptive is not None and not one.adaptive[1].scope.across_topics:
-            firsts = range(0, len(known.topics), TOPICS_AT_ONCE)
-            slices = [known.topics[first : first + TOPICS_AT_ONCE] for first in firsts]
-        yield from (_Piece(number, str(one), group, part) for group in groups for part in slices)
-
-
-def _played(piece: _Piece, shared: tuple[Known, int]) -> Play:
-    known, seed = shared
-    runs = without_group(known, piece.without)
-    return play(known, parse(piece.plan), seed=seed, runs=runs, only=piece.topics)
-
-
-def _judged(piece: tuple[str, Sequence[int], Plays], shared: tuple[Known, Scores, Without]) -> list[Outcome]:
-    """What came of a plan, which is written out, at each of its budgets, or as it stands."""
-    (word, budgets, played), (known, full, without) = piece, shared
-    plan, measures, outcomes = parse(word), own_measures(full.measures), []
-    plan = open_ended(plan) if budgets else plan
-    plays = play_at(known, plan, budgets, partial(_played_before, played, ""))
-    kept = [one.kept(known) for one in plays]
-    held = played_without(known, plan, kept, budgets, played, without=without)
-    for place, one in enumerate(plays):
-        scores = known.scores(kept[place], measures)
+def _judged(piece: tuple[Plan, Sequence[int], Sequence[Play]], shared: tuple[Known, Scores, bool]) -> list[Outcome]:
+    """What came of a plan at each of its budgets, or as it stands."""
+    (plan, budgets, plays), (known, full, hold_out) = piece, shared
+    measures, outcomes = own_measures(full.measures), []
+    depth = plan.plain_depth if hold_out and not budgets else None
+    asked: Sequence[int | None] = budgets or [None]
+    for one, budget in zip(plays, asked, strict=True):
+        kept = one.kept(known)
+        scores = known.scores(kept, measures)
         outcome = Outcome(
             strategy=str(plan),
-            budget=budgets[place] if budgets else None,
+            budget=budget,
             play=one,
             cost=cost_of(known, one),
             scores=scores,
             effects=[effect_of(full, scores, measure) for measure in measures],
-            held_out=None if held is None else own_hold_out(known, scores, held[place]),
+            held_out=None if depth is None else own_hold_out(known, scores, kept, depth),
         )
         outcomes.append(outcome)
     return outcomes
@@ -523,12 +414,14 @@ def cost_of(known: Known, played: Play) -> Cost:
     found = np.bincount(topic[known.relevant & played.kept(known)], minlength=topics)
     return Cost(
         documents=len(played),
-        least=int(sizes.min()),
+        topics=len(sizes),
         mean=len(played) / len(sizes),
+        least=int(sizes.min()),
         most=int(sizes.max()),
         unknown=int(np.count_nonzero(played.row < 0)),
         relevant=int(found.sum()),
         known_relevant=int(relevant.sum()),
+        share=int(found.sum()) / int(relevant.sum()) if relevant.any() else float("nan"),
         empty=int(np.count_nonzero((relevant > 0) & (found == 0))),
     )
 

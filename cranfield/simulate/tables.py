@@ -61,7 +61,7 @@ class Simulation(Result):
             rows = self.rows[place :: len(measures)]
             caption = f"{measure}: ranking of {runs}, compared with all known judgments"
             if any(one.held_out is not None for one in self.outcomes):
-                loss = "expected loss: share of its score that a run loses when its own group is left out"
+                loss = "expected loss (by depth): share of its score that a run loses when its own group is left out"
                 yield _selected([*RANKING, *LOSSES], rows, caption, [loss])
             else:
                 yield _selected(RANKING, rows, caption)
@@ -71,37 +71,42 @@ def _selected(columns: Sequence[Column], rows: Sequence[Row], caption: str, note
     return table_of(columns, [[row[column.name] for column in columns] for row in rows], caption=caption, notes=notes)
 
 
+_ROW = (
+    "plan",
+    "strategy",
+    "budget",
+    "documents",
+    "topics",
+    "mean",
+    "least",
+    "most",
+    "unknown",
+    "relevant",
+    "known_relevant",
+    "share",
+    "empty",
+    "hours",
+    "measure",
+    "tau_b",
+    "tau_ap",
+    "fall",
+    "falling",
+    "loss_mean",
+    "loss_max",
+    "losing",
+)
+"""The columns of data; from documents to empty those of `Cost`, from measure to falling those of `Effect`."""
+
+
 def outcome_rows(outcomes: Sequence[Outcome], *, seconds: float) -> list[Row]:
     """One row for each plan and measure; judging takes `seconds` per document."""
     rows = []
     for one in outcomes:
-        cost = one.cost
-        for effect in one.effects:
-            loss, nothing = one.loss(effect.measure), float("nan")
-            mean, largest, losing = (nothing, nothing, "") if loss is None else (loss.mean, loss.largest, loss.worst)
-            row: Row = {
-                "plan": one.plan,
-                "strategy": one.strategy,
-                "budget": one.budget,
-                "documents": cost.documents,
-                "topics": len(one.play.topics),
-                "mean": cost.mean,
-                "least": cost.least,
-                "most": cost.most,
-                "unknown": cost.unknown,
-                "relevant": cost.relevant,
-                "known_relevant": cost.known_relevant,
-                "share": cost.share,
-                "empty": cost.empty,
-                "hours": cost.documents * seconds / 3600,
-                "measure": str(effect.measure),
-                "tau_b": effect.tau_b,
-                "tau_ap": effect.tau_ap,
-                "fall": effect.fall,
-                "falling": effect.falling,
-                "loss_mean": mean,
-                "loss_max": largest,
-                "losing": losing,
-            }
-            rows.append({name: None if value != value else value for name, value in row.items()})  # NaN: not known
+        hours = one.cost.documents * seconds / 3600
+        for measure, *effect in one.effects:
+            loss = one.loss(measure)
+            lost = (None, None, "") if loss is None else (loss.mean, loss.largest, loss.worst)
+            row = (one.plan, one.strategy, one.budget, *one.cost, hours, str(measure), *effect, *lost)
+            # NaN: not known
+            rows.append({name: None if value != value else value for name, value in zip(_ROW, row, strict=True)})
     return rows

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from cranfield.base.records import MAIN, Pair
 from cranfield.store.events import durations
-from cranfield.store.store import Query, Store, column, nothing, stored, value
+from cranfield.store.store import Query, Store, column, nothing, records, stored, value
 
 
 class RecordedChoice(NamedTuple):
@@ -33,8 +33,7 @@ class RecordedChoice(NamedTuple):
 
     def hash_after(self, before: str) -> str:
         """Give SHA-256 of the hash before and of this choice: nothing can be taken out or changed unseen."""
-        content = [self.number, self.topic, self.document, self.step, self.reason, self.version, self.known]
-        words = json.dumps([before, *content, list(self.elsewhere), self.chosen], ensure_ascii=False)
+        words = json.dumps([before, *self[:-1]], ensure_ascii=False)
         return sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -86,8 +85,7 @@ def record_choices(store: Store, pool: int, made: Iterable[RecordedChoice]) -> s
     rows = []
     for one in made:
         before = one.hash_after(before)
-        head = (pool, one.number, one.topic, one.document, one.step, one.reason, one.version, one.known)
-        rows.append((*head, json.dumps(list(one.elsewhere), ensure_ascii=False), one.chosen, before))
+        rows.append((pool, *one[:7], json.dumps(one.elsewhere, ensure_ascii=False), one.chosen, before))
     store.put("pool_choices", rows)
     return before
 
@@ -114,15 +112,12 @@ last_position = Query[int]("SELECT coalesce(max(position), 0) FROM pool_entries 
 """The position of the last entry of a topic; 0 where it has none."""
 
 
-def standing_answers(store: Store, topic: str, documents: Iterable[str] | None = None) -> list[StandingAnswer]:
-    """The current answers in the main layer to a topic or some of its documents: grades, and 'cannot judge'."""
-    query = """SELECT document, adjudicated, grade, scale, event FROM judgments
-               WHERE topic = ? AND layer = ? AND (grade IS NOT NULL OR kind = 'cannot-judge')"""
-    if documents is None:
-        rows = store.rows(query, topic, MAIN)
-    else:
-        rows = [row for one in documents for row in store.rows(f"{query} AND document = ?", topic, MAIN, one)]
-    return [StandingAnswer(*row) for row in rows]
+standing_answers = Query(
+    f"""SELECT document, adjudicated, grade, scale, event FROM judgments
+        WHERE topic = ? AND layer = '{MAIN}' AND (grade IS NOT NULL OR kind = 'cannot-judge')""",
+    records(StandingAnswer),
+)
+"""The current answers in the main layer to a topic: grades, and 'cannot judge'."""
 
 
 def touched(store: Store, *, after: tuple[int, str]) -> set[Pair] | None:

@@ -256,14 +256,7 @@ def versions_of_pool(store: Store, name: str) -> list[PoolVersion]:
     return found
 
 
-def put_version(
-    store: Store,
-    name: str,
-    pool: pooling.Pool,
-    *,
-    priorities: Mapping[str, int],
-    clusters: Mapping[str, int] | None = None,
-) -> None:
+def put_version(store: Store, name: str, pool: pooling.Pool, *, clusters: Mapping[str, int] | None = None) -> None:
     """Write a version of a pool inside `store.write()`: its manifest, and all that is in the pool from now on.
 
     The first version makes the pool, with one document of each of the `clusters`, where there are some.
@@ -277,9 +270,7 @@ def put_version(
     manifest = PoolVersion(version, plan.spelled_out, pool.seed, *made)
     store.put(f"pool_versions (pool, {_MANIFEST})", [(number, *manifest)])
     store.connection.execute("UPDATE pools SET content_hash = ? WHERE number = ?", [pool.content_hash, number])
-    runs = [
-        (number, one.name, one.group, priorities.get(one.name, 1), one.content_hash, version) for one in pool.sources
-    ]
+    runs = [(number, one.name, one.group, one.priority, one.content_hash, version) for one in pool.sources]
     store.put("pool_runs", runs, existing="OR IGNORE")
     store.put("pool_topics", [(number, topic, version) for topic in pool.topics], existing="OR IGNORE")
     store.put("pool_clusters", [(number, version, *one) for one in (clusters or {}).items()])
@@ -308,40 +299,41 @@ def add_content(store: Store, number: int, table: str, rows: Sequence[tuple[Any,
 
 def rows_of_content(pool: pooling.Pool) -> dict[str, list[tuple[Any, ...]]]:
     """What a pool is in the tables of its content, without its number, in the order of their keys."""
-    table, names = pool.stratum_table, [source.name for source in pool.sources]
-    rows = zip(
-        [pool.topics[place] for place in pool.topic_of_entry.tolist()],
-        pool.ids,
-        chain.from_iterable(range(1, size + 1) for size in pool.sizes.values()),
-        [table[code].step for code in pool.strata.tolist()],
-        [table[code].name for code in pool.strata.tolist()],
-        [None if chance != chance else chance for chance in pool.probabilities.tolist()],
-        pool.versions.tolist(),
-        range(len(pool)),
-        strict=True,
-    )
+    table, names, begins = pool.stratum_table, [source.name for source in pool.sources], pool.offsets.tolist()
+    chances = [None if chance != chance else chance for chance in pool.entries["probability"].tolist()]
+    rows = [
+        (
+            pool.topics[topic],
+            pool.ids[place],
+            place + 1 - begins[topic],
+            *table[stratum],
+            chances[place],
+            version,
+            place,
+        )
+        for place, (topic, _, stratum, _, version) in enumerate(pool.entries.tolist())
+    ]
     entries = sorted(rows, key=itemgetter(0, 1))
     offsets, runs = pool.contribution_offsets.tolist(), pool.contribution_runs.tolist()
     ranks = pool.contribution_ranks.tolist()
-    topics, documents, strata = pool.undrawn
-    undrawn = zip(topics.tolist(), columns.named(pool.document_ids, documents), strata.tolist(), strict=True)
+    undrawn = columns.named(pool.document_ids, pool.undrawn["document"])
     return {
         "pool_entries": [entry[:-1] for entry in entries],
         "pool_ranks": [
-            (topic, document, names[runs[place]], ranks[place])
-            for topic, document, *_, number in entries
-            for place in range(offsets[number], offsets[number + 1])
+            (topic, document, names[runs[row]], ranks[row])
+            for topic, document, *_, place in entries
+            for row in range(offsets[place], offsets[place + 1])
         ],
-        "pool_duplicates": [(one.topic, one.document, one.representative) for one in pool.duplicates],
+        "pool_duplicates": [*pool.duplicates],
         # Every topic has a row for every stratum: that a step found nothing is stored too.
         "pool_strata": [
-            (topic, stratum.step, stratum.name, int(pool.populations[place, column]), int(pool.drawn[place, column]))
+            (topic, *stratum, int(pool.populations[place, column]), int(pool.drawn[place, column]))
             for place, topic in enumerate(pool.topics)
             for column, stratum in enumerate(table)
         ],
         "pool_undrawn": sorted(
-            (pool.topics[topic], document, table[stratum].step, table[stratum].name)
-            for topic, document, stratum in undrawn
+            (pool.topics[topic], document, *table[stratum])
+            for document, (topic, _, stratum, *_) in zip(undrawn, pool.undrawn.tolist(), strict=True)
         ),
     }
 
@@ -358,7 +350,7 @@ def rows_as_stored(store: Store, name: str) -> dict[str, list[tuple[Any, ...]]]:
 
 _ENTRIES = """SELECT topic, document, step, stratum, probability, version FROM pool_entries
               WHERE pool = ? ORDER BY topic, position"""
-_STRATUM = slice(2, 4)
+_UNDRAWN = "SELECT topic, document, step, stratum, 1.0, 1 FROM pool_undrawn WHERE pool = ?"
 
 
 def stored_pool(store: Store, name: str, *, contributions: bool = True) -> pooling.Pool:
@@ -378,12 +370,12 @@ def stored_pool(store: Store, name: str, *, contributions: bool = True) -> pooli
 def _put_together(store: Store, name: str, ranks: list[tuple[str, str, str, int]]) -> pooling.Pool:
     facts, number = facts_of_pool(store, name), pool_number(store, name)
     topics, entries = pool_topics(store, name), store.rows(_ENTRIES, number)
-    undrawn = store.rows("SELECT topic, document, step, stratum FROM pool_undrawn WHERE pool = ?", number)
+    undrawn = store.rows(_UNDRAWN, number)
     sizes = store.rows("SELECT topic, step, stratum, population, drawn FROM pool_strata WHERE pool = ?", number)
-    strata = {*(row[1:3] for row in sizes), *(row[_STRATUM] for row in entries)}
-    table = sorted(strata, key=lambda one: (one[0], one[1].encode()))
+    strata = {*(row[1:3] for row in sizes), *(row[2:4] for row in entries)}
+    table = [pooling.Stratum(*one) for one in sorted(strata, key=lambda one: (one[0], one[1].encode()))]
     ids = list(dict.fromkeys(row[1] for row in [*entries, *undrawn]))
-    sources = [pooling.Source(one.run, one.group_name, one.content_hash) for one in pooled_runs(store, name)]
+    sources = [pooling.Source(*one[:4]) for one in pooled_runs(store, name)]
     known = (topics, ids, table, [source.name for source in sources])
     places, documents, codes, runs = ({name: code for code, name in enumerate(names)} for names in known)
     populations, drawn = np.zeros((2, len(topics), len(table)), dtype=np.int64)
@@ -392,8 +384,11 @@ def _put_together(store: Store, name: str, ranks: list[tuple[str, str, str, int]
         populations[cell], drawn[cell] = size
     contributed = Counter(row[:2] for row in ranks)
 
-    def coded(codes: Mapping[Any, int], rows: list[Any], part: int | slice) -> Any:
-        return np.array([codes[row[part]] for row in rows], dtype=np.int32)
+    def coded(rows: list[Any]) -> pooling.Entries:
+        # NaN where there is no probability
+        return np.array(
+            [(places[row[0]], documents[row[1]], codes[row[2:4]], *row[4:]) for row in rows], dtype=pooling.ENTRY
+        )
 
     query = "SELECT topic, document, representative FROM pool_duplicates WHERE pool = ? ORDER BY topic, document"
     return pooling.Pool(
@@ -402,19 +397,15 @@ def _put_together(store: Store, name: str, ranks: list[tuple[str, str, str, int]
         order=facts.judging_order,  # type: ignore[arg-type]
         sources=tuple(sources),
         topics=tuple(topics),
-        offsets=columns.running_sum(np.bincount(coded(places, entries, 0), minlength=len(topics))),
         document_ids=pa.array(ids, pa.large_string()),
-        documents=coded(documents, entries, 1),
-        strata=coded(codes, entries, _STRATUM),
-        probabilities=np.array([row[4] for row in entries], dtype=np.float64),  # NaN where there is none
-        versions=np.array([row[5] for row in entries], dtype=np.int32),
-        stratum_table=tuple(pooling.Stratum(*stratum) for stratum in table),
+        entries=coded(entries),
+        undrawn=coded(undrawn),
+        stratum_table=tuple(table),
         populations=populations,
         drawn=drawn,
         contribution_offsets=columns.running_sum([contributed[row[:2]] for row in entries]),
-        contribution_runs=coded(runs, ranks, 2),
+        contribution_runs=np.array([runs[row[2]] for row in ranks], dtype=np.int32),
         contribution_ranks=np.array([row[3] for row in ranks], dtype=np.int32),
-        undrawn=(coded(places, undrawn, 0), coded(documents, undrawn, 1), coded(codes, undrawn, _STRATUM)),
         duplicates=tuple(pooling.Duplicate(*row) for row in store.rows(query, number)),
         version=versions_of_pool(store, name)[-1].version,
     )

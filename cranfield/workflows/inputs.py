@@ -223,7 +223,6 @@ class Inputs:
         budgets: Sequence[int] = (),
         measures: Words | None = None,
         runs: Sequence[str] | None = None,
-        outsiders: bool = False,
         relevant_from: int | None = None,
         seed: int = 0,
     ) -> Simulation:
@@ -231,12 +230,11 @@ class Inputs:
 
         Each row has the cost of the plan, the share of the known relevant documents that it finds, and its effect on
         the ranking of the runs. `budgets` continue the last step of a plan up to that many documents over all topics.
-        `outsiders` also replays every plan without each group. Grades from `relevant_from` on are relevant: that of
-        the collection's scale, else 1. Depths are replayed where no plan is named. `attrs["notes"]` says what a
-        replay cannot show.
+        Grades from `relevant_from` on are relevant: that of the collection's scale, else 1. Depths are replayed where
+        no plan is named. `attrs["notes"]` says what a replay cannot show.
         """
         with self.requested(measures, runs, default=("nDCG@10", "AP"), with_ids=True) as request:
-            options: Any = {"budgets": budgets, "outsiders": outsiders, "relevant_from": relevant_from, "seed": seed}
+            options: Any = {"budgets": budgets, "relevant_from": relevant_from, "seed": seed}
             return simulating.simulate_plans(self, request, plans, **options)
 
     def explain(self, topic: str, *runs: str, depth: int = 30, measures: Words = "AP") -> evaluation.Explanation:

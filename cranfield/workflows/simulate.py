@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from cranfield.base.errors import InputError, UsageError
+from cranfield.base.errors import InputError
 from cranfield.base.files import Source
 from cranfield.base.text import counted, shortened
 from cranfield.evaluate import measure as measuring
@@ -18,12 +18,11 @@ from cranfield.reuse import provenance
 from cranfield.runs import reading as run_reading
 from cranfield.runs import run as run_module
 from cranfield.simulate import study, tables
-from cranfield.store import Store
+from cranfield.store import Store, pools
 from cranfield.store import runs as stored_runs
 from cranfield.workflows.inputs import Inputs
 from cranfield.workflows.pool import inputs
 from cranfield.workflows.pool.show import judging_speed
-from cranfield.workflows.reuse import field as fields
 
 # What should be known about a simulation, in sentences.
 
@@ -31,37 +30,37 @@ BEYOND = 0.1
 """The share of unjudged documents from which on a plan exceeds the known pool."""
 
 
-def about_known(known: study.Known, *, has_groups: bool) -> Iterator[str]:
-    """Say what the simulation stands on."""
-    judged, relevant = int(known.judged.sum()), int(known.relevant.sum())
-    contributing, ranked = len(known.pooled.runs), len(known.runs) - len(known.pooled.runs)
-    groups = f" of {counted(len(known.pooled.teams), 'group')}" if has_groups else ""
-    others = f", {counted(ranked, 'more run')} ranked only" if ranked else ""
-    topics = counted(len(known.labels), "topic")
-    yield (
-        f"{counted(judged, 'judged document')} for {topics}, {relevant:,} of them relevant;"
-        f" {counted(contributing, 'contributing run')}{groups}{others}"
-    )
-    if len(known.topics) < len(known.labels):
-        missed = counted(len(known.labels) - len(known.topics), "judged topic")
-        yield f"{missed} retrieved by no contributing run: not simulated"
-    unjudged = len(set(known.pooled.topics) - set(known.labels))
-    if unjudged:
-        yield f"{counted(unjudged, 'topic')} without judgments: not simulated"
-    if known.reachable < relevant:
-        missing = counted(relevant - known.reachable, "known relevant document")
-        yield f"{missing} retrieved by no contributing run: no plan can find them"
-
-
-def about_plans(
+def _notes(
     known: study.Known,
     outcomes: Sequence[study.Outcome],
     played: Sequence[plans.Plan],
     budgets: Sequence[int],
     *,
+    members: Sequence[run_reading.Member] | None,
     has_groups: bool,
+    pace: str,
 ) -> Iterator[str]:
-    """Which plans exceed the known pool, which budgets are too small, and what is not reported."""
+    """What the simulation stands on, which plans exceed the known pool, and which budgets are too small."""
+    judged, relevant = int(known.judged.sum()), int(known.relevant.sum())
+    contributing, groups = len(known.pooled.runs), len(known.pooled.teams)
+    ranked = len(known.runs) - contributing
+    of_groups = f" of {counted(groups, 'group')}" if has_groups else ""
+    others = f", {counted(ranked, 'more run')} ranked only" if ranked else ""
+    topics = counted(len(known.labels), "topic")
+    yield (
+        f"{counted(judged, 'judged document')} for {topics}, {relevant:,} of them relevant;"
+        f" {counted(contributing, 'contributing run')}{of_groups}{others}"
+    )
+    if len(known.topics) < len(known.labels):
+        missed = counted(len(known.labels) - len(known.topics), "judged topic")
+        yield f"{missed} retrieved by no contributing run: not simulated"
+    if known.reachable < relevant:
+        missing = counted(relevant - known.reachable, "known relevant document")
+        yield f"{missing} retrieved by no contributing run: no plan can find them"
+    yield f"hours: at {pace}"
+    here = {run.tag for run in known.runs}
+    if absent := [one.run for one in members or () if one.pooled and one.run not in here]:
+        yield f"pooled runs of the groups missing from these runs: {shortened(', '.join(absent), 80)}"
     if any(one.cost.unknown > BEYOND * one.cost.documents for one in outcomes):
         yield (
             f"warning: a plan with more than {BEYOND:.0%} unjudged documents exceeds the known pool: it would"
@@ -69,16 +68,12 @@ def about_plans(
         )
     elif any(one.cost.unknown for one in outcomes):
         yield "unjudged documents that a plan selects count as not relevant"
-    for strategy in [str(plan) for plan in played if budgets]:
-        tried = {one.budget for one in outcomes if one.strategy == strategy}
-        missing = [f"{budget:,}" for budget in sorted(set(budgets) - tried)]
-        if missing:
-            yield f"'{strategy}' is not simulated at {', '.join(missing)}: its first steps need more documents"
-    groups = len(known.pooled.teams)
+    for plan in played:
+        tried = {one.budget for one in outcomes if one.strategy == str(plan)}
+        if too_small := [f"{budget:,}" for budget in sorted(set(budgets) - tried)]:
+            yield f"'{plan}' is not simulated at {', '.join(too_small)}: its first steps need more documents"
     if has_groups and groups < study.FEWEST_GROUPS:
         yield f"{counted(groups, 'contributing group')}: too few to estimate the loss of a non-contributing run"
-    elif has_groups and any(one.held_out is None for one in outcomes):
-        yield f"--outsiders also replays each plan without each group: {groups:,} more replays per plan"
 
 
 STRATEGIES = ("take", "rrf", "mtf", "max-mean-ns")
@@ -94,14 +89,13 @@ def simulate_plans(
     words: Sequence[str],
     *,
     budgets: Sequence[int],
-    outsiders: bool,
     relevant_from: int | None,
     seed: int,
 ) -> tables.Simulation:
     """Replay plans against the known judgments: what each would have cost and found, and its effect on the ranking.
 
-    Who contributed is what users say of the pool; where they say nothing a collection knows it. With `outsiders`
-    every plan is also replayed without each group. `relevant_from` is that of the collection's scale, else 1.
+    Who contributed is what users say of the pool; where they say nothing a collection knows it.
+    `relevant_from` is that of the collection's scale, else 1.
     """
     store, groups = given.store, given.pool_options.groups
     members = run_reading.read_groups(Source(groups)) if isinstance(groups, Path) else groups
@@ -118,23 +112,16 @@ def simulate_plans(
         raise InputError("a replay needs judgments, but these qrels have none")
     if not known.topics:
         raise InputError("no contributing run retrieved documents for a judged topic")
-    if outsiders and not has_groups:
-        raise UsageError("--outsiders needs the groups of the runs: name them with --groups FILE")
-    if any(budget < 1 for budget in budgets):
-        raise UsageError("a budget is a number of documents, from 1 up")
     if not words and not budgets:
         # The yield of a plan is unknown beyond the depth that was judged.
-        facts = {} if store is None else {one.name: one for one in stored_runs.facts(store)}
-        pool = None if store is None else fields.known_pool(store, facts)
-        depth = None if pool is None else pool.depth
-        depth = provenance.infer_pool(known.alignment).depth if depth is None else depth
+        pooled = [] if store is None else pools.pool_facts(store)
+        depth = (pooled[-1].depth if pooled else None) or provenance.infer_pool(known.alignment).depth
         deepest = min(depth or known.pooled.depth, known.pooled.depth)
         words = [f"depth {depth}" for depth in sorted({*DEPTHS, deepest}) if depth <= min(deepest, DEPTHS[-1])]
     parsed = [study.open_ended(plan) if budgets else plan for plan in map(plans.parse, words or STRATEGIES)]
     played = list({str(plan): plan for plan in parsed}.values())
     threshold, gains = known.relevant_from, request.scale.own_gains
     own = measuring.own_measures(measuring.parse_measures(request.measures, threshold=threshold, gains=gains))
-    without: study.Without = "replay" if outsiders else "deletion" if has_groups else "nothing"
     outcomes = list(
         study.study(
             known,
@@ -142,7 +129,7 @@ def simulate_plans(
             own,
             budgets=budgets,
             seed=seed,
-            without=without,
+            hold_out=has_groups,
             workers=request.workers,
             progress=partial(request.progress, "replaying plans"),
         )
@@ -150,12 +137,10 @@ def simulate_plans(
     if not outcomes:
         raise InputError("every budget is below what the first steps of the plans need; raise the budgets")
     speed = judging_speed(store)
-    notes = [*request.notes, *about_known(known, has_groups=has_groups), f"hours: at {speed.pace}"]
-    here = {run.tag for run in known.runs}
-    if absent := [one.run for one in members or () if one.pooled and one.run not in here]:
-        notes.append(f"pooled runs of the groups missing from these runs: {shortened(', '.join(absent), 80)}")
-    notes += about_plans(known, outcomes, played, budgets, has_groups=has_groups)
-    return tables.Simulation(known, outcomes, tables.outcome_rows(outcomes, seconds=speed.seconds), notes)
+    about = _notes(known, outcomes, played, budgets, members=members, has_groups=has_groups, pace=speed.pace)
+    return tables.Simulation(
+        known, outcomes, tables.outcome_rows(outcomes, seconds=speed.seconds), [*request.notes, *about]
+    )
 
 
 def _contributing(

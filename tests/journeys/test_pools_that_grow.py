@@ -199,7 +199,7 @@ def test_a_top_up_queues_what_is_unjudged_in_the_first_ranks_of_an_outsider(kitc
 @pytest.mark.parametrize(
     ("words", "status"),
     [
-        (["nobody", "--depth", 5], 2),
+        (["nobody", "--depth", 5], 1),
         (["mortar-dense", "--depth", 5000], 1),
         (["mortar-dense", "--depth", 5, "--topic", "T99"], 1),
     ],

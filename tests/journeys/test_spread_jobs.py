@@ -59,12 +59,12 @@ def reused(files: Any) -> pd.DataFrame:
 
 def simulated(files: Any) -> pd.DataFrame:
     plans = ("depth 3", "mtf until 4", "sample 5", "thompson until 5")
-    return files.simulate(*plans, measures="AP", outsiders=True, seed=3)
+    return files.simulate(*plans, measures="AP", seed=3)
 
 
 def simulated_at_budgets(files: Any) -> pd.DataFrame:
     plans = ("take", "mtf", "sample 5", "thompson", "mtf-global budget 60 across topics", "depth 1; max-mean")
-    return files.simulate(*plans, budgets=[60, 100, 130], measures="AP", outsiders=True, seed=3)
+    return files.simulate(*plans, budgets=[60, 100, 130], measures="AP", seed=3)
 
 
 JOBS = [evaluated, scored, compared, reused, simulated, simulated_at_budgets]

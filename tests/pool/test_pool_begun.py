@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
+from offering import batch
 
 from cranfield.pool.build import build, duplicates_of, without_model
 from cranfield.pool.extend import extend, missing_by_depth, with_chosen
@@ -25,11 +26,11 @@ def test_what_is_in_a_pool_is_not_offered_again(worked):
     plan = parse("depth 1; mtf until 6")
     pool = build(plan, worked, topics=["1"])
     live = LivePool(plan, worked, pool=pool)
-    offered = [choice.document for choice in live.offer(9)]
+    offered = [choice.document for choice in batch(live, 9)]
     assert len(offered) == 3
     assert not set(offered) & set(pool.documents_of("1"))
     live.hand_out("1", *offered[:2])
-    assert [choice.document for choice in live.offer(9)] == offered[2:]
+    assert [choice.document for choice in batch(live, 9)] == offered[2:]
 
 
 @given(data=st.data())
@@ -42,7 +43,7 @@ def test_standing_with_some_judgments_is_having_been_told_them_alone(worked, dat
         topic = data.draw(st.sampled_from(pool.topics))
         act = data.draw(st.sampled_from(["choose", "judge", "take back", "change"]))
         if act == "choose":
-            chosen = [choice.document for choice in live.offer(2, topics=[topic])]
+            chosen = [choice.document for choice in batch(live, 2, topics=[topic])]
             live.hand_out(topic, *chosen)
             handed_out[topic] += chosen
         elif act == "judge":
@@ -62,28 +63,28 @@ def test_standing_with_some_judgments_is_having_been_told_them_alone(worked, dat
     for judged in standing.values():
         for one in judged:
             fresh.learn(one)
-    assert live.offer(9) == fresh.offer(9)
+    assert batch(live, 9) == batch(fresh, 9)
 
 
 def test_a_budget_that_was_spent_is_not_any_more_when_a_judgment_is_taken_back(worked):
     plan = parse("max-mean budget 4 across topics floor=1")
     live = LivePool(plan, worked)
     judged = {"1": [], "2": []}
-    while choices := live.offer():
-        one = Judged(choices[0].topic, choices[0].document, True)
+    while choice := live.offer():
+        one = Judged(choice.topic, choice.document, True)
         judged[one.topic].append(one)
         live.learn(one)
     assert live.ended == dict.fromkeys(["1", "2"], "budget 4 reached")
     topic = max(judged, key=lambda name: len(judged[name]))
     live.set_judgments(topic, judged[topic][:-1])
     assert live.ended == {}
-    assert len(live.offer(9)) == 1
+    assert len(batch(live, 9)) == 1
 
 
 def test_what_was_handed_out_before_the_end_is_no_part_of_a_sample_after_it(toolbox, worked):
     plan = parse("hedge until 5 stop=nonrelevant:2; sample 50%")
     live = LivePool(plan, worked, topics=["1"])
-    chosen = [choice.document for choice in live.offer(4)]
+    chosen = [choice.document for choice in batch(live, 4)]
     live.hand_out("1", *chosen)
     for document in chosen[:2]:
         live.learn(Judged("1", document, False))
@@ -97,20 +98,20 @@ def test_what_was_handed_out_before_the_end_is_no_part_of_a_sample_after_it(tool
 def test_a_topic_that_was_closed_offers_nothing_whatever_is_taken_back(worked):
     plan = parse("depth 1; hedge 2")
     live = LivePool(plan, worked, topics=["1"])
-    for document in (first := [choice.document for choice in live.offer(9)]):
+    for document in (first := [choice.document for choice in batch(live, 9)]):
         live.learn(Judged("1", document, True))
     live.close("1", "2 reached")
     live.set_judgments("1", [Judged("1", first[0], True)])
     assert live.ended == {"1": "2 reached"}
     again = LivePool(plan, worked, pool=build(plan, worked, topics=["1"]), ended={"1": "2 reached"})
-    assert again.offer(9) == []
+    assert batch(again, 9) == []
     assert again.ended == {"1": "2 reached"}
 
 
 def test_a_warm_up_that_is_judged_late_does_not_count_as_steps_without_a_find(worked):
     live = LivePool(parse("depth 1; mtf stop=dry:2"), worked, topics=["1"])
-    warm_up = [choice.document for choice in live.offer(3)]
-    others = [choice.document for choice in live.offer(5, under_judgment=[("1", one) for one in warm_up])]
+    warm_up = [choice.document for choice in batch(live, 3)]
+    others = [choice.document for choice in batch(live, 5, under_judgment=[("1", one) for one in warm_up])]
     for document, label in zip(others[:2], [False, True], strict=True):
         live.learn(Judged("1", document, label))
     for document in warm_up:
@@ -142,7 +143,7 @@ def test_chosen_documents_stand_behind_the_others_and_an_extension_keeps_them(to
     ]
     assert toolbox.entry(grown, "1", "d5").contributions == [("A", 5), ("C", 1)]
     live = LivePool(plan, worked, pool=grown)
-    assert len(live.offer(9)) == 2
+    assert len(batch(live, 9)) == 2
 
 
 def test_a_chosen_document_goes_on_standing_for_its_near_duplicates(worked):

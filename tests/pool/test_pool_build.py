@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
+from offering import batch
 
 from cranfield.base.errors import InputError, ProblemsFound, UsageError
 from cranfield.pool.build import build
@@ -130,8 +131,6 @@ def test_an_empty_selection_is_refused(worked, kept: Kept):
     with kept.raises(ProblemsFound):
         build(parse("depth 1"), worked, topics=[])
     with kept.raises(UsageError):
-        pooled_runs([worked.runs[0]] * 2, topic_ids=worked.topic_ids, document_ids=worked.document_ids)
-    with kept.raises(UsageError):
         build(parse("depth 1"), worked, seed=-1)
 
 
@@ -193,7 +192,7 @@ def test_statap_and_hedge_work_where_the_end_of_a_list_stays_out(toolbox):
     runs, clusters = toolbox.pooled({"A": COPIES["A"], "B": {"1": {"x1": 2, "d1": 1}}}), {"x1": "x", "x2": "x"}
     assert build(parse("statap 4"), runs, clusters=clusters).sizes == {"1": 4}
     live = LivePool(parse("hedge"), runs, clusters=clusters)
-    assert live.offer(9)[0].document == "d1"
+    assert batch(live, 9)[0].document == "d1"
 
 
 PLANS = [

@@ -5,17 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.base.errors import UsageError
 from cranfield.pool.build import build
-from cranfield.pool.extend import extend, top_up
+from cranfield.pool.extend import extend
 from cranfield.pool.plan import parse
 from cranfield.workflows.pool.show import dominant_group
 
 
 def told(pool):
-    return list(
-        zip((pool.topics[place] for place in pool.topic_of_entry), pool.ids, pool.versions.tolist(), strict=True)
-    )
+    topics = [pool.topics[place] for place in pool.entries["topic"]]
+    return list(zip(topics, pool.ids, pool.entries["version"].tolist(), strict=True))
 
 
 def test_a_later_run_adds_only_what_is_new_and_nothing_moves(toolbox, worked):
@@ -42,17 +40,12 @@ def test_extending_with_nothing_new_adds_nothing(worked):
         first = build(parse(plan), worked, seed=3)
         second = extend(first, worked)
         assert second.ids == first.ids
-        assert second.probabilities.tolist() == first.probabilities.tolist()
+        assert second.entries["probability"].tolist() == first.entries["probability"].tolist()
 
 
 def test_a_new_topic_enters_with_an_extension(worked):
     first = build(parse("depth 1"), worked.chosen(["A", "B"]), topics=["1"])
     assert extend(first, worked, topics=["2"]).sizes == {"1": 3, "2": 2}
-
-
-def test_a_run_that_is_gone_is_refused(worked, kept: Kept):
-    with kept.raises(UsageError):
-        extend(build(parse("depth 1"), worked), worked.chosen(["A", "B"]))
 
 
 @given(data=st.data())
@@ -74,9 +67,9 @@ def test_an_extension_keeps_every_entry_and_every_draw(toolbox, data):
     certain = {(entry.topic, entry.document) for entry in toolbox.entries(fresh) if entry.step == 1}
     assert certain <= {(entry.topic, entry.document) for entry in toolbox.entries(second)}
     for row in range(len(second.topics)):
-        entries = np.flatnonzero(second.topic_of_entry == row)
+        entries = second.entries[second.entries["topic"] == row]
         for code in range(len(second.stratum_table)):
-            assert (second.strata[entries] == code).sum() == second.drawn[row, code]
+            assert (entries["stratum"] == code).sum() == second.drawn[row, code]
     assert (second.drawn <= second.populations).all()
 
 
@@ -93,7 +86,7 @@ def test_estimates_stay_right_on_average_when_a_pool_grows(toolbox):
     for seed in range(400):
         grown = extend(build(parse("depth 5; sample 30%"), before, seed=seed), after)
         estimates.append(sum(1 / entry.probability for entry in toolbox.entries(grown) if entry.document in relevant))
-        assert len(grown) + len(grown.undrawn[0]) == 45
+        assert len(grown) + len(grown.undrawn) == 45
     error = np.std(estimates) / np.sqrt(len(estimates))
     assert abs(np.mean(estimates) - len(relevant)) < 4 * error
 
@@ -123,19 +116,10 @@ def test_what_is_in_the_pool_goes_on_standing_for_its_near_duplicates(worked):
     assert [(one.document, one.representative) for one in second.duplicates] == [("d5", "d2")]
 
 
-def test_a_top_up_is_what_is_unjudged_in_the_first_ranks(worked, kept: Kept):
-    judged = {"1": {"d1", "d2", "d3"}, "2": {"d8", "d9"}}
-    assert top_up(worked.chosen(["C"]), depth=3, judged={"1": judged["1"]}) == {"1": ["d5"]}
-    assert top_up(worked, depth=2, judged=judged) == {"1": ["d5", "d6"], "2": ["d1"]}
-    assert top_up(worked, depth=99, judged={"2": set()}) == {"2": ["d8", "d1", "d9"]}
-    with kept.raises(UsageError):
-        top_up(worked, depth=0, judged={})
-
-
 def test_a_group_that_supplies_most_is_named(kept: Kept):
-    found = dominant_group({"A": (9, 1), "B": (3, 1), "C": (3, 1)})
+    found = dominant_group([("A", 1, 0, 9), ("B", 1, 0, 3), ("C", 1, 0, 3)])
     assert (found.code, found.severity) == ("one-group-dominates", "warning")
-    kept([str(found), found.remedy, dominant_group({"A": (9, 2), "B": (3, 1), "C": (3, 1)}).remedy])
-    assert dominant_group({"A": (3, 1), "B": (3, 1), "C": (3, 1)}) is None
-    assert dominant_group({"A": (9, 1), "B": (3, 1)}) is None
-    assert dominant_group({"A": (0, 1), "B": (0, 1), "C": (0, 1)}) is None
+    kept([str(found), found.remedy, dominant_group([("A", 2, 0, 9), ("B", 1, 0, 3), ("C", 1, 0, 3)]).remedy])
+    assert dominant_group([("A", 1, 0, 3), ("B", 1, 0, 3), ("C", 1, 0, 3)]) is None
+    assert dominant_group([("A", 1, 0, 9), ("B", 1, 0, 3)]) is None
+    assert dominant_group([("A", 1, 0, 0), ("B", 1, 0, 0), ("C", 1, 0, 0)]) is None

@@ -9,15 +9,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kept import Kept
+from offering import batch
 
-from cranfield.base.errors import InputError, ProblemsFound, UsageError
+from cranfield.base.errors import InputError, ProblemsFound
 from cranfield.judge.events import Event
 from cranfield.pool.live import Judged, LivePool
 from cranfield.pool.plan import parse
 from cranfield.store.events import append_events
 from cranfield.store.judging import Lease, put_lease
 from cranfield.store.live_pools import StandingAnswer, touched
-from cranfield.workflows.pool.live import HandedOut, Label, Refilled, Refiller, labels_of
+from cranfield.workflows.pool.live import Label, Refilled, Refiller, in_order, labels_of
 
 EXAMPLES = 400 if os.environ.get("CRANFIELD_SOAK") else 12
 
@@ -62,8 +63,8 @@ def test_what_is_chosen_one_by_one_is_what_the_core_chooses(hall, toolbox, plan)
     live = LivePool(parse(plan), toolbox.pooled(toolbox.worked), seed=3)
     if not live.spreads:
         for topic in live.topics:
-            while choices := live.offer(topics=[topic]):
-                live.learn(Judged(topic, choices[0].document, LABELS[topic].get(choices[0].document, False)))
+            while choice := live.offer(topics=[topic]):
+                live.learn(Judged(topic, choice.document, LABELS[topic].get(choice.document, False)))
         expected = {topic: set(toolbox.snapshot(live).documents_of(topic)) for topic in live.topics}
         assert {topic: set(hall.entries(topic)) for topic in live.topics} == expected
     total = {"max-mean-ns budget 8 across topics floor=2": 8, "mtf-global budget 7 across topics": 7}.get(plan)
@@ -112,7 +113,7 @@ def test_another_process_and_a_restart_choose_what_this_one_would(hall, toolbox)
 def test_a_document_under_judgment_elsewhere_is_not_chosen_and_the_record_says_so(hall, toolbox):
     hall.submit(WIDE)
     hall.build("hedge until 9")
-    first = LivePool(parse("hedge until 9"), toolbox.pooled(WIDE)).offer(2, topics=["p"])
+    first = batch(LivePool(parse("hedge until 9"), toolbox.pooled(WIDE)), 2, topics=["p"])
     with hall.store.write():
         put_lease(hall.store, Lease("main", "p", first[0].document, "kim", "s", time.time() + 60))
         put_lease(hall.store, Lease("main", "p", first[1].document, "kim", "s", time.time() - 60))
@@ -291,7 +292,6 @@ def test_a_topic_waits_for_one_that_finds_more_unless_other_people_judge_that(ha
 
 def test_a_pool_learns_in_the_order_in_which_documents_came_or_were_judged():
     came = {"warm-up": (0, 0), "early": (0, 0), "known": (7, 2), "known-too": (7, 1), "new": (7, 3)}
-    handed_out = HandedOut({"1": came})
     labels = {
         "warm-up": Label(False, 6),
         "early": Label(True, 2),
@@ -300,9 +300,8 @@ def test_a_pool_learns_in_the_order_in_which_documents_came_or_were_judged():
         "new": Label(False, 9),
         "not in the pool": Label(True, 3),
     }
-    told = [(one.document, one.relevant) for one in handed_out.judgments("1", labels)]
+    told = [(one.document, one.relevant) for one in in_order("1", came, labels)]
     assert told == [("early", True), ("warm-up", False), ("known-too", None), ("known", True), ("new", False)]
-    assert handed_out.judgments("2", labels) == []
 
 
 def test_a_label_is_the_latest_grade_and_a_decision_goes_before_opinions():
@@ -380,15 +379,6 @@ def test_choices_cannot_be_changed_by_accident(hall, kept: Kept):
     hall.refill("p")
     with kept.raises(Exception), hall.store.write() as connection:
         connection.execute("DELETE FROM pool_choices")
-
-
-def test_what_cannot_be_asked_for_is_refused(hall, kept: Kept):
-    hall.submit(WIDE)
-    hall.build("depth 1; hedge until 3")
-    with kept.raises(InputError):
-        hall.refill("z")
-    with kept.raises(UsageError):
-        hall.refill("p", batch=0)
 
 
 def test_a_live_pool_that_cannot_begin_is_refused_before_anything_is_written(hall, kept: Kept):

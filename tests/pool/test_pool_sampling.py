@@ -40,10 +40,9 @@ def test_a_uniform_sample_has_the_smallest_draws_and_equal_probabilities(toolbox
     ]
     assert pool.populations.tolist() == [[3, 4]]
     assert pool.drawn.tolist() == [[3, 2]]
-    topics, documents, strata = pool.undrawn
     left = [document for document in rest if document not in smallest]
-    assert sorted(pool.document_ids.take(documents).to_pylist()) == left
-    assert (topics.tolist(), strata.tolist()) == ([0, 0], [1, 1])
+    assert sorted(pool.document_ids.take(pool.undrawn["document"]).to_pylist()) == left
+    assert pool.undrawn[["topic", "stratum"]].tolist() == [(0, 1), (0, 1)]
 
 
 @pytest.mark.parametrize(

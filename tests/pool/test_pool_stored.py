@@ -39,7 +39,7 @@ def test_a_pool_is_read_back_as_it_was_built(hall, toolbox, plan, order):
         == versions_of_pool(hall.store, "pool")[0].content_hash
     )
     assert (loaded.plan, loaded.seed, loaded.order, loaded.sources) == (built.plan, 2, order, built.sources)
-    assert sorted(loaded.undrawn[0].tolist()) == sorted(built.undrawn[0].tolist())
+    assert sorted(loaded.undrawn["topic"].tolist()) == sorted(built.undrawn["topic"].tolist())
     assert stored_pool(hall.store, "pool", contributions=False).ids == built.ids
     assert hall.wrong() == []
 

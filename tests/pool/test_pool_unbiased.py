@@ -33,7 +33,7 @@ def many(spec):
 
 def is_unbiased(pool, truth):
     """Estimate the number of documents of each topic: every drawn one stands for 1 / probability."""
-    estimates = np.bincount(pool.topic_of_entry, weights=1 / pool.probabilities, minlength=len(TOPICS))
+    estimates = np.bincount(pool.entries["topic"], weights=1 / pool.entries["probability"], minlength=len(TOPICS))
     error = np.std(estimates) / np.sqrt(len(estimates))
     return abs(np.mean(estimates) - truth) < 4 * error + 1e-9
 

@@ -1,7 +1,5 @@
 """Plans at budgets: played once where that is enough, and always as if each had been played for itself."""
 
-from functools import partial
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +7,7 @@ from kept import Kept
 
 from cranfield.base.errors import UsageError
 from cranfield.pool.plan import parse
-from cranfield.simulate.study import least_budget, open_ended, play, play_at, study, with_budget
+from cranfield.simulate.study import least_budget, open_ended, play, play_at, played_alone, study, with_budget
 
 STRATEGIES = (
     "take",
@@ -28,6 +26,11 @@ STRATEGIES = (
 )
 
 
+def played_at(known, plan, budgets, seed=0):
+    plays = {str(one): play(known, one, seed=seed) for one in played_alone(plan, budgets)}
+    return play_at(known, plan, budgets, plays)
+
+
 @given(data=st.data(), strategy=st.sampled_from(STRATEGIES), seed=st.integers(0, 2))
 def test_every_budget_judges_what_it_judges_when_it_is_played_alone(toolbox, data, strategy, seed):
     lists, grades = data.draw(toolbox.fields())
@@ -37,7 +40,7 @@ def test_every_budget_judges_what_it_judges_when_it_is_played_alone(toolbox, dat
     budgets = sorted(
         {max(least, 1) + more for more in data.draw(st.lists(st.integers(0, 14), min_size=1, max_size=4))}
     )
-    together = play_at(known, plan, budgets, partial(play, known, seed=seed))
+    together = played_at(known, plan, budgets, seed=seed)
     for budget, found in zip(budgets, together, strict=True):
         alone = play(known, with_budget(plan, budget), seed=seed)
         assert found.plan == alone.plan
@@ -48,28 +51,10 @@ def test_every_budget_judges_what_it_judges_when_it_is_played_alone(toolbox, dat
         assert len(found) <= budget or strategy.startswith("statap")  # a sample has at least one a topic
 
 
-@given(data=st.data(), strategy=st.sampled_from(("take", "rrf", "depth 1; mtf")))
-def test_the_same_is_so_without_a_group(toolbox, data, strategy):
-    from dataclasses import replace
-
-    lists, grades = data.draw(toolbox.fields())
-    known = toolbox.field(lists, grades)
-    left = replace(known.pooled, runs=known.pooled.runs[1:])
-    plan = open_ended(parse(strategy))
-    least = int(least_budget(known, plan).sum())
-    budgets = [least + 1, least + 3]
-    for budget, found in zip(
-        budgets, play_at(known, plan, budgets, partial(play, known, runs=left), runs=left), strict=True
-    ):
-        alone = play(known, with_budget(plan, budget), runs=left)
-        assert found.sizes.tolist() == alone.sizes.tolist()
-        assert sorted(found.row.tolist()) == sorted(alone.row.tolist())
-
-
 def test_a_topic_that_a_rule_ends_gives_nothing_to_others_at_any_budget(toolbox):
     lists = {"A": {"1": list("abcdefgh"), "2": list("abcdefgh")}}
     known = toolbox.field(lists, {"1": dict.fromkeys("abcdefgh", 0), "2": dict.fromkeys("abcdefgh", 1)})
-    played = play_at(known, open_ended(parse("mtf stop=nonrelevant:2")), [8, 12], partial(play, known))
+    played = played_at(known, open_ended(parse("mtf stop=nonrelevant:2")), [8, 12])
     assert [one.sizes.tolist() for one in played] == [[2, 4], [2, 6]]
 
 

@@ -1,4 +1,4 @@
-"""What outsiders must expect of a plan: groups left out by deletion, and by playing the plan again."""
+"""What outsiders must expect of a plan: groups left out by deletion."""
 
 from dataclasses import replace
 
@@ -11,19 +11,22 @@ from cranfield.evaluate.align import align
 from cranfield.pool.plan import parse
 from cranfield.qrels.qrels import qrels_of
 from cranfield.reuse.hold_out import hold_out_all
-from cranfield.reuse.provenance import provenance_of
-from cranfield.simulate.study import Known, own_hold_out, play, study
+from cranfield.reuse.provenance import Contributor, provenance_of
+from cranfield.simulate.study import Known, play, study
 
 
-def left_out(known, plan, measures, seed=0):
+def left_out(known, plan, measures):
     """The slow and obvious way: play the plan without each group, and score its runs by what was judged then."""
-    kept = play(known, plan, seed=seed).kept(known)
-    teams = sorted({run.team for run in known.pooled.runs}, key=str.encode)
-    held = []
-    for team in teams:
+    full = known.scores(play(known, plan).kept(known), measures)
+    values = full.values.copy()
+    for team in known.pooled.teams:
         runs = tuple(run for run in known.pooled.runs if run.team != team)
-        held.append(play(known, plan, seed=seed, runs=replace(known.pooled, runs=runs)).kept(known))
-    return own_hold_out(known, known.scores(kept, measures), held)
+        others = replace(known, pooled=replace(known.pooled, runs=runs))
+        kept = play(others, plan.within(others.pooled.depth)).kept(known) if others.topics else known.judged & False
+        mine = [full.run_names.index(run.name) for run in known.pooled.runs if run.team == team]
+        values[:, mine] = known.scores(kept, measures, np.array(mine)).values
+    held_out = replace(full, values=values).summary
+    return held_out[:, [full.run_names.index(run.name) for run in known.pooled.runs]]
 
 
 @given(data=st.data(), depth=st.integers(1, 3))
@@ -38,24 +41,18 @@ def test_for_depth_taking_away_what_a_group_alone_brought_is_playing_without_it(
         assert found.held_out is None
         return
     again = left_out(known, parse(f"depth {depth}"), measures)
-    assert np.array_equal(found.held_out.held_out, again.held_out)
+    assert np.array_equal(found.held_out.held_out, again)
 
 
 @pytest.mark.parametrize("plan", ["rrf 2", "depth 1; mtf until 3", "take 2", "depth 2; cap 2"])
-def test_other_plans_are_played_again_without_each_group(worked, toolbox, plan):
-    measures = toolbox.measures("AP")
-    (quick,) = study(worked, [parse(plan)], measures)
-    (found,) = study(worked, [parse(plan)], measures, without="replay")
-    assert quick.held_out is None
-    assert np.array_equal(found.held_out.held_out, left_out(worked, parse(plan), measures).held_out)
+def test_of_other_plans_no_loss_is_told(worked, toolbox, plan):
+    (found,) = study(worked, [parse(plan)], toolbox.measures("AP"))
+    assert found.held_out is None
 
 
-def test_at_budgets_too(worked, toolbox):
-    measures = toolbox.measures("AP")
-    found = list(study(worked, [parse("depth 1; mtf")], measures, budgets=(6, 7, 8), without="replay"))
-    for one in found:
-        again = left_out(worked, parse(one.plan), measures)
-        assert np.array_equal(one.held_out.held_out, again.held_out), one.plan
+def test_nor_at_budgets(worked, toolbox):
+    found = study(worked, [parse("depth 1")], toolbox.measures("AP"), budgets=(6, 7))
+    assert [one.held_out for one in found] == [None, None]
 
 
 def test_the_loss_is_that_of_reuse_where_the_qrels_are_the_pool(toolbox):
@@ -69,7 +66,8 @@ def test_the_loss_is_that_of_reuse_where_the_qrels_are_the_pool(toolbox):
     again = Known(qrels, known.runs, known.pooled, align(qrels, known.runs, keep_rows=True))
     measures = toolbox.measures("AP", "P@2")
     (found,) = study(again, [parse("depth 2")], measures)
-    provenance = provenance_of(again.alignment, again.qrels, again.runs, again.contributors, depth=2)
+    contributors = [Contributor(run.name, run.team) for run in again.pooled.runs]
+    provenance = provenance_of(again.alignment, again.qrels, again.runs, contributors, depth=2)
     theirs = hold_out_all(again.alignment, provenance, measures).own
     assert np.array_equal(found.held_out.relative, theirs.relative, equal_nan=True)
 
@@ -77,27 +75,25 @@ def test_the_loss_is_that_of_reuse_where_the_qrels_are_the_pool(toolbox):
 def test_a_group_with_the_only_long_lists_can_be_left_out(toolbox):
     lists = {"A": {"1": list("abcdef")}, "B": {"1": ["b", "a"]}, "C": {"1": ["c"]}}
     known = toolbox.field(lists, {"1": dict.fromkeys("ace", 1) | dict.fromkeys("bdf", 0)}, toolbox.groups)
-    for plan in ("depth 5; cap 5", "sample 2 ranks=1-5", "depth 5; rrf 1"):
-        (found,) = study(known, [parse(plan)], toolbox.measures("AP"), without="replay")
-        assert found.held_out.run_names == ("A", "B", "C")
+    (found,) = study(known, [parse("depth 5")], toolbox.measures("AP"))
+    assert found.held_out.run_names == ("A", "B", "C")
 
 
 def test_fewer_than_three_groups_tell_nothing(toolbox):
     known = toolbox.field(toolbox.worked, toolbox.grades, {"A": "one", "B": "one", "C": "two"})
-    (found,) = study(known, [parse("depth 1")], toolbox.measures("AP"), without="replay")
+    (found,) = study(known, [parse("depth 1")], toolbox.measures("AP"))
     assert found.held_out is None
 
 
 def test_nothing_is_left_out_where_nobody_asked(worked, toolbox):
-    (found,) = study(worked, [parse("depth 1")], toolbox.measures("AP"), without="nothing")
+    (found,) = study(worked, [parse("depth 1")], toolbox.measures("AP"), hold_out=False)
     assert found.held_out is None
 
 
 def test_pieces_are_counted_as_they_are_done(worked, toolbox):
     plans, seen = [parse("rrf 2"), parse("mtf until 3")], []
-    list(study(worked, plans, toolbox.measures("AP"), without="replay", progress=lambda *done: seen.append(done)))
-    replays, plans_judged = 2 * (1 + len(worked.pooled.teams)), 2
-    assert seen == [(done, replays + plans_judged) for done in range(1, replays + plans_judged + 1)]
+    list(study(worked, plans, toolbox.measures("AP"), progress=lambda *done: seen.append(done)))
+    assert seen == [(done, 4) for done in (1, 2, 3, 4)]
 
 
 @pytest.mark.parametrize(

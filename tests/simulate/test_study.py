@@ -24,9 +24,8 @@ def studied(known, plan, *words, **options):
 def test_the_first_documents_of_the_worked_example_cost_six_and_find_four_of_five(worked):
     (found,) = studied(worked, "depth 1", "AP")
     assert found.cost == Cost(
-        documents=6, least=3, mean=3.0, most=3, unknown=0, relevant=4, known_relevant=5, empty=0
+        documents=6, topics=2, mean=3.0, least=3, most=3, unknown=0, relevant=4, known_relevant=5, share=0.8, empty=0
     )
-    assert found.cost.share == 0.8
     assert found.plan == found.strategy == "depth 1"
     assert found.budget is None
 
@@ -95,8 +94,7 @@ def reduced(known, plan, lists, grades, seed):
     chosen = {topic: [] for topic in known.topics}
     if plan.adaptive:
         live = LivePool(plan, known.pooled, topics=list(known.topics), seed=seed)
-        while choices := live.offer(1):
-            (choice,) = choices
+        while choice := live.offer():
             chosen[choice.topic].append(choice.document)
             live.learn(Judged(choice.topic, choice.document, grades[choice.topic].get(choice.document, 0) >= 1))
     else:

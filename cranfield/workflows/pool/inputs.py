@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from cranfield.base.errors import CollectionError, InputError, UnknownName, UsageError, quoted
+from cranfield.base.errors import CollectionError, InputError, quoted
 from cranfield.pool import candidates
 from cranfield.pool.strategy import Words
 from cranfield.store import Store, pools
@@ -14,15 +14,6 @@ from cranfield.store import documents as stored_documents
 from cranfield.store import runs as stored_runs
 
 _THREADS = 2
-
-
-def runs_named(store: Store, names: Sequence[str]) -> list[stored_runs.RunFacts]:
-    """The facts of some runs; an error says which of the words name none."""
-    known = {facts.name: facts for facts in stored_runs.facts(store)}
-    unknown = [name for name in dict.fromkeys(names) if name not in known]
-    if unknown:
-        raise UsageError("\n".join(str(UnknownName("run", name, known)) for name in unknown))
-    return [known[name] for name in dict.fromkeys(names)]
 
 
 def pooled_runs(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
-from cranfield.base.errors import InputError, UsageError, quoted
 from cranfield.base.records import MAIN
 from cranfield.base.text import moment, now
 from cranfield.pool import build
@@ -13,7 +13,6 @@ from cranfield.pool import live as live_pool
 from cranfield.pool import pool as pooling
 from cranfield.store import Store, events, judging, live_pools, pools
 from cranfield.store.live_pools import RecordedChoice, RecordedEnd, StandingAnswer
-from cranfield.store.store import grouped
 from cranfield.workflows.pool import inputs
 
 # What judgments say to a live pool: one label a document, in the order in which the pool learnt of it.
@@ -30,48 +29,50 @@ class Label:
     event: int
 
 
-@dataclass
-class HandedOut:
-    """The documents of a pool by topic, and when each came: (the last event known then, number of the choice)."""
+class FollowedPool(live_pool.LivePool):
+    """A live pool that follows the record of its choices: it knows when each of its documents came.
 
-    topics: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
+    That is (the last event known then, number of the choice), by topic and document. `choices` are those that the
+    pool has already.
+    """
 
-    @classmethod
-    def of(cls, pool: pooling.Pool, choices: Iterable[RecordedChoice]) -> HandedOut:
-        """What a pool has, and what was chosen for it by looking at judgments."""
-        handed_out = cls({topic: dict.fromkeys(pool.documents_of(topic), AT_FIRST) for topic in pool.topics})
+    def __init__(self, pool: pooling.Pool, choices: Iterable[RecordedChoice], *inputs: Any, **options: Any) -> None:
+        super().__init__(*inputs, pool=pool, **options)
+        self._came = {topic: dict.fromkeys(pool.documents_of(topic), AT_FIRST) for topic in pool.topics}
         for choice in choices:
-            handed_out.add(choice)
-        return handed_out
+            self._came.setdefault(choice.topic, {})[choice.document] = choice.known, choice.number
 
-    def add(self, choice: RecordedChoice) -> None:
-        """Take in one document."""
-        self.topics.setdefault(choice.topic, {})[choice.document] = choice.known, choice.number
+    def follow(self, choice: RecordedChoice) -> None:
+        """Take in a choice: its document was handed out."""
+        self._came.setdefault(choice.topic, {})[choice.document] = choice.known, choice.number
+        self.hand_out(choice.topic, choice.document)
 
-    def judgments(self, topic: str, labels: Mapping[str, Label]) -> list[live_pool.Judged]:
-        """The labels of what is in the pool, in the order in which the pool learnt of them.
+    def set_labels(self, topic: str, labels: Mapping[str, Label]) -> None:
+        """Bring a topic to where the labels that count for it now leave it."""
+        self.set_judgments(topic, in_order(topic, self._came[topic], labels))
 
-        A document that was judged when it came was learnt of then, after everything that was known.
-        """
-        learnt = []
-        for document, (known, number) in self.topics.get(topic, {}).items():
-            label = labels.get(document)
-            if label is not None:
-                place = (label.event, 0, 0) if label.event > known else (known, 1, number)
-                learnt.append((place, label.event, live_pool.Judged(topic, document, label.relevant)))
-        return [judged for *_, judged in sorted(learnt, key=lambda one: one[:2])]
+
+def in_order(topic: str, came: Mapping[str, tuple[int, int]], labels: Mapping[str, Label]) -> list[live_pool.Judged]:
+    """The labels of what is in a pool, in the order in which the pool learnt of them.
+
+    A document that was judged when it came was learnt of then, after everything that was known.
+    """
+    learnt = []
+    for document, (known, number) in came.items():
+        label = labels.get(document)
+        if label is not None:
+            place = (label.event, 0, 0) if label.event > known else (known, 1, number)
+            learnt.append((place, label.event, live_pool.Judged(topic, document, label.relevant)))
+    return [judged for *_, judged in sorted(learnt, key=lambda one: one[:2])]
 
 
 def labels_of(answers: Iterable[StandingAnswer], relevant_from: Mapping[int, int]) -> dict[str, Label]:
     """The labels that standing answers mean."""
-    labels = {}
-    for document, some in grouped((answer.document, answer) for answer in answers).items():
-        graded = [
-            (one.adjudicated, one.event, one.grade >= relevant_from[one.scale])
-            for one in some
-            if one.grade is not None
-        ]
-        labels[document] = Label(max(graded)[2] if graded else None, min(one.event for one in some))
+    labels: dict[str, Label] = {}
+    for one in sorted(answers, key=lambda one: (one.adjudicated, one.event)):  # the last grade is the one that counts
+        label = labels.get(one.document, Label(None, one.event))
+        relevant = label.relevant if one.grade is None else one.grade >= relevant_from[one.scale]
+        labels[one.document] = Label(relevant, min(label.event, one.event))
     return labels
 
 
@@ -96,32 +97,28 @@ class Refiller:
     transaction that was taken back is noticed, and the pool is read again.
     """
 
-    live: live_pool.LivePool
+    live: FollowedPool
     _number: int
-    _handed_out: HandedOut
     _seen: tuple[int, str]
     _made: list[RecordedChoice]
     """The choices that are not written yet."""
+    _labels: dict[str, Mapping[str, Label]]
 
     def __init__(self, store: Store, pool: str) -> None:
         self._store, self._pool, self._version = store, pool, 0
         self._chosen, self._head = 0, ""
-        self._labels: dict[str, tuple[tuple[int, str], dict[str, Label]]] = {}
 
     def refill(self, topic: str, *, batch: int = 10) -> Refilled:
         """Add the next documents to a topic, inside `store.write()`.
 
         Documents that are leased, because an assessor has them on the screen, are not chosen.
         """
-        if batch < 1:
-            raise UsageError(f"a batch has at least one document, not {batch}")
         self.load()
         store, live = self._store, self.live
-        if topic not in live.topics:
-            raise InputError(f"topic {quoted(topic)} is not in the pool {quoted(self._pool)}")
+        self._labels, self._made = {}, []
         for one in live_pools.choices(store, self._number, after=self._chosen):
-            self._follow(one)
-            self._head = one.hash
+            live.follow(one)
+            self._chosen, self._head = one.number, one.hash
         for end in live_pools.ends(store, self._number).values():
             if end.final:
                 live.close(end.topic, end.rule)
@@ -130,15 +127,23 @@ class Refiller:
             touched = live_pools.touched(store, after=self._seen)
             names |= set(live.topics) if touched is None else {where for where, _ in touched}
         for name in names.intersection(live.topics):
-            live.set_judgments(name, self._handed_out.judgments(name, self._labels_of(name)))
+            live.set_labels(name, self._labels_of(name))
         self._seen = events.last_event(store)
         if topic not in live.ended:
             live_pools.forget_end(store, self._number, topic)
-        self._made = []
         fresh = self._choose(topic, batch) if self._comes_to_its_turn(topic) else 0
         self._write()
-        for name in sorted({topic, *(one.topic for one in self._made)}.intersection(live.ended)):
-            self._write_end(name, live.ended[name])
+        # The end, and what samples after it passed over; both once.
+        recorded, chosen_for = live_pools.ends(store, self._number), {topic, *(one.topic for one in self._made)}
+        for name in sorted(chosen_for.intersection(live.ended).difference(recorded)):
+            later = live.at(name).later()
+            for stratum, documents in later.items():
+                undrawn = [(name, document, *stratum) for document in documents]
+                pools.add_content(store, self._number, "pool_undrawn", undrawn)
+                if documents:
+                    live_pools.count_in_stratum(store, self._number, name, *stratum, len(documents), 0)
+            end = RecordedEnd(name, live.ended[name], self._version, self._seen[0], bool(later), now())
+            store.put("pool_ends", [(self._number, *end)], existing="OR IGNORE")
         return Refilled(fresh, live.ended.get(topic))
 
     def load(self) -> None:
@@ -149,35 +154,24 @@ class Refiller:
         if is_here and (live_pools.hash_of_choice(store, self._number, self._chosen) or "") == self._head:
             return
         pool, number = pools.stored_pool(store, name, contributions=False), pools.pool_number(store, name)
-        self.live = live_pool.LivePool(
+        self.live = FollowedPool(
+            pool,
+            live_pools.choices(store, number),
             pool.plan,
             inputs.pooled_runs(store, pool=name, version=version),
-            pool=pool,
-            clusters=pools.clusters_of_version(store, name, version) or None,
+            clusters=pools.clusters_of_version(store, name, version),
             words=inputs.words(store),
             ended={end.topic: end.rule for end in live_pools.ends(store, number).values() if end.final},
         )
-        self._handed_out = HandedOut.of(pool, live_pools.choices(store, number))
         self._number, self._version, self._seen = number, version, (0, "")
         self._chosen, self._head = live_pools.last_choice(store, number)
 
-    def _follow(self, choice: RecordedChoice) -> None:
-        self._handed_out.add(choice)
-        self.live.hand_out(choice.topic, choice.document)
-        self._chosen = choice.number
-
     def _labels_of(self, topic: str) -> Mapping[str, Label]:
-        """The labels of a topic that count now; between two looks only what has happened since is read."""
-        last = events.last_event(self._store)
-        seen, labels = self._labels.get(topic, ((0, ""), {}))
-        if seen != last:
-            touched = live_pools.touched(self._store, after=seen)
-            gone = None if touched is None else {document for where, document in touched if where == topic}
-            answers = live_pools.standing_answers(self._store, topic, gone)
-            kept = {} if gone is None else {name: one for name, one in labels.items() if name not in gone}
-            labels = kept | labels_of(answers, live_pools.thresholds(self._store))
-            self._labels[topic] = last, labels
-        return labels
+        """The labels of a topic that count now: nobody can add one before this transaction has ended."""
+        if topic not in self._labels:
+            answers = live_pools.standing_answers(self._store, topic)
+            self._labels[topic] = labels_of(answers, live_pools.thresholds(self._store))
+        return self._labels[topic]
 
     def _comes_to_its_turn(self, topic: str) -> bool:
         """Whether a budget across topics is not better spent on another topic that the same people judge.
@@ -191,8 +185,7 @@ class Refiller:
         # Topics that the assessors of this one may judge too: their own, and those assigned to no one.
         theirs = {one.topic for one in assigned} - {one.topic for one in assigned if one.assessor in people}
         rivals = [one for one in self.live.topics if one == topic or one not in theirs]
-        while offered := self.live.offer(1, topics=[one for one in rivals if not self.live.at(one).ended]):
-            first = offered[0]
+        while first := self.live.offer(topics=[one for one in rivals if not self.live.at(one).ended]):
             if first.topic == topic:
                 break
             if first.document not in self._labels_of(first.topic):
@@ -213,23 +206,23 @@ class Refiller:
         fresh = 0
         while fresh < batch or topic in self.live.ended:
             others = [] if topic in self.live.ended else elsewhere
-            offered = self.live.offer(1, under_judgment=[(topic, one) for one in others], topics=[topic])
-            if not offered:
+            choice = self.live.offer(under_judgment=[(topic, one) for one in others], topics=[topic])
+            if choice is None:
                 break
-            self._take(offered[0], others)
-            fresh += offered[0].document not in labels
-            if offered[0].document in labels and not self._comes_to_its_turn(topic):
+            self._take(choice, others)
+            fresh += choice.document not in labels
+            if choice.document in labels and not self._comes_to_its_turn(topic):
                 break
         return fresh
 
     def _take(self, choice: live_pool.Choice, elsewhere: Sequence[str]) -> None:
         """Follow one choice, and learn its label where it is known."""
-        what = choice.topic, choice.document, choice.step, choice.reason
-        made = RecordedChoice(self._chosen + 1, *what, self._version, self._seen[0], tuple(elsewhere), now())
+        self._chosen += 1
+        made = RecordedChoice(self._chosen, *choice, self._version, self._seen[0], tuple(elsewhere), now())
         self._made.append(made)
-        self._follow(made)
+        self.live.follow(made)
         if choice.document in (labels := self._labels_of(choice.topic)):
-            self.live.set_judgments(choice.topic, self._handed_out.judgments(choice.topic, labels))
+            self.live.set_labels(choice.topic, labels)
 
     def _write(self) -> None:
         store, number, live, made = self._store, self._number, self.live, self._made
@@ -242,24 +235,10 @@ class Refiller:
                 stratum, chance = known.story(numbers[-1])
                 probability = None if chance != chance else chance
                 entries.append((topic, one.document, position, one.step, stratum.name, probability, self._version))
-                live_pools.count_in_stratum(store, number, topic, stratum.step, stratum.name, 1, 1)
+                live_pools.count_in_stratum(store, number, topic, *stratum, 1, 1)
                 ranks += [(topic, one.document, run, rank) for run, rank in candidates.ranks_of(one.document)]
             pools.add_content(store, number, "pool_entries", entries)
             pools.add_content(store, number, "pool_ranks", ranks)
             left_out = build.duplicates_of(candidates, candidates.documents[numbers])
-            pools.add_content(store, number, "pool_duplicates", [astuple(one) for one in left_out])
+            pools.add_content(store, number, "pool_duplicates", left_out)
         self._head = live_pools.record_choices(store, number, made)
-
-    def _write_end(self, topic: str, rule: str) -> None:
-        """Record the end, and what samples after it passed over; both once."""
-        store, number = self._store, self._number
-        if topic in live_pools.ends(store, number):
-            return
-        later = self.live.at(topic).later()
-        for stratum, documents in later.items():
-            key = stratum.step, stratum.name
-            pools.add_content(store, number, "pool_undrawn", [(topic, document, *key) for document in documents])
-            if documents:
-                live_pools.count_in_stratum(store, number, topic, *key, len(documents), 0)
-        end = RecordedEnd(topic, rule, self._version, self._seen[0], bool(later), now())
-        store.put("pool_ends", [(number, *end)], existing="OR IGNORE")

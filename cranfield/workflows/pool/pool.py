@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from pathlib import Path
 
-from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, quoted
-from cranfield.base.files import Source
+from cranfield.base.errors import InputError, Problem, ProblemsFound, quoted
 from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
-from cranfield.base.text import Changed, Listing, Value, counted, few
+from cranfield.base.text import Changed, Listing, Value, counted, few, table_of
 from cranfield.pool import candidates
 from cranfield.pool import plan as plans
 from cranfield.pool import pool as pooling
 from cranfield.runs import baseline
-from cranfield.runs import run as runs_run
 from cranfield.store import Store, events, judging, live_pools, pools
 from cranfield.store import documents as stored_documents
 from cranfield.store import runs as stored_runs
 from cranfield.workflows import outside
-from cranfield.workflows.pool.show import PoolView, explain_entry, judging_speed
+from cranfield.workflows.pool.show import PoolView, judging_speed
 
 with deferred:
+    from cranfield.evaluate import reading
     from cranfield.pool import build, extend, live
-    from cranfield.runs import check, reading
+    from cranfield.qrels import qrels
     from cranfield.workflows import corpus
+    from cranfield.workflows import inputs as workflow_inputs
     from cranfield.workflows.judge import queue as queues
     from cranfield.workflows.pool import inputs
     from cranfield.workflows.pool import verify as verification
@@ -61,9 +60,8 @@ class Pool:
         store, parsed = self._store, plans.parse(text)
         self._refuse_known_name(name)
         clusters = corpus.known_clusters(store) if one_per_cluster else None
-        named = inputs.runs_named(store, runs) or [
-            one for one in stored_runs.facts(store) if one.role == CONTRIBUTING
-        ]
+        named = [stored_runs.find(store, word) for word in dict.fromkeys(runs)]
+        named = named or [one for one in stored_runs.facts(store) if one.role == CONTRIBUTING]
         if not named:
             raise InputError("no contributing run to pool; submit runs with --contributing, or name some with --run")
         chosen = [one for one in named if priority is None or one.priority <= priority]
@@ -86,8 +84,7 @@ class Pool:
                 pooling.refuse("budget-below-warm-up", f"'{step}' would select nothing: {before}", remedy)
         with store.write():
             self._refuse_known_name(name)
-            priorities = {one.name: one.priority for one in chosen}
-            pools.put_version(store, name, built, priorities=priorities, clusters=clusters)
+            pools.put_version(store, name, built, clusters=clusters)
         from_runs = f"for {counted(len(built.topics), 'topic')}, from {counted(len(built.sources), 'run')}"
         notes = [f"{name}: {counted(len(built), 'document')} to judge {from_runs}; plan: {built.plan}"]
         notes += self._state_notes(name)
@@ -109,8 +106,7 @@ class Pool:
             grown = extend.extend(before, together, topics=topics, clusters=clusters)
             if grown.plan.adaptive:
                 self._check_live(grown, together, clusters)
-            priorities = {one.name: one.priority for one in new}
-            pools.put_version(store, facts.name, grown, priorities=priorities, clusters=clusters)
+            pools.put_version(store, facts.name, grown, clusters=clusters)
         names = [one.name for one in new]
         left_out = [topic for topic in together.chosen(names).topics if topic not in grown.topics]
         added = counted(len(grown) - len(before), "document")
@@ -130,22 +126,15 @@ class Pool:
         Documents that an assessor could not judge are not queued again.
         """
         store = self._store
-        tag, runs = self._one_run(run)
-        problems = [
-            Problem("topic-without-runs", f"run {quoted(tag)} does not have the topic {quoted(topic)}", topic=topic)
-            for topic in topics
-            if topic not in runs.codes_by_topic
-        ]
-        if depth > runs.depth:
-            message = f"depth {depth} exceeds the run: its longest ranking has {runs.depth:,} documents"
-            problems.append(Problem("depth-beyond-runs", message, remedy=f"use a depth of at most {runs.depth}"))
-        if problems:
-            raise ProblemsFound("the run cannot be topped up", problems)
-        wanted = list(topics) or runs.topics
+        request = reading.Request(qrels=qrels.qrels_of([]), runs=(run,), collection=workflow_inputs.run_store(store))
+        _, (ranked,) = reading.read_in_full(request)
+        tag, runs = ranked.tag, candidates.runs_of([ranked])
+        top = build.build(plans.parse(f"depth {depth}"), runs, topics=topics or None)
         with store.write():
-            judged = {topic: {one.document for one in live_pools.standing_answers(store, topic)} for topic in wanted}
-            missing = extend.top_up(runs, depth=depth, judged=judged)
-            pairs = [(topic, document) for topic, some in missing.items() for document in some]
+            pairs = []
+            for topic in top.topics:
+                judged = {one.document for one in live_pools.standing_answers(store, topic)}
+                pairs += [(topic, document) for document in top.documents_of(topic) if document not in judged]
             if unknown := sorted(stored_documents.unknown(store, {document for _, document in pairs})):
                 some = ", ".join(quoted(document) for document in unknown[:3])
                 raise InputError(
@@ -156,21 +145,51 @@ class Pool:
                 reason = f"unjudged in the first {depth} of {tag}"
                 queued = [judging.Queued(topic, document, reason) for topic, document in pairs]
                 judging.add_queue(store, queue, queued, purpose="top-up")
+        count = len({topic for topic, _ in pairs})
         notes = [f"nothing to judge: the top {depth} of {run} are all judged; no queue was created"]
         if pairs:
-            where = f"{counted(len(pairs), 'document')} in {counted(len(missing), 'topic')}"
+            where = f"{counted(len(pairs), 'document')} in {counted(count, 'topic')}"
             cost = judging_speed(store).cost(len(pairs))
             notes = [f"{queue}: {where} to judge, {cost}", *queues.split_notes(store, queue)]
             notes.append(f"next: cranfield judge --queue {shlex.quote(queue)}")
-        return Changed({"queue": queue, "documents": len(pairs), "topics": len(missing)}, tuple(notes))
+        return Changed({"queue": queue, "documents": len(pairs), "topics": count}, tuple(notes))
 
     def show(self, name: str = "", *, by: str = "run") -> PoolView:
         """A pool in numbers, as one of its tables."""
         return PoolView(self._store, name, by=by)
 
     def explain(self, topic: str, document: str, *, name: str = "") -> Listing:
-        """Why a document is in a pool, or why it is not."""
-        return explain_entry(self._store, topic, document, name=name)
+        """The runs that retrieved a document, and the step that added it; an error says why it is not there."""
+        store = self._store
+        facts = pools.facts_of_pool(store, name)
+        for position, step, stratum, probability, version in pools.story(store, facts.name, topic, document):
+            text = plans.parse_stored(facts.plan_in_full).steps[step - 1]
+            chance = "" if probability is None else f" with probability {probability:g}"
+            since = f" in version {version}" if version > 1 else ""
+            place = f"{document} is document {position:,} of topic {topic} in {facts.name}"
+            notes = [f"{place}: added by step {step} ({text}){since}{chance}, stratum {stratum}"]
+            for choice in live_pools.choices(store, pools.pool_number(store, facts.name), pair=(topic, document)):
+                moment = choice.chosen[:19].replace("T", " ")
+                made = f"choice {choice.number:,}, made {moment} UTC from the judgments up to event {choice.known:,}"
+                notes.append(f"{made}: {choice.reason}")
+            if others := pools.represented_by(store, facts.name, topic, document):
+                notes.append(f"it represents its near-duplicates, which are not pooled: {', '.join(others)}")
+            found = pools.runs_of_entry(store, facts.name, topic, document)
+            return Listing(table_of(["run", "rank"], found), notes=notes)
+        if topic not in pools.pool_topics(store, facts.name):
+            raise InputError(f"topic {quoted(topic)} is not in the pool {quoted(facts.name)}")
+        why = "no contributing run retrieved it"
+        runs = inputs.pooled_runs(store, pool=facts.name)
+        some = candidates.candidates_of(runs, topic) if topic in runs.codes_by_topic else None
+        if representative := pools.stands_for(store, facts.name, topic, document):
+            why = f"its near-duplicate {quoted(representative)} represents it"
+        elif strata := pools.passed_over_by(store, facts.name, topic, document):
+            why = f"it was not sampled (stratum {strata[0]})"
+        elif some is not None and document in some.numbers:
+            best, run = min((rank, run) for run, rank in some.ranks_of(document))
+            why = f"its best rank is {best:,}, in {run}"
+        where = f"in the pool {quoted(facts.name)} of topic {quoted(topic)}"
+        raise InputError(f"{quoted(document)} is not {where}; {why}")
 
     def verify(self, name: str = "") -> verification.Verified:
         """Build a pool again from the stored runs, and say what differs."""
@@ -186,7 +205,7 @@ class Pool:
     def _refuse_known_name(self, name: str) -> None:
         if not name.strip() or not name.isprintable():
             raise InputError(f"a pool needs a printable name, not {quoted(name)}")
-        if name in [facts.name for facts in pools.pool_facts(self._store)]:
+        if pools.pool_number(self._store, name):
             raise InputError(
                 f"a pool named {quoted(name)} already exists; pool extend adds later runs to it, --name creates"
                 " another"
@@ -216,7 +235,7 @@ class Pool:
         """The runs that a pool does not have yet; an error says everything that keeps one of them out."""
         pooled = pools.pooled_runs(self._store, name)
         by_content = {one.content_hash: one.run for one in pooled}
-        found = inputs.runs_named(self._store, names)
+        found = [stored_runs.find(self._store, word) for word in dict.fromkeys(names)]
         if not names:
             found = [
                 one
@@ -239,21 +258,6 @@ class Pool:
                 f"the pool {quoted(name)} has every contributing run: submit another, or name runs with --run"
             )
         return found
-
-    def _one_run(self, word: str) -> tuple[str, candidates.PooledRuns]:
-        """A stored run, else the one in a file; a word that is both is refused."""
-        is_stored, path = word in [facts.name for facts in stored_runs.facts(self._store)], Path(word)
-        if is_stored and path.exists():
-            raise UsageError(f"{quoted(word)} is a stored run and a file; write ./{word} for the file")
-        if is_stored or not path.exists():
-            chosen = inputs.runs_named(self._store, [word])
-            return word, inputs.pooled_runs(self._store, chosen)
-        rows = reading.read_rows(Source(path))
-        errors = [problem for problem in check.check(rows, check.Expectations()) if problem.severity == "error"]
-        if errors:
-            raise ProblemsFound(f"{path} cannot be used", errors)
-        run = runs_run.ranked(rows)
-        return run.tag, candidates.runs_of([run])
 
 
 def _changed(name: str, built: pooling.Pool, notes: Sequence[str]) -> Changed:

@@ -1,4 +1,4 @@
-"""A pool in numbers: its size, the contribution of each run, its cost, and why a document is in it."""
+"""A pool in numbers: its size, the contribution of each run, its cost, and how long judging takes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from statistics import median
 
-from cranfield.base.errors import InputError, Problem, UnknownName, quoted
+from cranfield.base.errors import Problem, UnknownName
 from cranfield.base.registry import deferred
-from cranfield.base.text import Column, Listing, Number, Result, Table, Value, counted, table_of
+from cranfield.base.text import Column, Number, Result, Table, Value, counted, table_of
 from cranfield.judge.queue import Speed
-from cranfield.pool import candidates
 from cranfield.pool import plan as plans
 from cranfield.pool import pool as pooling
 from cranfield.store import Store, live_pools, pools
@@ -45,17 +44,17 @@ FEWEST_UNIQUE = 10
 """Of fewer unique documents no share is told."""
 
 
-def dominant_group(uniques: Mapping[str, tuple[int, int]]) -> Problem | None:
+def dominant_group(groups: Sequence[tuple[str, int, int, int]]) -> Problem | None:
     """Warn where one of at least three groups contributed most of the documents that only one group contributed.
 
-    `uniques` has the unique documents of each group and its runs.
+    Groups are given with their runs, documents and unique documents, most of these first.
 
     Such a pool judges that group's documents and few others, and may be unfair to other groups and to new runs.
     """
-    total, most = sum(own for own, _ in uniques.values()), max(uniques, key=uniques.__getitem__, default="")
-    own, runs = uniques.get(most, (0, 0))
-    if len(uniques) < 3 or total < FEWEST_UNIQUE or own <= MOST * total:
+    total = sum(unique for *_, unique in groups)
+    if len(groups) < 3 or total < FEWEST_UNIQUE or groups[0][3] <= MOST * total:
         return None
+    most, runs, _, own = groups[0]
     message = f"{most} contributed {counted(own, 'unique document')}, {own / total:.0%} of all"
     remedy = f"{'pool by group (by=group), or ' if runs > 1 else ''}collect more diverse runs"
     return Problem("one-group-dominates", f"{message} unique documents", severity="warning", remedy=remedy)
@@ -112,7 +111,7 @@ class PoolView(Result):
     @property
     def dominance(self) -> Problem | None:
         """A warning where one group supplies most of what only one group has."""
-        return dominant_group({group: (unique, runs) for group, runs, _, unique in self.groups})
+        return dominant_group(self.groups)
 
     def table(self) -> Table:
         """The table of the view."""
@@ -153,7 +152,7 @@ def _depths(view: PoolView) -> list[tuple[Value, ...]]:
     """What a deeper pool would add: depth, documents more than at the depth before, in all, hours."""
     store, name, version = view.store, view.facts.name, view.pool.version
     runs = inputs.pooled_runs(store, pool=name, version=version)
-    clusters = pools.clusters_of_version(store, name, version) or None
+    clusters = pools.clusters_of_version(store, name, version)
     missing = extend.missing_by_depth(view.pool, runs, clusters=clusters)
     rows: list[tuple[Value, ...]] = []
     deepest, last = len(missing), 0
@@ -184,38 +183,3 @@ VIEWS: Mapping[str, tuple[Sequence[Column | str], Callable[[PoolView], Sequence[
     ),
 }
 """The tables of a pool: the columns of each, and its rows."""
-
-
-# Why one document is in a pool.
-
-
-def explain_entry(store: Store, topic: str, document: str, *, name: str = "") -> Listing:
-    """The runs that retrieved a document, and the step that added it; an error says why it is not there."""
-    facts = pools.facts_of_pool(store, name)
-    for position, step, stratum, probability, version in pools.story(store, facts.name, topic, document):
-        text = plans.parse_stored(facts.plan_in_full).steps[step - 1]
-        chance = "" if probability is None else f" with probability {probability:g}"
-        since = f" in version {version}" if version > 1 else ""
-        place = f"{document} is document {position:,} of topic {topic} in {facts.name}"
-        notes = [f"{place}: added by step {step} ({text}){since}{chance}, stratum {stratum}"]
-        for choice in live_pools.choices(store, pools.pool_number(store, facts.name), pair=(topic, document)):
-            moment = choice.chosen[:19].replace("T", " ")
-            made = f"choice {choice.number:,}, made {moment} UTC from the judgments up to event {choice.known:,}"
-            notes.append(f"{made}: {choice.reason}")
-        if others := pools.represented_by(store, facts.name, topic, document):
-            notes.append(f"it represents its near-duplicates, which are not pooled: {', '.join(others)}")
-        found = pools.runs_of_entry(store, facts.name, topic, document)
-        return Listing(table_of(["run", "rank"], found), notes=notes)
-    if topic not in pools.pool_topics(store, facts.name):
-        raise InputError(f"topic {quoted(topic)} is not in the pool {quoted(facts.name)}")
-    why = "no contributing run retrieved it"
-    runs = inputs.pooled_runs(store, pool=facts.name)
-    some = candidates.candidates_of(runs, topic) if topic in runs.codes_by_topic else None
-    if representative := pools.stands_for(store, facts.name, topic, document):
-        why = f"its near-duplicate {quoted(representative)} represents it"
-    elif strata := pools.passed_over_by(store, facts.name, topic, document):
-        why = f"it was not sampled (stratum {strata[0]})"
-    elif some is not None and document in some.numbers:
-        best, run = min((rank, run) for run, rank in some.ranks_of(document))
-        why = f"its best rank is {best:,}, in {run}"
-    raise InputError(f"{quoted(document)} is not in the pool {quoted(facts.name)} of topic {quoted(topic)}; {why}")

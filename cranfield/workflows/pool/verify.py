@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
-from cranfield.base.records import MAIN
+from cranfield.base.records import MAIN, Pair
 from cranfield.base.text import Result, Table, table_of
 from cranfield.judge.events import Event, fold
 from cranfield.pool import build, extend
 from cranfield.pool.candidates import PooledRuns
 from cranfield.pool.extend import Chosen
-from cranfield.pool.live import LivePool
 from cranfield.pool.plan import GRAMMAR, parse_stored
 from cranfield.pool.pool import NO_PROBABILITY, Pool, Stratum
 from cranfield.store import Store, live_pools, pools
 from cranfield.store.events import events
 from cranfield.store.live_pools import RecordedChoice, RecordedEnd, StandingAnswer
-from cranfield.store.store import grouped
 from cranfield.workflows.pool import inputs
 from cranfield.workflows.pool import live as live_workflow
 
@@ -56,10 +53,10 @@ def verify_pool(store: Store, name: str = "") -> Verified:
     number, versions = pools.pool_number(store, facts.name), pools.versions_of_pool(store, facts.name)
     recorded, ends = live_pools.choices(store, number), live_pools.ends(store, number)
     differences = _changed_records(store, facts, recorded)
-    # What happened in the main layer, topic by topic; an undo belongs to the topic of what it undoes.
+    # What happened in the main layer; an undo belongs to the document of what it undoes.
     everything = list(events(store, layers=[MAIN])) if recorded or ends else []
     by_uuid = {event.uuid: event for event in everything}
-    happened = grouped((by_uuid.get(event.undoes, event).topic, event) for event in everything)
+    happened = [(by_uuid.get(event.undoes, event).pair, event) for event in everything]
     pool: Pool | None = None
     for version in versions:
         runs = inputs.pooled_runs(store, pool=facts.name, version=version.version)
@@ -183,7 +180,7 @@ class ReplayedChoices:
         ends: Mapping[str, RecordedEnd],
         *,
         clusters: Mapping[str, int] | None,
-        happened: Mapping[str, Sequence[Event]],
+        happened: Sequence[tuple[Pair, Event]],
         relevant_from: Mapping[int, int],
     ) -> None:
         self.wrong: list[str] = []
@@ -192,8 +189,10 @@ class ReplayedChoices:
         self._pool, self._happened, self._relevant_from = pool, happened, relevant_from
         before = {end.topic: end.rule for end in ends.values() if end.final and end.version < pool.version}
         self._ends = {end.topic: end for end in ends.values() if end.version == pool.version}
-        self._live = LivePool(build.without_model(pool.plan), runs, pool=pool, clusters=clusters, ended=before)
-        self._handed_out = live_workflow.HandedOut.of(pool, (one for one in recorded if one.version < pool.version))
+        chosen_before = [one for one in recorded if one.version < pool.version]
+        self._live = live_workflow.FollowedPool(
+            pool, chosen_before, build.without_model(pool.plan), runs, clusters=clusters, ended=before
+        )
         self._recorded = [one for one in recorded if one.version == pool.version]
 
     def go_through(self) -> None:
@@ -220,27 +219,26 @@ class ReplayedChoices:
 
     def _walk(self, topics: Sequence[str], recorded: Sequence[RecordedChoice], over: Sequence[RecordedEnd]) -> None:
         """Go through choices and ends as they came, with the judgments that stood at each moment."""
-        happened = [event for topic in topics for event in self._happened.get(topic, ())]
-        waiting = deque(sorted(happened, key=lambda event: event.sequence))
-        by_uuid = {event.uuid: event for event in happened}
-        of_pair: dict[tuple[str, str], list[Event]] = {}
-        standing: dict[str, dict[str, list[StandingAnswer]]] = {topic: {} for topic in topics}
+        waiting = deque(one for one in self._happened if one[0][0] in topics)
+        of_pair: dict[Pair, list[Event]] = {}
+        labels: dict[str, dict[str, live_workflow.Label]] = {topic: {} for topic in topics}
         moments: list[RecordedChoice | RecordedEnd] = sorted([*recorded, *over], key=lambda one: one.known)
         for moment in moments:
-            touched: set[tuple[str, str]] = set()
-            while waiting and waiting[0].sequence <= moment.known:
-                event = waiting.popleft()
-                about = by_uuid.get(event.undoes, event)
-                of_pair.setdefault(about.pair, []).append(event)
-                touched.add(about.pair)
+            touched: set[Pair] = set()
+            while waiting and waiting[0][1].sequence <= moment.known:
+                pair, event = waiting.popleft()
+                of_pair.setdefault(pair, []).append(event)
+                touched.add(pair)
             for topic, document in touched:
-                standing[topic][document] = [
+                answers = [
                     StandingAnswer(document, key.adjudicated, event.grade, event.scale, event.sequence)
                     for key, event in fold(of_pair[topic, document]).items()
                     if key.layer == MAIN and (event.grade is not None or event.kind == "cannot-judge")
                 ]
+                labels[topic].pop(document, None)
+                labels[topic] |= live_workflow.labels_of(answers, self._relevant_from)
             for topic in {moment.topic, *(topic for topic, _ in touched)}:
-                self._learn(topic, standing[topic])
+                self._live.set_labels(topic, labels[topic])
             if isinstance(moment, RecordedEnd):
                 found = self._live.ended.get(moment.topic)
                 if found != moment.rule:
@@ -248,35 +246,30 @@ class ReplayedChoices:
                     self.wrong.append(f"topic {moment.topic} is recorded as ended ({moment.rule}); {by_plan}")
             else:
                 self._choose_again(moment)
-                self._learn(moment.topic, standing[moment.topic])
-
-    def _learn(self, topic: str, standing: Mapping[str, Sequence[StandingAnswer]]) -> None:
-        labels = live_workflow.labels_of(chain.from_iterable(standing.values()), self._relevant_from)
-        self._live.set_judgments(topic, self._handed_out.judgments(topic, labels))
+                self._live.set_labels(moment.topic, labels[moment.topic])
 
     def _choose_again(self, recorded: RecordedChoice) -> None:
         topic, live = recorded.topic, self._live
         known = live.at(topic).candidates.numbers
-        again = live.offer(1, under_judgment=[(topic, one) for one in recorded.elsewhere], topics=[topic])
+        again = live.offer(under_judgment=[(topic, one) for one in recorded.elsewhere], topics=[topic])
         if recorded.document not in known:
             self.wrong.append(f"{_words_of(recorded)} was retrieved by none of the runs")
             return
         is_later = recorded.step > live.number
-        if not again:
+        if again is None:
             self.wrong.append(f"{_words_of(recorded)}: the plan selects nothing")
         else:
-            is_same = again[0].document == recorded.document
+            is_same = again.document == recorded.document
             # A model that cannot be trained again to the last bit is only checked for having had the choice.
             if not self._pool.plan.is_reproducible and not is_later:
                 is_same = live.at(topic).is_free(recorded.document, recorded.elsewhere)
-            if again[0].step != recorded.step or not is_same:
-                self.wrong.append(f"{_words_of(recorded)}: the plan selects {again[0].document}")
+            if again.step != recorded.step or not is_same:
+                self.wrong.append(f"{_words_of(recorded)}: the plan selects {again.document}")
         stratum, probability = Stratum(live.number, str(self._pool.plan.steps[live.number - 1])), NO_PROBABILITY
         if is_later:
             stratum, probability = live.at(topic).story(known[recorded.document])
         self.chosen.setdefault(topic, []).append((recorded.document, stratum, probability))
-        live.hand_out(topic, recorded.document)
-        self._handed_out.add(recorded)
+        live.follow(recorded)
 
 
 def _words_of(recorded: RecordedChoice) -> str:

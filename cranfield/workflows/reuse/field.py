@@ -282,7 +282,7 @@ def replayed_without_groups(
             names = {one.run for one in pool.contributors if one.contributing and one.member_of(level) == group}
             runs = everything.chosen(set(everything.names) - names)
             if runs.runs:
-                play = replay.replay(
+                judged = replay.replay(
                     plan.within(runs.depth),
                     runs,
                     labels,
@@ -290,7 +290,7 @@ def replayed_without_groups(
                     seed=facts.seed,
                     words=pool_inputs.words(store),
                 )
-                pairs_without += [(one.topic, one.document) for one in play.judged]
+                pairs_without += [(one.topic, one.document) for one in judged]
         replayed[level] = provenance.replayed(known, qrels, chosen)
     return replayed
 
