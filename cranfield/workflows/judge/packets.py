@@ -93,14 +93,14 @@ def make_packet(
             judging.put_lease(store, Lease(layer, topic, document, name, session, until))
         create_store(path, furnish=lambda packet: _furnish(store, packet, name, layer, session, pairs))
     in_topics = len({topic for topic, _ in pairs})
-    wrote = f"wrote {path}: {counted(len(pairs), 'document')} of {counted(in_topics, 'topic')}"
-    notes = [wrote]
-    for document, reason in islice(failures.items(), 1):
-        left_out = f"{counted(len(failures), 'document')} could not be fetched and left out, for example"
-        notes.append(f"warning: {left_out} {quoted(document)}: {reason}")
-    notes.append(f"judge it with: cranfield -C {quote(str(path))} judge")
-    notes.append(f"merge it with: cranfield judge merge {quote(str(path))}")
-    return Changed({"documents": len(pairs), "topics": in_topics, "layer": layer}, tuple(notes))
+    left_out = f"{counted(len(failures), 'document')} could not be fetched and left out, for example"
+    notes = (
+        f"wrote {path}: {counted(len(pairs), 'document')} of {counted(in_topics, 'topic')}",
+        *(f"warning: {left_out} {quoted(one)}: {reason}" for one, reason in islice(failures.items(), 1)),
+        f"judge it with: cranfield -C {quote(str(path))} judge",
+        f"merge it with: cranfield judge merge {quote(str(path))}",
+    )
+    return Changed({"documents": len(pairs), "topics": in_topics, "layer": layer}, notes)
 
 
 def _furnish(store: Store, packet: Store, assessor: str, layer: str, session: str, pairs: Sequence[Pair]) -> None:

@@ -298,7 +298,7 @@ class StoredSession(Judging):
                 raise InputError(f"another assessor has taken over {quoted(item.document.id)}")
             again = queue.lease(replace(answered, known=known))
         self._answered.pop()
-        self._open = {again.pair: again, **{pair: one for pair, one in self._open.items() if pair != again.pair}}
+        self._open = {again.pair: again} | {pair: one for pair, one in self._open.items() if pair != again.pair}
         self._today -= undone.kind != "postponed"
         queue.deferred.discard(again.pair)
         queue.probed[again.topic] -= again.is_probe
@@ -504,9 +504,11 @@ class StoredSession(Judging):
     def outdated(self) -> str:
         """What was changed since the session began; it goes on under what the assessor was given."""
         scale, guidelines = self._store.versions()
-        changed = ["the scale"] if scale != self._scale_version else []
-        changed += ["the guidelines"] if guidelines != self._guidelines_version else []
-        return " and ".join(changed)
+        changed = {
+            "the scale": scale != self._scale_version,
+            "the guidelines": guidelines != self._guidelines_version,
+        }
+        return " and ".join(filter(changed.get, changed))
 
     def prepare(self) -> bool:
         """Load what the end of a topic needs, in any thread, while somebody reads; say whether the pool is live."""
