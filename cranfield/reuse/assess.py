@@ -338,8 +338,7 @@ def assess_runs(
     if loss is not None:
         loss = loss.within(low - score, high - score)
     pooled_unjudged = _open_by_pooled(alignment, measure, coverage.depth)
-    by_depth = takes_pool_depth(measure)
-    to_rank = coverage.depth_in_words if by_depth else ""
+    to_rank = coverage.depth_in_words if takes_pool_depth(measure) else ""
     of_pool = _of_pool(knowledge, alignment.lists, to_rank=to_rank, whole=measure.kind.whole_list)
     evidence = []
     for run, of_run in enumerate(models):
@@ -351,7 +350,7 @@ def assess_runs(
             pooled_unjudged=float(pooled_unjudged[run]),
             loss=None if loss is None else float(loss.mean[run]),
             upper=None if loss is None else float(loss.upper[run]),
-            upper_blind=None if loss is None or not by_depth or knowledge.inferred else float(loss.upper_blind[run]),
+            upper_blind=None if loss is None or not to_rank or knowledge.inferred else float(loss.upper_blind[run]),
             upper_is_maximum=of_run is not None and of_run.blind.factor.is_maximum,
             unlike=loss is not None and bool(loss.unlike[run]),
             groups=0 if of_run is None else of_run.groups,
