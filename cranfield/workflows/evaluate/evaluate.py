@@ -17,8 +17,6 @@ from cranfield.base.text import (
     Column,
     Number,
     Result,
-    Shown,
-    Surface,
     Table,
     Value,
     beside,
@@ -93,26 +91,17 @@ class Evaluation(Result):
             for one in sorted(self.moved, key=lambda one: one.worst - one.best)
         ]
         ties = [f"ties: ranges over other tie orders: {few(ranges, _MOVES_SHOWN)}"] if ranges else []
-        return [*topic_notes(self.scores), made_with(self.scores), *self.facts, *ties]
+        return [*topic_notes(self.scores), *self.facts, *ties]
 
     @cached_property
     def remarks(self) -> list[str]:  # type: ignore[override]
         """What the marks behind scores mean, and what is wrong with the scores that have one."""
-        if self.trust is None:
-            return []
-        return [*self.trust.sentences(), *([UNJUDGED_SAID] if self.by_topic else [])]
+        return [] if self.trust is None else list(self.trust.sentences())
 
-    def on(self, surface: Surface) -> Shown:
-        """The scores; a table that goes elsewhere carries what a terminal has beside it."""
-        made = made_with(self.scores)
-        notes = [note for note in self.notes if surface != "pipe" or note != made]
-        if surface == "data":
-            return Shown(notes, [self.table()], [one for one in self.remarks if one != UNJUDGED_SAID])
-        (wide,) = self.tables()
-        legend = [one for place, one in enumerate(self.remarks) if place == 0 or one == UNJUDGED_SAID]
-        carried = [*self.notes, *legend] if surface == "document" else [made] if surface == "pipe" else []
-        wide = replace(wide, notes=(*wide.notes, *carried))
-        return Shown(notes, [wide], self.remarks)
+    @property
+    def carried(self) -> list[str]:  # type: ignore[override]
+        """What is said beside the table, and what its marks mean."""
+        return [*self.notes, *self.remarks[:1]]
 
     @cached_property
     def _topics(self) -> dict[str, int]:
@@ -147,10 +136,9 @@ class Evaluation(Result):
     def frame(self) -> pandas.DataFrame:
         """The rows as a frame; what is the same in all of them stands in its attributes."""
         frame = self.table().frame().drop(columns=["qrels", "reference", "topics"])
-        # The first remark tells what marks behind scores mean, and there are none here.
-        remarks = [] if self.trust is None else list(self.trust.sentences())[1:]
         made = {"qrels": self.scores.qrels_hash, "reference": self.scores.order, "topics": self._topics}
-        frame.attrs.update(made, notes=[*self.notes, *remarks])
+        # The first remark tells what marks behind scores mean, and there are none here.
+        frame.attrs.update(made, notes=[*self.notes, *self.remarks[1:]])
         return frame
 
     def tables(self) -> list[Table]:
@@ -198,7 +186,8 @@ class Evaluation(Result):
         best = [place for place, one in enumerate(found.measures, start=1) if one.quality and not self.by_topic]
         values = [(found.run_names[run], *found.summary[:, run].tolist()) for run in self.order]
         bold = with_best(table_of([Column("run"), *numbers], values), best).bold
-        return [replace(table_of(columns, rows), bold=bold)]
+        notes = [made_with(found), *([UNJUDGED_SAID] if self.by_topic and trust is not None else [])]
+        return [replace(table_of(columns, rows, notes=notes), bold=bold)]
 
 
 def topic_notes(found: Scores) -> list[str]:
@@ -358,17 +347,16 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Explanation(Result):
-    """The lists of runs for a topic, each with the name of its run; what they were made with; what is relevant.
+    """The lists of runs for a topic, each with the name of its run.
 
-    `remarks` are sentences on the relevant documents that are not among those shown.
+    `behind` are sentences on what they were made with, and on the relevant documents that are not among those shown.
     """
 
     topic: str
     lists: tuple[tuple[str, list[Step]], ...]
     qrels_hash: str
-    rel: int
-    gains: GradeGains = ()
-    remarks: tuple[str, ...] = ()
+    behind: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     def table(self) -> Table:
         """One row for each run and rank, with what it was made with."""
@@ -385,24 +373,11 @@ class Explanation(Result):
     def tables(self) -> list[Table]:
         """The lists one below the other."""
         columns = [Number("rank"), Column("document"), Column("grade"), *map(Number, _NUMBERS)]
-        return [
+        *others, last = [
             table_of(columns, [step[:-1] for step in steps], caption=f"topic {self.topic}: {run}")
             for run, steps in self.lists
         ]
-
-    def on(self, surface: Surface) -> Shown:
-        """The lists; tables that go elsewhere carry what a terminal has beside them."""
-        if surface == "data":
-            return Shown([], [self.table()], [])
-        worth = ", ".join(f"{grade}: {gain:g}" for grade, gain in self.gains)
-        scale = f"relevant: grade {self.rel} or higher" + (f"; gains in DCG {worth}" if worth else "")
-        made = f"{scale}; qrels {self.qrels_hash[:HASH_SHOWN]}, tie order as in {scoring.ORDER}"
-        if surface == "terminal":
-            return Shown([], self.tables(), [*self.remarks, made])
-        *others, last = self.tables()
-        carried = [made, *self.remarks] if surface == "document" else [made]
-        last = replace(last, notes=(*last.notes, *carried))
-        return Shown([], [*others, last], self.remarks)
+        return [*others, replace(last, notes=self.behind)]
 
 
 def explain_lists(request: Request, topic: str, *, depth: int = 30) -> Explanation:
@@ -425,17 +400,20 @@ def explain_lists(request: Request, topic: str, *, depth: int = 30) -> Explanati
         raise InputError(f"no document for topic {quoted(topic)} in {names}")
     relevant = [(document, grade) for name, document, grade in qrels if name == topic and grade >= rel]
     relevant.sort(key=lambda one: -one[1])
-    remarks = [*request.notes]
+    worth = ", ".join(f"{grade}: {gain:g}" for grade, gain in gains)
+    made = f"relevant: grade {rel} or higher" + (f"; gains in DCG {worth}" if worth else "")
+    made += f"; qrels {qrels.content_hash[:HASH_SHOWN]}, tie order as in {scoring.ORDER}"
+    behind = [made]
     for name, steps in whole:
         lower = [f"{one.document} (grade {one.state}, rank {one.rank})" for one in steps[depth:] if one.relevant]
         if lower:
-            remarks.append(f"{name}: relevant at lower ranks: {few(lower, _NAMED)}")
+            behind.append(f"{name}: relevant at lower ranks: {few(lower, _NAMED)}")
         there = {step.document for step in steps}
         missing = [f"{document} (grade {grade})" for document, grade in relevant if document not in there]
         if missing:
-            remarks.append(f"{name}: relevant, not retrieved: {few(missing, _NAMED)}")
+            behind.append(f"{name}: relevant, not retrieved: {few(missing, _NAMED)}")
     lists = tuple((name, steps[:depth]) for name, steps in whole)
-    return Explanation(topic, lists, qrels.content_hash, rel, gains, tuple(remarks))
+    return Explanation(topic, lists, qrels.content_hash, tuple(behind), request.notes)
 
 
 def _explained(qrels: Qrels, run: Run, topic: str, rel: int, gains: GradeGains) -> list[Step]:
