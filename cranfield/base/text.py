@@ -341,9 +341,10 @@ class Result:
         return {}
 
     def frame(self) -> pd.DataFrame:
-        """The rows as a pandas frame; its `attrs` have the notes, and what is the same in all rows."""
-        frame = self.table().frame()
-        frame.attrs.update(self.attributes(), notes=[*self.notes, *self.remarks])
+        """The rows as a pandas frame; its `attrs` have the notes, and instead of columns what is the same in all."""
+        made = self.attributes()
+        frame = self.table().frame().drop(columns=list(made), errors="ignore")
+        frame.attrs.update(made, notes=[*self.notes, *self.remarks])
         return frame
 
     def _repr_html_(self) -> str:

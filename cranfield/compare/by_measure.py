@@ -27,9 +27,8 @@ from cranfield.compare.comparison import (
     paired_scores,
     pairs,
 )
-from cranfield.compare.differences import DRAWS, Values, as_scores, draws_needed, enough_draws, seeded, significant
+from cranfield.compare.differences import DRAWS, as_scores, draws_needed, enough_draws, seeded, significant
 from cranfield.compare.significance import tests
-from cranfield.evaluate.measure import AnyMeasure
 from cranfield.evaluate.scores import Scores
 
 with deferred:
@@ -221,7 +220,6 @@ class MeasureComparison:
     """The comparison under one measure.
 
     `largest` is the largest possible difference of two means.
-    `deviation` is the standard deviation of paired differences over all entries, from which the power figures follow.
     `test_draws` is how often the test drew. `notes` are about significance and intervals.
     """
 
@@ -230,7 +228,6 @@ class MeasureComparison:
     scores: PairedScores
     results: tuple[PairResult, ...]
     power: DiscriminativePower
-    deviation: float
     options: Options
     test_draws: int = 0
     notes: tuple[str, ...] = ()
@@ -259,11 +256,11 @@ class MeasureComparison:
         why = ""
         if self.topics < 2:
             why = "the variance of differences needs at least two topics"
-        elif self.deviation <= _NOISE:
+        elif (deviation := residual_deviation(self.scores.values)) <= _NOISE:
             why = "the differences have no variance across topics"
         else:
             try:
-                least = detectable_difference(self.topics, deviation=self.deviation, alpha=self.options.alpha)
+                least = detectable_difference(self.topics, deviation=deviation, alpha=self.options.alpha)
             except UsageError as error:
                 why = str(error)
         if why:
@@ -290,81 +287,75 @@ def compare_scores(scores: Scores, options: Options, workers: Workers = HERE) ->
     """Compare scores under each of their measures."""
     if not scores.scored.all():
         raise UsageError("the runs are scored on different topics; use --topics qrels or --topics common")
-    return [
-        _compare_values(measure, values, scores.run_names, options, workers)
-        for measure, values in zip(scores.measures, scores.values, strict=True)
-    ]
-
-
-def _compare_values(
-    measure: AnyMeasure, values: Values, runs: Sequence[str], options: Options, workers: Workers
-) -> MeasureComparison:
-    if measure.aggregate != "mean" or not measure.quality:
-        what = "not a mean over topics" if measure.quality else "not a measure of quality"
-        raise UsageError(f"{measure} is {what}; compare takes means of measures of quality")
-    entries, (low, high) = paired_scores(runs, values), measure.bounds
-    for name in options.baselines:
-        if name not in entries.labels:
-            raise UnknownName("baseline", name, entries.labels)
-    baselines = [entries.labels.index(name) for name in options.baselines] or None
-    draws = options.test_draws(len(pairs(len(entries.labels), baselines=baselines)[0]))
-    is_tukey = options.test == TUKEY
-    test: Any = tests.get(BESIDE_TUKEY if is_tukey else options.test)
-    results = compare_all(
-        entries,
-        baselines=baselines,
-        test=test if is_tukey or not draws else partial(test, draws=draws),
-        correction=options.correction,
-        tolerance=options.tolerance,
-        draws=options.interval_draws,
-        rng=seeded(options.seed),
-        workers=workers,
-    )
-    drawn = 0 if all(result.exact for result in results) and not is_tukey else draws
-    topics = entries.values.shape[1]
-    notes = [ONE_TOPIC]
-    if topics > 1:  # where the test has no power or is undefined
-        notes = _why_nothing_can_be_significant(results, options, drawn)
-        if topics < FEW_TOPICS and any(result.high > result.low for result in results):
-            coverage = "their actual coverage is below 95%, and lower for skewed differences"
-            notes.append(f"with {topics} topics these intervals are too narrow: {coverage}")
-        if any(result.degenerate and result.difference for result in results):
-            notes.append("the test is undefined where all differences are equal; p is then 2^(1-n) for n topics")
-        if options.tolerance:
-            notes.append(
-                f"won/tied/lost: differences up to {options.tolerance:g} count as ties; tests use no tolerance"
-            )
-    adjusted, sizes = [result.adjusted_p for result in results], [result.difference for result in results]
-    return MeasureComparison(
-        measure=str(measure),
-        largest=high - low,
-        scores=entries,
-        results=tuple(results),
-        power=discriminative_power(adjusted, sizes, alpha=options.alpha),
-        deviation=residual_deviation(entries.values) if topics > 1 else 0.0,
-        options=options,
-        test_draws=drawn,
-        notes=tuple(notes),
-    )
+    compared: list[MeasureComparison] = []
+    for measure, values in zip(scores.measures, scores.values, strict=True):
+        if measure.aggregate != "mean" or not measure.quality:
+            what = "not a mean over topics" if measure.quality else "not a measure of quality"
+            raise UsageError(f"{measure} is {what}; compare takes means of measures of quality")
+        entries, (low, high) = paired_scores(scores.run_names, values), measure.bounds
+        for name in options.baselines:
+            if name not in entries.labels:
+                raise UnknownName("baseline", name, entries.labels)
+        baselines = [entries.labels.index(name) for name in options.baselines] or None
+        draws = options.test_draws(len(pairs(len(entries.labels), baselines=baselines)[0]))
+        is_tukey = options.test == TUKEY
+        test: Any = tests.get(BESIDE_TUKEY if is_tukey else options.test)
+        results = compare_all(
+            entries,
+            baselines=baselines,
+            test=test if is_tukey or not draws else partial(test, draws=draws),
+            correction=options.correction,
+            tolerance=options.tolerance,
+            draws=options.interval_draws,
+            rng=seeded(options.seed),
+            workers=workers,
+        )
+        drawn = 0 if all(result.exact for result in results) and not is_tukey else draws
+        topics = entries.values.shape[1]
+        notes = [ONE_TOPIC]
+        if topics > 1:  # where the test has no power or is undefined
+            notes = _why_nothing_can_be_significant(results, options, drawn)
+            if topics < FEW_TOPICS and any(result.high > result.low for result in results):
+                coverage = "their actual coverage is below 95%, and lower for skewed differences"
+                notes.append(f"with {topics} topics these intervals are too narrow: {coverage}")
+            if any(result.degenerate and result.difference for result in results):
+                notes.append("the test is undefined where all differences are equal; p is then 2^(1-n) for n topics")
+            if options.tolerance:
+                notes.append(
+                    f"won/tied/lost: differences up to {options.tolerance:g} count as ties; tests use no tolerance"
+                )
+        adjusted, sizes = [result.adjusted_p for result in results], [result.difference for result in results]
+        found = MeasureComparison(
+            measure=str(measure),
+            largest=high - low,
+            scores=entries,
+            results=tuple(results),
+            power=discriminative_power(adjusted, sizes, alpha=options.alpha),
+            options=options,
+            test_draws=drawn,
+            notes=tuple(notes),
+        )
+        compared.append(found)
+    return compared
 
 
 def _why_nothing_can_be_significant(results: Sequence[PairResult], options: Options, draws: int) -> list[str]:
     """Why no pair at all can be significant, where that is so, and what would help."""
-    pairs, topics, alpha, is_tukey = len(results), results[0].topics, options.alpha, options.test == TUKEY
+    pairs, topics, is_tukey = len(results), results[0].topics, options.test == TUKEY
     # By how much the correction raises the smallest p of so many pairs at the least, where all have it.
-    tiny = 2.0**-40
-    raised = tiny if is_tukey else float(np.min(corrections.get(options.correction)(np.full(pairs, tiny))))
-    times = round(raised / tiny)
-    after = f" after {TITLES.get(options.correction, options.correction.title())}" if times > 1 else ""
-    others = "--test t or tukey" if pairs > 1 and not options.baselines else "--test t"
-    smallest = min(2.0 ** (1 - topics), 1.0)
-    if not is_tukey and getattr(tests.get(options.test), "counts_signs", False) and smallest * times > alpha:
-        p = f"the smallest possible p on {topics} topics is {smallest:.3g} ({_title(options.test)})"
-        larger = f", {min(smallest * times, 1):.2g} over {counted(times, 'pair')}{after}" if times > 1 else ""
-        return [f"{p}{larger}: no pair can be significant at alpha {alpha:g}; use more topics, or {others}"]
-    if draws and times / (1 + draws) > alpha:
-        needed = draws_needed(times, alpha=alpha)
-        which = f"no pair of {pairs:,}" if times > 1 else "no pair"
-        other = ", or --test tukey" if "tukey" in others and not is_tukey else ""
-        return [f"with {draws:,} draws {which} can be significant{after}; use --draws {needed} or more{other}"]
+    tiny = np.full(pairs, 2.0**-40)
+    times = 1 if is_tukey else round(float(np.min(corrections.get(options.correction)(tiny) / tiny)))
+    limits: list[tuple[float, str, str]] = []
+    if not is_tukey and getattr(tests.get(options.test), "counts_signs", False):
+        limits.append((2.0 ** (1 - topics), f"on {topics} topics", "more topics"))
+    if draws:
+        needed = draws_needed(times, alpha=options.alpha)
+        limits.append((1 / (1 + draws), f"with {draws:,} draws", f"--draws {needed} or more"))
+    for smallest, where, remedy in limits:
+        if smallest * times > options.alpha:
+            p = f"the smallest possible p {where} is {smallest:.3g} ({_title(options.test)})"
+            correction = TITLES.get(options.correction, options.correction.title())
+            after = f", {min(smallest * times, 1):.2g} over {times:,} pairs after {correction}" if times > 1 else ""
+            other = "--test t or tukey" if pairs > 1 and not options.baselines else "--test t"
+            return [f"{p}{after}: no pair can be significant at alpha {options.alpha:g}; use {remedy}, or {other}"]
     return []

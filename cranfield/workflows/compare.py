@@ -23,7 +23,6 @@ with deferred:
     from cranfield.report import figures
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 
@@ -135,13 +134,10 @@ class Comparison(Result):
         rows = [row for one in self.compared for row in self._pairs(one)]
         return table_of(list(rows[0]), [tuple(row.values()) for row in rows])
 
-    def frame(self) -> pd.DataFrame:
-        """The rows as a pandas frame; its attributes carry what all were made with, and all notes."""
-        frame, scores = self.table().frame(), self.evaluation.scores
-        made = {"qrels": scores.qrels_hash, "reference": scores.order, **self.compared[0].options.record()}
-        frame = frame.drop(columns=[name for name in made if name in frame])
-        frame.attrs.update(made, notes=[*self.notes, *self.remarks])
-        return frame
+    def attributes(self) -> dict[str, object]:
+        """What all pairs were made with."""
+        scores = self.evaluation.scores
+        return {"qrels": scores.qrels_hash, "reference": scores.order, **self.compared[0].options.record()}
 
     def _pairs(self, one: MeasureComparison) -> Iterator[dict[str, Any]]:
         """The rows of a measure; claims on the pair and verdicts on either score where any were worked out."""
@@ -166,60 +162,48 @@ class Comparison(Result):
             yield row
 
     def tables(self) -> Iterator[Table]:
-        """How the runs stand, and their pairs."""
+        """How the runs stand from best to worst, with what they beat or share, and their pairs."""
+        trust, all_claims = self.evaluation.trust, self.claims or {}
+        with_claims = any(claim.unjudged for claim in all_claims.values())
         for one in self.compared:
-            yield from (self._standing_table(one), self._pairs_table(one))
+            labels, verdicts = one.scores.labels, {} if trust is None else trust.short(one.measure)
+            if one.options.baselines:
+                last, meaning = Column("beats"), f"beats: significantly better than ({one.tested})"
+                beats = beaten(one.results, alpha=one.options.alpha)
+                cells = {name: few(beats.get(name, ()), NAMES_SHOWN) for name in labels}
+            else:
+                last, best = Column("level", "level with the best"), one.standing[0][0]
+                against = [each for each in one.results if best in (each.a, each.b)]
+                below = {each.other(best) for each in against if each.adjusted_p <= one.options.alpha}
+                cells = {name: "yes" * (name not in below) for name in labels}
+                meaning = f"not significantly different from it ({one.tested}); {ALL_IN_DATA} pairs"
+                meaning = f"level with the best: {meaning}"
+            columns = [Column("run"), Number(one.measure, one.measure), last]
+            columns += [Column("verdict", kind="verdict")] if verdicts else []
+            rows: list[tuple[Value, ...]] = [
+                (name, value, cells[name], *([verdicts[name]] if verdicts else [])) for name, value in one.standing
+            ]
+            notes = [meaning, made_with(self.evaluation.scores)]
+            yield with_best(table_of(columns, rows, caption=one.measure, notes=notes), [1])
 
-    def _standing_table(self, one: MeasureComparison) -> Table:
-        """The entries from best to worst, with what they beat or share."""
-        labels, trust = one.scores.labels, self.evaluation.trust
-        verdicts = {} if trust is None else trust.short(one.measure)
-        if one.options.baselines:
-            last, meaning = Column("beats"), f"beats: significantly better than ({one.tested})"
-            beats = beaten(one.results, alpha=one.options.alpha)
-            cells = {name: few(beats.get(name, ()), NAMES_SHOWN) for name in labels}
-        else:
-            last, best = Column("level", "level with the best"), one.standing[0][0]
-            against = [each for each in one.results if best in (each.a, each.b)]
-            below = {each.other(best) for each in against if each.adjusted_p <= one.options.alpha}
-            cells = {name: "yes" * (name not in below) for name in labels}
-            meaning = f"level with the best: not significantly different from it ({one.tested}); {ALL_IN_DATA} pairs"
-        columns = [Column("run"), Number(one.measure, one.measure), last]
-        columns += [Column("verdict", kind="verdict")] if verdicts else []
-        rows: list[tuple[Value, ...]] = [
-            (name, value, cells[name], *([verdicts[name]] if verdicts else [])) for name, value in one.standing
-        ]
-        notes = [meaning, made_with(self.evaluation.scores)]
-        return with_best(table_of(columns, rows, caption=one.measure, notes=notes), [1])
-
-    def _pairs_table(self, one: MeasureComparison) -> Table:
-        is_tukey, listed = one.options.test == TUKEY, shown_pairs(one)
-        claims = self.claims or {}
-        claims = claims if any(claim.unjudged for claim in claims.values()) else {}
-        columns = [
-            Column("run"),
-            Column("against"),
-            Number("difference"),
-            Number("low", "95% from"),
-            Number("high", "to"),
-            Number("won", "won/tied/lost"),
-            Number("effect", digits=2),
-            Column("p", "p (paired t)" if is_tukey else "p", "p"),
-            Column("corrected", "Tukey's p" if is_tukey else "corrected", "p"),
-            *([Column("claim", "given unjudged documents")] if claims else []),
-        ]
-        rows: list[tuple[Value, ...]] = []
-        for result in listed.pairs:
-            pair = result
-            if result.b == listed.best:  # the best run stands first
-                turned: dict[str, Any] = {"difference": -pair.difference, "low": -pair.high, "high": -pair.low}
-                turned |= {"wins": pair.losses, "losses": pair.wins, "effect": -pair.effect}
-                pair = replace(pair, a=pair.b, b=pair.a, **turned)
-            numbers = (pair.difference, pair.low, pair.high, f"{pair.wins}/{pair.ties}/{pair.losses}", pair.effect)
-            claim = claims.get((one.measure, result.a, result.b))
-            claimed = ("" if claim is None else claim.said,) if claims else ()
-            rows.append((pair.a, pair.b, *numbers, pair.p, pair.adjusted_p, *claimed))
-        return table_of(columns, rows, caption=f"Differences in {one.measure}", notes=listed.notes)
+            is_tukey, listed = one.options.test == TUKEY, shown_pairs(one)
+            columns = [*map(Column, ("run", "against")), Number("difference"), Number("low", "95% from")]
+            columns += [Number("high", "to"), Number("won", "won/tied/lost"), Number("effect", digits=2)]
+            columns += [
+                Column("p", "p (paired t)" if is_tukey else "p", "p"),
+                Column("corrected", "Tukey's p" if is_tukey else "corrected", "p"),
+                *([Column("claim", "given unjudged documents")] if with_claims else []),
+            ]
+            rows = []
+            for pair in listed.pairs:
+                sign = -1 if pair.b == listed.best else 1  # the best run stands first
+                (first, second), (low, high) = (pair.a, pair.b)[::sign], sorted((sign * pair.low, sign * pair.high))
+                won = "/".join(map(str, (pair.wins, pair.ties, pair.losses)[::sign]))
+                claim = all_claims.get((one.measure, pair.a, pair.b))
+                claimed = ("" if claim is None else claim.said,) if with_claims else ()
+                sizes = sign * pair.difference, low, high, won, sign * pair.effect
+                rows.append((first, second, *sizes, pair.p, pair.adjusted_p, *claimed))
+            yield table_of(columns, rows, caption=f"Differences in {one.measure}", notes=listed.notes)
 
 
 class ShownPairs(NamedTuple):

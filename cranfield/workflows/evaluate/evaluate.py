@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -44,9 +44,7 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
 
-    from cranfield.qrels.qrels import Qrels
     from cranfield.reuse.assess import Learn
-    from cranfield.runs.run import Run
     from cranfield.workflows.reuse.field import Field, Trusted
 
 HASH_SHOWN = 16
@@ -85,13 +83,24 @@ class Evaluation(Result):
 
     @cached_property
     def notes(self) -> list[str]:  # type: ignore[override]
-        """What stands behind the means, which qrels, what was read, and ties that matter."""
+        """What stands behind the means, runs of which the same is to be said in one line; and ties that matter."""
+        scores, runs_with = self.scores, dict[str, list[str]]()
+        for run, counts in zip(scores.run_names, scores.counts, strict=True):
+            others = {
+                "missing from the run (scored 0)": counts.missing,
+                "without a relevant document (scored 0)": counts.nothing_relevant,
+                "without qrels (ignored)": counts.extra,
+            }
+            runs_with.setdefault(f"{counted(counts.scored, 'topic')} scored{beside(others)}", []).append(run)
+        topics = [f"{few(runs, _RUNS_NAMED)}: {said}" for said, runs in runs_with.items()]
+        if len(topics) == 1 < len(scores.run_names):
+            topics = [f"each of {counted(len(scores.run_names), 'run')}: {said}" for said in runs_with]
         ranges = [
             f"{one.measure} of {one.run} {one.worst:.4f} to {one.best:.4f}{'' if one.exact else ' or more'}"
             for one in sorted(self.moved, key=lambda one: one.worst - one.best)
         ]
         ties = [f"ties: ranges over other tie orders: {few(ranges, _MOVES_SHOWN)}"] if ranges else []
-        return [*topic_notes(self.scores), *self.facts, *ties]
+        return [*topics, *self.facts, *ties]
 
     @cached_property
     def remarks(self) -> list[str]:  # type: ignore[override]
@@ -133,12 +142,14 @@ class Evaluation(Result):
         columns = [column for column in COLUMNS if column.name in cells]
         return table_of(columns, list(zip(*(cells[column.name] for column in columns), strict=True)))
 
+    def attributes(self) -> dict[str, object]:
+        """What all scores were made with, and the number of topics of each run."""
+        return {"qrels": self.scores.qrels_hash, "reference": self.scores.order, "topics": self._topics}
+
     def frame(self) -> pandas.DataFrame:
-        """The rows as a frame; what is the same in all of them stands in its attributes."""
-        frame = self.table().frame().drop(columns=["qrels", "reference", "topics"])
-        made = {"qrels": self.scores.qrels_hash, "reference": self.scores.order, "topics": self._topics}
-        # The first remark tells what marks behind scores mean, and there are none here.
-        frame.attrs.update(made, notes=[*self.notes, *self.remarks[1:]])
+        """The rows as a frame; the first remark tells what marks behind scores mean, and there are none here."""
+        frame = super().frame()
+        frame.attrs["notes"] = [*self.notes, *self.remarks[1:]]
         return frame
 
     def tables(self) -> list[Table]:
@@ -190,24 +201,6 @@ class Evaluation(Result):
         return [replace(table_of(columns, rows, notes=notes), bold=bold)]
 
 
-def topic_notes(found: Scores) -> list[str]:
-    """What stands behind the means: topics scored, missing, extra, without anything relevant.
-
-    Runs of which the same is to be said share a line.
-    """
-    runs_with: dict[str, list[str]] = {}
-    for run, counts in zip(found.run_names, found.counts, strict=True):
-        others = {
-            "missing from the run (scored 0)": counts.missing,
-            "without a relevant document (scored 0)": counts.nothing_relevant,
-            "without qrels (ignored)": counts.extra,
-        }
-        runs_with.setdefault(f"{counted(counts.scored, 'topic')} scored{beside(others)}", []).append(run)
-    if len(runs_with) == 1 and len(found.run_names) > 1:
-        return [f"each of {counted(len(found.run_names), 'run')}: {said}" for said in runs_with]
-    return [f"{few(runs, _RUNS_NAMED)}: {said}" for said, runs in runs_with.items()]
-
-
 def made_with(found: Scores) -> str:
     """Which qrels and which order of ties stand behind scores."""
     order = f"{found.ties} ({scoring.ORDER})" if found.ties != "trec" else f"as in {scoring.ORDER}"
@@ -240,7 +233,7 @@ def evaluate(
     if is_foreign:
         found = _score_with_foreign(request, measures)
     elif request.duplicates == "novelty":
-        found = _score_by_novelty(request, measures, read or partial(reading.read_aligned, request))
+        found = _score_by_novelty(request, measures, read() if read else reading.read_aligned(request))
     else:
         scored, runs, notes = reading.score_runs(request, measures, read=read, at_once=known is not None)
         found = Evaluation(scores=scored.scores, moved=scored.moved, facts=(*_tag_notes(runs), *notes))
@@ -264,13 +257,12 @@ def _no_verdicts(request: Request, measures: Sequence[measuring.AnyMeasure], *, 
     return ""
 
 
-def _score_by_novelty(request: Request, measures: list[measuring.AnyMeasure], read: Callable[[], Read]) -> Evaluation:
+def _score_by_novelty(request: Request, measures: list[measuring.AnyMeasure], known: Read) -> Evaluation:
     """Score with near-duplicates of a document above counted as not relevant, and as the lists stand."""
     if request.ties != "trec":
         raise UsageError(
             "--duplicates novelty cannot be combined with --ties: the tie order decides which copy comes first"
         )
-    known = read()
     novel = scoring.by_novelty(known.aligned, known.qrels, known.runs, request.clusters)
     found, plain = (scoring.score(one, measures) for one in (novel, known.aligned))
     lost = counted(int(((known.aligned.lists.grades > 0) & (novel.lists.grades == 0)).sum()), "retrieved document")
@@ -305,15 +297,12 @@ def _score_with_foreign(request: Request, measures: list[measuring.AnyMeasure]) 
 
 def _grade_notes(measures: Sequence[measuring.AnyMeasure], scale_gains: GradeGains) -> list[str]:
     """Where grades are worth something else than the scale says."""
-    by_grade = []
-    for one in measures:
-        otherwise = True
-        if isinstance(one, measuring.Measure):
-            own = dict(one.settings)
-            takes_gains = "gains" in one.kind.parameters
-            otherwise = own.get("gains") != scale_gains if takes_gains else one.kind.graded or "gain" in own
-        if otherwise:
-            by_grade.append(str(one))
+
+    def is_otherwise(one: measuring.Measure) -> bool:
+        own = dict(one.settings)
+        return own.get("gains") != scale_gains if "gains" in one.kind.parameters else one.kind.graded or "gain" in own
+
+    by_grade = [str(one) for one in measures if not isinstance(one, measuring.Measure) or is_otherwise(one)]
     return [f"{', '.join(by_grade)}: computed from the grades, not from the gains of the scale"] if by_grade else []
 
 
@@ -364,11 +353,9 @@ class Explanation(Result):
         rows = [(run, self.topic, *step[:-1], *made) for run, steps in self.lists for step in steps]
         return table_of(["run", "topic", "rank", "document", "grade", *_NUMBERS, "qrels", "reference"], rows)
 
-    def frame(self) -> pandas.DataFrame:
-        """The rows as a frame; what is the same in all of them stands in its attributes."""
-        frame = self.table().frame().drop(columns=["topic", "qrels", "reference"])
-        frame.attrs.update(qrels=self.qrels_hash, reference=scoring.ORDER)
-        return frame
+    def attributes(self) -> dict[str, object]:
+        """The topic, and what the lists were made with."""
+        return {"topic": self.topic, "qrels": self.qrels_hash, "reference": scoring.ORDER}
 
     def tables(self) -> list[Table]:
         """The lists one below the other."""
@@ -394,7 +381,19 @@ def explain_lists(request: Request, topic: str, *, depth: int = 30) -> Explanati
     own = settings.get("gains", ()) if "gains" in measure.kind.parameters else scale.own_gains
     gains = cast("GradeGains", own)
     qrels, runs = reading.read_in_full(request)
-    whole = [(run.tag, _explained(qrels, run, topic, rel, gains)) for run in runs]
+    whole: list[tuple[str, list[Step]]] = []
+    for run in runs:
+        lists = align.align(qrels, [run], topics=[topic]).lists
+        at_least = max(int(lists.relevant_count(rel)[0]), 1)
+        gain = np.where(lists.grades >= 0, gain_function("linear", gains)(lists.grades), 0.0).tolist()
+        rows = zip(align.documents_of(run, topic), lists.grades.tolist(), gain, strict=True)
+        steps, found, dcg = list[Step](), 0, 0.0
+        for rank, (document, grade, value) in enumerate(rows, start=1):
+            found += grade >= rel
+            dcg += value / np.log2(rank + 1)
+            state = str(grade) if grade >= 0 else "not pooled" if grade == NOT_POOLED else "unjudged"
+            steps.append(Step(rank, document, state, found / rank, found / at_least, float(dcg), grade >= rel))
+        whole.append((run.tag, steps))
     if not any(steps for _, steps in whole):
         names = ", ".join(quoted(name) for name, _ in whole)
         raise InputError(f"no document for topic {quoted(topic)} in {names}")
@@ -412,23 +411,8 @@ def explain_lists(request: Request, topic: str, *, depth: int = 30) -> Explanati
         missing = [f"{document} (grade {grade})" for document, grade in relevant if document not in there]
         if missing:
             behind.append(f"{name}: relevant, not retrieved: {few(missing, _NAMED)}")
-    lists = tuple((name, steps[:depth]) for name, steps in whole)
-    return Explanation(topic, lists, qrels.content_hash, tuple(behind), request.notes)
-
-
-def _explained(qrels: Qrels, run: Run, topic: str, rel: int, gains: GradeGains) -> list[Step]:
-    """The ranks of a run's list for a topic; none where the run lacks the topic."""
-    lists = align.align(qrels, [run], topics=[topic]).lists
-    relevant = max(int(lists.relevant_count(rel)[0]), 1)
-    gain = np.where(lists.grades >= 0, gain_function("linear", gains)(lists.grades), 0.0).tolist()
-    rows = zip(align.documents_of(run, topic), lists.grades.tolist(), gain, strict=True)
-    steps, found, dcg = [], 0, 0.0
-    for rank, (document, grade, worth) in enumerate(rows, start=1):
-        found += grade >= rel
-        dcg += worth / np.log2(rank + 1)
-        state = str(grade) if grade >= 0 else "not pooled" if grade == NOT_POOLED else "unjudged"
-        steps.append(Step(rank, document, state, found / rank, found / relevant, float(dcg), grade >= rel))
-    return steps
+    shown = tuple((name, steps[:depth]) for name, steps in whole)
+    return Explanation(topic, shown, qrels.content_hash, tuple(behind), request.notes)
 
 
 # Figures of scores, on axes or written to files.
