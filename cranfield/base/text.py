@@ -306,11 +306,13 @@ class Result:
     go to standard error: `notes` before the table, `remarks` after it. `wide` tables are of many numbers: on a narrow
     terminal they are cut into several, while others fold. With `only_notes` the sentences say
     it all, and people see no table; with `only_rows` they see none that is empty. The tables of a `whole` one are
-    cut short on a screen alone: whatever is pasted elsewhere has all of it.
+    cut short on a screen alone: whatever is pasted elsewhere has all of it. What is `carried` goes into a document
+    with the last table, which stands there without the sentences beside it.
     """
 
     notes: Sequence[str] = ()
     remarks: Sequence[str] = ()
+    carried: Sequence[str] = ()
     wide = False
     only_notes = False
     only_rows = False
@@ -328,16 +330,21 @@ class Result:
     def on(self, surface: Surface) -> Shown:
         """The result for a surface. One whose tables depend on it says so here."""
         is_data = surface == "data" or (self.whole and surface == "document")
-        return Shown(self.notes, [self.table()] if is_data else self.tables(), self.remarks)
+        tables = [self.table()] if is_data else self.tables()
+        if surface == "document" and self.carried:
+            *others, last = tables
+            tables = [*others, replace(last, notes=(*last.notes, *self.carried))]
+        return Shown(self.notes, tables, self.remarks)
 
     def attributes(self) -> Mapping[str, object]:
         """What is the same in all rows, for the attributes of the frame."""
         return {}
 
     def frame(self) -> pd.DataFrame:
-        """The rows as a pandas frame; its `attrs` have the notes, and what is the same in all rows."""
-        frame = self.table().frame()
-        frame.attrs.update(self.attributes(), notes=[*self.notes, *self.remarks])
+        """The rows as a pandas frame; its `attrs` have the notes, and instead of columns what is the same in all."""
+        made = self.attributes()
+        frame = self.table().frame().drop(columns=list(made), errors="ignore")
+        frame.attrs.update(made, notes=[*self.notes, *self.remarks])
         return frame
 
     def _repr_html_(self) -> str:

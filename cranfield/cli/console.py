@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TypeVar, cast
 import typer
 from typer import Argument, Option
 
-from cranfield.base.errors import CranfieldError, Problem, ProblemsFound, UnknownName, UsageError
+from cranfield.base.errors import CranfieldError, Problem, ProblemsFound, UnknownName, UsageError, quoted
 from cranfield.base.registry import deferred
 from cranfield.cli import completion
 from cranfield.report.rendering import renderers
@@ -213,6 +213,14 @@ def novelty(word: str) -> dict[str, Any]:
     return {"duplicates": word} if word in ("plain", "novelty") else {"duplicates": "novelty", "clusters": Path(word)}
 
 
+def named_values(words: Iterable[str], form: str) -> dict[str, str]:
+    """Words such as NAME=VALUE, by their names; `form` says how one that is wrong should look."""
+    parts = {word: word.partition("=") for word in words}
+    if wrong := [word for word, (name, _, value) in parts.items() if not (name.strip() and value.strip())]:
+        raise UsageError(f"{quoted(wrong[0])} is not {form}")
+    return {name.strip(): value.strip() for name, _, value in parts.values()}
+
+
 def name_of_assessor(name: str) -> str:
     """The name on the line or in the environment, else the remembered one, else what is answered at a terminal."""
     if name:  # a blank one is refused later, and must not become the remembered name of somebody else
@@ -377,7 +385,9 @@ def opened(
     )
     # A collection that happens to lie in the folder must not change what files say by its pool and its scale.
     is_bundle = qrels is not None and workflow.may_be_bundle(Path(qrels))
-    is_ignored = path == COLLECTION and path.exists() and _is_default()
+    # Nobody has named it, neither on the command line nor in the environment.
+    is_default = collection_of(_context(), nowhere := Path()) is nowhere and not os.environ.get(COLLECTION_VARIABLE)
+    is_ignored = path == COLLECTION and path.exists() and is_default
     if is_ignored and not is_bundle:
         is_ignored = bool(qrels and runs and all(files.located(word).is_file() for word in (qrels, *runs)))
     if is_ignored:
@@ -414,13 +424,6 @@ def opened(
         finally:
             if workers.begun is not None:
                 workers.close()
-
-
-def _is_default() -> bool:
-    """Whether the collection was named by nobody, neither on the command line nor in the environment."""
-    context, nowhere = _context(), Path()
-    source = None if context is None else context.get_parameter_source("collection")
-    return source is not None and source.name == "DEFAULT" and collection_of(context, nowhere) is nowhere
 
 
 def _context() -> Any:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import typer
 from typer import Argument, Option
 
-from cranfield.base.errors import CranfieldError, UsageError, quoted
+from cranfield.base.errors import CranfieldError, UsageError
 from cranfield.base.registry import deferred
 from cranfield.cli import console
 from cranfield.cli.console import Format, InCollection, Shown
@@ -20,12 +20,6 @@ with deferred:
 stage = Stage("corpus", "Documents and topics.")
 
 
-Files = Annotated[
-    list[Path],
-    Argument(
-        parser=console.path_or_url, help="Files (also gzip, bz2, xz, zstd), URLs, a folder, or - for standard input."
-    ),
-]
 From = Annotated[str | None, "The format, if it is not recognised (see cranfield formats)."]
 Columns = Annotated[
     str,
@@ -53,7 +47,17 @@ class Loading:
 
 
 @stage.command("corpus add documents.jsonl", "corpus add texts", "corpus add documents.jsonl --keep-going --update")
-def add(files: Files, loading: Loading, store: InCollection) -> None:
+def add(
+    files: Annotated[
+        list[Path],
+        Argument(
+            parser=console.path_or_url,
+            help="Files (also gzip, bz2, xz, zstd), URLs, a folder, or - for standard input.",
+        ),
+    ],
+    loading: Loading,
+    store: InCollection,
+) -> None:
     """Add documents."""
     with console.progress() as progress:
         added = corpus.Corpus(store, progress=progress).add(files, **loading.options())
@@ -84,10 +88,8 @@ def topics(
 
 def _columns(text: str) -> dict[str, str]:
     """The names of columns by part, from `part=name,part=name`."""
-    pairs = [pair.partition("=") for pair in text.split(",") if pair.strip()]
-    if wrong := [f"{part}{equals}{name}" for part, equals, name in pairs if not (part.strip() and name.strip())]:
-        raise UsageError(f"--columns needs names of columns by part, as in id=name,text=body; not {quoted(wrong[0])}")
-    return {part.strip(): name.strip() for part, _, name in pairs}
+    words = filter(str.strip, text.split(","))
+    return console.named_values(words, "the name of a column by its part, as in --columns id=name,text=body")
 
 
 def _report(outcome: "corpus.Loaded | CranfieldError") -> None:

@@ -30,7 +30,6 @@ stage = Stage("judge", "Judge pooled documents, alone or as a team.")
 
 
 Layer = Annotated[str, "Layer of the judgments."]
-Layers = Annotated[list[str] | None, "A layer; repeatable, earlier layers take precedence. [default: main]"]
 Pool = Annotated[str, Option(help="The pool. [default: the latest]", autocompletion=completion.pools)]
 Queue = Annotated[str, Option(help="A queue instead of a pool.", autocompletion=completion.queues)]
 Topics = Annotated[list[str] | None, console.topic_option("Only this topic; repeatable.")]
@@ -339,7 +338,7 @@ def with_(
 def agreement(
     store: InCollection,
     by: Annotated[str | None, "One table: overall, pair, topic, probes, confusion. [default: the main ones]"] = None,
-    layer: Layers = None,
+    layer: Annotated[list[str] | None, "A layer; repeatable, earlier layers take precedence. [default: main]"] = None,
     format: Format = "table",
 ) -> None:
     """Measure inter- and intra-assessor agreement, and its effect on the ranking of runs."""

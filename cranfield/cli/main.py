@@ -176,10 +176,26 @@ class _Group(_Page, TyperGroup):
         return list(self.commands)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        for section in self.held.values():
-            if cmd_name in section and self.commands[cmd_name] is None:
-                self.commands[cmd_name] = _built(cmd_name, section[cmd_name]())
-        return self.commands.get(cmd_name)
+        """A command as click runs it, with its own parameters and not those of its subcommands."""
+        if cmd_name not in self.commands or self.commands[cmd_name] is not None:
+            return self.commands.get(cmd_name)
+        declared = next(section[cmd_name]() for section in self.held.values() if cmd_name in section)
+        app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        epilog = "\n".join(declared.examples)
+        own = declared if isinstance(declared, Declared) else declared.alone
+        if isinstance(declared, Declared):
+            app.command(cmd_name, cls=_Command, epilog=epilog, **declared.settings)(declared.function)
+            built: Any = typer.main.get_command(app)
+        else:
+            app.info.name, app.info.help, app.info.epilog = cmd_name, declared.summary, epilog
+            app.info.invoke_without_command, app.info.no_args_is_help = own is not None, own is None
+            if own is not None:
+                app.callback(help=declared.summary)(own.function)
+            finders = {word: partial(declared.commands.__getitem__, word) for word in declared.commands}
+            built = group(app, {"Commands": finders})
+        built.removed = {} if own is None else own.removed
+        self.commands[cmd_name] = built
+        return built
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the whole summary of each, which click would cut; all of them begin in the same column."""
@@ -196,27 +212,6 @@ def group(app: typer.Typer, held: Held) -> Any:
     build = typer.main.get_command if app.registered_callback else typer.main.get_group
     built = cast("_Group", build(app))
     built.held, built.commands = held, {name: None for section in held.values() for name in section}
-    return built
-
-
-def _built(name: str, declared: Stage | Declared) -> Any:
-    """A command as click runs it, with its own parameters and not those of its subcommands."""
-    app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    epilog = "\n".join(declared.examples)
-    if isinstance(declared, Declared):
-        app.command(name, cls=_Command, epilog=epilog, **declared.settings)(declared.function)
-        command: Any = typer.main.get_command(app)
-        command.removed = declared.removed
-        return command
-    alone = declared.alone
-    app.info.name, app.info.help, app.info.epilog = name, declared.summary, epilog
-    app.info.invoke_without_command, app.info.no_args_is_help = alone is not None, alone is None
-    if alone is not None:
-        app.callback(help=declared.summary)(alone.function)
-    built = group(
-        app, {"Commands": {word: partial(declared.commands.__getitem__, word) for word in declared.commands}}
-    )
-    built.removed = alone.removed if alone else {}
     return built
 
 

@@ -17,14 +17,6 @@ with deferred:
 
 stage = Stage()
 
-Output = Annotated[
-    Path | None,
-    Option("-o", "--output", help="Output file: .html or .md. [default: report.html beside the collection]"),
-]
-Measures = Annotated[list[str] | None, console.measure_option(MEASURES)]
-Public = Annotated[bool, "Omit the names of assessors."]
-CardFile = Annotated[Path | None, "Also write the collection card (JSON)."]
-
 
 @stage.command(
     "report",
@@ -38,12 +30,15 @@ CardFile = Annotated[Path | None, "Also write the collection card (JSON)."]
     },
 )
 def report(
-    output: Output = None,
-    measure: Measures = None,
+    output: Annotated[
+        Path | None,
+        Option("-o", "--output", help="Output file: .html or .md. [default: report.html beside the collection]"),
+    ] = None,
+    measure: Annotated[list[str] | None, console.measure_option(MEASURES)] = None,
     qrels: QrelsWord = None,
     layer: Layers = None,
-    public: Public = False,
-    card: CardFile = None,
+    public: Annotated[bool, "Omit the names of assessors."] = False,
+    card: Annotated[Path | None, "Also write the collection card (JSON)."] = None,
     collection: Collection = COLLECTION,
 ) -> None:
     """Write a self-contained page about the collection, to open in a browser, print or publish."""

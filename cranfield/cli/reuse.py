@@ -61,15 +61,13 @@ def reuse(
 ) -> None:
     """Show whether the pool is fair to non-contributing runs, and how reliable the score of each run is."""
     inputs, runs = console.bundle_first(inputs, runs)
+    form = "a threshold, NAME=NUMBER; see cranfield reuse --thresholds"
     values = {}
-    for word in threshold or ():
-        name, sign, number = word.partition("=")
+    for name, number in console.named_values(threshold or (), form).items():
         try:
-            values[name.strip().replace("-", "_")] = float(number)
+            values[name.replace("-", "_")] = float(number)
         except ValueError:
-            sign = ""
-        if not sign:
-            raise UsageError(f"a threshold is NAME=NUMBER, not {word!r}; see cranfield reuse --thresholds")
+            raise UsageError(f"{name}={number} is not {form}") from None
     if write_card is not None:
         writing.refuse_target(write_card)
     with console.opened(inputs, runs) as files:

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 import typer
 from typer import Argument, Option
 
-from cranfield.base.errors import UsageError, quoted
 from cranfield.base.registry import deferred
 from cranfield.cli import completion, console
 from cranfield.cli.console import COLLECTION, Collection, Format, InAnyCollection, InCollection, Replace, Shown
@@ -231,12 +230,7 @@ def make(
     if not system:
         console.put_table(workflow.list_systems(), format)
         return
-    options = {}
-    for word in option or []:
-        key, equals, value = word.partition("=")
-        if not equals:
-            raise UsageError(f"{quoted(word)} is not an option of a system; write NAME=VALUE")
-        options[key] = value
+    options = console.named_values(option or (), "an option of a system; write NAME=VALUE")
     target = output or Path(f"{tag or system}.run")
     with console.open_collection(collection) as store, console.progress() as progress:
         runs = workflow.Runs(store, progress=progress)

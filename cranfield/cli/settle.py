@@ -11,22 +11,6 @@ from cranfield.cli.main import Stage
 
 stage = Stage()
 
-Runs = Annotated[
-    list[str],
-    Argument(
-        help="Two run files, after a release bundle or with --qrels; or two stored runs.",
-        autocompletion=completion.runs,
-    ),
-]
-Measures = Annotated[list[str] | None, console.measure_option(("nDCG@10",))]
-QueueName = Annotated[str, "Save the documents as a queue for cranfield judge --queue."]
-Layer = Annotated[str, "The layer for the judgments of the queue."]
-All = Annotated[bool, Option("--all", help="The whole queue, not only what is expected to suffice.")]
-Until = Annotated[
-    Literal["certain", "likely"],
-    "Judge until no grade can change which run is ahead, or until that has a probability of 95%.",
-]
-
 
 @stage.command(
     "settle bm25 dense",
@@ -39,12 +23,23 @@ Until = Annotated[
 )
 def settle(
     inputs: console.Pooled,
-    runs: Runs,
-    measure: Measures = None,
-    until: Until = "certain",
-    everything: All = False,
-    queue: QueueName = "",
-    into: Layer = "main",
+    runs: Annotated[
+        list[str],
+        Argument(
+            help="Two run files, after a release bundle or with --qrels; or two stored runs.",
+            autocompletion=completion.runs,
+        ),
+    ],
+    measure: Annotated[list[str] | None, console.measure_option(("nDCG@10",))] = None,
+    until: Annotated[
+        Literal["certain", "likely"],
+        "Judge until no grade can change which run is ahead, or until that has a probability of 95%.",
+    ] = "certain",
+    everything: Annotated[
+        bool, Option("--all", help="The whole queue, not only what is expected to suffice.")
+    ] = False,
+    queue: Annotated[str, "Save the documents as a queue for cranfield judge --queue."] = "",
+    into: Annotated[str, "The layer for the judgments of the queue."] = "main",
     format: console.Format = "table",
 ) -> None:
     """List the documents to judge to decide between two runs."""

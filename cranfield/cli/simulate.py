@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from typer import Option
@@ -13,23 +13,8 @@ from cranfield.cli.main import Stage
 
 stage = Stage()
 
-Plans = Annotated[
-    list[str] | None,
-    Option(
-        "--plan",
-        help="A plan to simulate, as for pool build; repeatable. [default: depths 1 to 100]",
-        autocompletion=completion.plans,
-    ),
-]
-Measures = Annotated[list[str] | None, console.measure_option(("nDCG@10", "AP"))]
-Budgets = Annotated[str, "Simulate the plans at these budgets, as in 500,1000,2000: documents over all topics."]
 _TOPICS = "compare says which difference these topics detect; half of it needs four times as many"
 _DEPTHS = "pool show --by depth counts the documents of deeper pools, and reuse estimates the relevant ones"
-RelevantFrom = Annotated[
-    int | None,
-    Option(min=1, help="Lowest grade that counts as relevant. [default: that of the collection's scale, else 1]"),
-]
-Seed = Annotated[int, Option(min=0, help="Seed for all random draws.")]
 
 
 @stage.command(
@@ -49,25 +34,37 @@ Seed = Annotated[int, Option(min=0, help="Seed for all random draws.")]
 def simulate(
     inputs: console.Scored,
     runs: console.Runs = None,
-    plan: Plans = None,
-    budgets: Budgets = "",
-    measure: Measures = None,
-    relevant_from: RelevantFrom = None,
-    seed: Seed = 0,
+    plan: Annotated[
+        list[str] | None,
+        Option(
+            "--plan",
+            help="A plan to simulate, as for pool build; repeatable. [default: depths 1 to 100]",
+            autocompletion=completion.plans,
+        ),
+    ] = None,
+    budgets: Annotated[
+        str, "Simulate the plans at these budgets, as in 500,1000,2000: documents over all topics."
+    ] = "",
+    measure: Annotated[list[str] | None, console.measure_option(("nDCG@10", "AP"))] = None,
+    relevant_from: Annotated[
+        int | None,
+        Option(min=1, help="Lowest grade that counts as relevant. [default: that of the collection's scale, else 1]"),
+    ] = None,
+    seed: Annotated[int, Option(min=0, help="Seed for all random draws.")] = 0,
 ) -> console.Shown:
     """Replay pooling plans against known judgments: cost, relevant documents found, and effect on the ranking."""
     if plan and " " not in plan[-1] and any(word.isdecimal() and not Path(word).exists() for word in runs or ()):
         raise typer.BadParameter("a plan of several words needs quotes, as in --plan 'depth 5'")
-    options: Any = {"relevant_from": relevant_from, "seed": seed, "runs": runs}
-    options |= {"budgets": _numbers(budgets), "measures": measure or None}
+    words = [word.strip() for word in budgets.split(",") if word.strip()]
+    for word in words:
+        if not re.fullmatch("0*[1-9][0-9]{0,17}", word):
+            raise UsageError(f"--budgets must be numbers of at least 1, as in 500,1000,2000; not {word!r}")
     with console.opened(inputs, runs, warn=console.say) as files:
-        return files.simulate(*(plan or ()), **options)
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    """Read numbers that are divided by commas."""
-    words = [word.strip() for word in text.split(",") if word.strip()]
-    wrong = [word for word in words if not re.fullmatch("[0-9]{1,18}", word) or int(word) < 1]
-    if wrong:
-        raise UsageError(f"--budgets must be numbers of at least 1, as in 500,1000,2000; not {wrong[0]!r}")
-    return tuple(int(word) for word in words)
+        return files.simulate(
+            *(plan or ()),
+            budgets=[int(word) for word in words],
+            measures=measure or None,
+            runs=runs,
+            relevant_from=relevant_from,
+            seed=seed,
+        )

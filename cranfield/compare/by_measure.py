@@ -22,24 +22,13 @@ from cranfield.compare.comparison import (
     TUKEY,
     PairedScores,
     PairResult,
-    beaten,
     compare_all,
     corrections,
     paired_scores,
     pairs,
 )
-from cranfield.compare.differences import (
-    COVERAGE,
-    DRAWS,
-    Values,
-    as_scores,
-    draws_needed,
-    enough_draws,
-    seeded,
-    significant,
-)
+from cranfield.compare.differences import DRAWS, as_scores, draws_needed, enough_draws, seeded, significant
 from cranfield.compare.significance import tests
-from cranfield.evaluate.measure import AnyMeasure
 from cranfield.evaluate.scores import Scores
 
 with deferred:
@@ -87,8 +76,10 @@ class Options:
             test, correction = tests.canonical(test), corrections.canonical(correction or "holm")
         object.__setattr__(self, "test", test)
         object.__setattr__(self, "correction", correction)
-        _check_number("alpha", self.alpha, below=1.0)
-        _check_number("tolerance", self.tolerance)
+        if not isinstance(self.alpha, int | float) or not 0 < self.alpha < 1:  # type: ignore[redundant-expr]
+            raise UsageError(f"alpha must be a number between 0 and 1, not {self.alpha!r}")
+        if not isinstance(self.tolerance, int | float) or not 0 <= self.tolerance < inf:  # type: ignore[redundant-expr]
+            raise UsageError(f"tolerance must be a number of at least 0, not {self.tolerance!r}")
         seeded(self.seed)
         if self.draws is not None and (type(self.draws) is not int or self.draws < LEAST_DRAWS):
             raise UsageError(f"draws must be an integer of at least {LEAST_DRAWS}, not {self.draws!r}")
@@ -125,21 +116,12 @@ class Options:
         `words` are the requested runs, `names` what they are called, in the same order. A file may be
         typed in two ways, `b.run` and `./b.run`.
         """
-        typed = {word: name for word, name in zip(words, names, strict=True) if isinstance(word, str)}
-        paths = {normpath(word): name for word, name in typed.items()}
-        baselines = {word: typed.get(word) or paths.get(normpath(word), word) for word in self.baselines}
-        for word, meant in baselines.items():
-            if meant != word and word in names:
-                raise UsageError(f"{quoted(word)} is the file of run {quoted(meant)} and the name of another run")
-        return replace(self, baselines=tuple(baselines[word] for word in self.baselines))
-
-
-def _check_number(name: str, value: object, *, below: float = inf) -> None:
-    """Refuse what is no number of at least 0; with a limit, no number between 0 and that."""
-    number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else nan
-    if not 0 <= number < below or (number == 0 and below < inf):
-        wanted = f"a number between 0 and {below:g}" if below < inf else "a number of at least 0"
-        raise UsageError(f"{name} must be {wanted}, not {value!r}")
+        typed = {normpath(word): name for word, name in zip(words, names, strict=True) if isinstance(word, str)}
+        meant = tuple(typed.get(normpath(word), word) for word in self.baselines)
+        for word, name in zip(self.baselines, meant, strict=True):
+            if name != word and word in names:
+                raise UsageError(f"{quoted(word)} is the file of run {quoted(name)} and the name of another run")
+        return replace(self, baselines=meant)
 
 
 # What a topic set can detect: discriminative power, the smallest detectable difference.
@@ -229,28 +211,26 @@ ONE_TOPIC = "only one topic: no test, interval or effect size is possible"
 
 _NOISE = 1e-12
 
+FEW_TOPICS = 20
+"""With fewer, a 95% interval holds the true mean of normal values in less than 93% of samples (docs/compare.md)."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MeasureComparison:
     """The comparison under one measure.
 
     `largest` is the largest possible difference of two means.
-    `beaten` names what an entry is significantly above. `deviation` is the standard deviation of paired differences
-    over all entries, from which the power figures follow. `test_draws` is how often the test drew. `notes` are about
-    significance, `interval_notes` about intervals.
+    `test_draws` is how often the test drew. `notes` are about significance and intervals.
     """
 
     measure: str
     largest: float
     scores: PairedScores
     results: tuple[PairResult, ...]
-    beaten: dict[str, tuple[str, ...]]
     power: DiscriminativePower
-    deviation: float
     options: Options
     test_draws: int = 0
     notes: tuple[str, ...] = ()
-    interval_notes: tuple[str, ...] = ()
 
     @property
     def topics(self) -> int:
@@ -267,43 +247,36 @@ class MeasureComparison:
     def tested(self) -> str:
         """Test, draws, correction and alpha in words."""
         drawn = f"{self.test_draws:,} draws" if self.test_draws else ""
-        correction = TITLES.get(self.options.correction, self.options.correction)
+        correction = TITLES.get(self.options.correction, self.options.correction.title())
         words = (_title(self.options.test), drawn, correction, f"alpha {self.options.alpha:g}")
         return ", ".join(word for word in words if word)
 
-    def _detectable(self) -> float | str:
-        """The minimum detectable difference, or why it is unknown."""
+    def detectable(self) -> tuple[float | None, str]:
+        """The minimum detectable difference, None where it is unknown or not possible, and what is said of it."""
+        why = ""
         if self.topics < 2:
-            return "the variance of differences needs at least two topics"
-        if self.deviation <= _NOISE:
-            return "the differences have no variance across topics"
-        try:
-            return detectable_difference(self.topics, deviation=self.deviation, alpha=self.options.alpha)
-        except UsageError as error:
-            return str(error)
-
-    def power_record(self) -> dict[str, float | None]:
-        """Discriminative power and the detectable difference as data; None where unknown."""
-        detectable = self._detectable()
-        is_possible = not isinstance(detectable, str) and detectable <= self.largest
-        return {
-            "discriminative_power": self.power.share,
-            "detectable_difference": detectable if is_possible else None,  # type: ignore[dict-item]
-        }
+            why = "the variance of differences needs at least two topics"
+        elif (deviation := residual_deviation(self.scores.values)) <= _NOISE:
+            why = "the differences have no variance across topics"
+        else:
+            try:
+                least = detectable_difference(self.topics, deviation=deviation, alpha=self.options.alpha)
+            except UsageError as error:
+                why = str(error)
+        if why:
+            return None, f"minimum detectable difference unknown: {why}"
+        chance = f"with {POWER:.0%} power (paired t)"
+        if least > self.largest:
+            return None, f"no possible difference is detectable {chance}: more topics are needed"
+        return least, f"minimum detectable difference {least:.4f} {chance}"
 
     def power_note(self) -> str:
         """Discriminative power and the detectable difference in a sentence."""
-        power, chance, detectable = self.power, f"with {POWER:.0%} power (paired t)", self._detectable()
+        power = self.power
         smallest = f"; smallest significant difference {power.smallest_difference:.4f}" if power.significant else ""
         significant = f"{power.significant:,} of {counted(power.pairs, 'pair')} significant"
         told = f"discriminative power {power.share:.0%} ({significant} on {counted(self.topics, 'topic')}{smallest})"
-        if isinstance(detectable, str):
-            would = f"minimum detectable difference unknown: {detectable}"
-        elif detectable > self.largest:
-            would = f"no possible difference is detectable {chance}: more topics are needed"
-        else:
-            would = f"minimum detectable difference {detectable:.4f} {chance}"
-        return f"{self.measure}: {told}; {would}"
+        return f"{self.measure}: {told}; {self.detectable()[1]}"
 
 
 def _title(test: str) -> str:
@@ -314,84 +287,75 @@ def compare_scores(scores: Scores, options: Options, workers: Workers = HERE) ->
     """Compare scores under each of their measures."""
     if not scores.scored.all():
         raise UsageError("the runs are scored on different topics; use --topics qrels or --topics common")
-    return [
-        _compare_values(measure, values, scores.run_names, options, workers)
-        for measure, values in zip(scores.measures, scores.values, strict=True)
-    ]
-
-
-def _compare_values(
-    measure: AnyMeasure, values: Values, runs: Sequence[str], options: Options, workers: Workers
-) -> MeasureComparison:
-    if measure.aggregate != "mean" or not measure.quality:
-        what = "not a mean over topics" if measure.quality else "not a measure of quality"
-        raise UsageError(f"{measure} is {what}; compare takes means of measures of quality")
-    entries, (low, high) = paired_scores(runs, values), measure.bounds
-    for name in options.baselines:
-        if name not in entries.labels:
-            raise UnknownName("baseline", name, entries.labels)
-    baselines = [entries.labels.index(name) for name in options.baselines] or None
-    draws = options.test_draws(len(pairs(len(entries.labels), baselines=baselines)[0]))
-    is_tukey = options.test == TUKEY
-    test: Any = tests.get(BESIDE_TUKEY if is_tukey else options.test)
-    results = compare_all(
-        entries,
-        baselines=baselines,
-        test=test if is_tukey or not draws else partial(test, draws=draws),
-        correction=options.correction,
-        tolerance=options.tolerance,
-        draws=options.interval_draws,
-        rng=seeded(options.seed),
-        workers=workers,
-    )
-    drawn = 0 if all(result.exact for result in results) and not is_tukey else draws
-    topics = entries.values.shape[1]
-    interval_notes = []
-    if topics in COVERAGE and any(result.high > result.low for result in results):
-        coverage = f"about {COVERAGE[topics]:.0%}, not 95%, and lower for skewed differences"
-        interval_notes = [f"with {topics} topics the actual coverage of these intervals is {coverage}"]
-    notes = [ONE_TOPIC]
-    if topics > 1:  # where the test has no power or is undefined
-        notes = _why_nothing_can_be_significant(results, options, drawn)
-        if any(result.degenerate and result.difference for result in results):
-            notes.append("the test is undefined where all differences are equal; p is then 2^(1-n) for n topics")
-        if options.tolerance:
-            notes.append(
-                f"won/tied/lost: differences up to {options.tolerance:g} count as ties; tests use no tolerance"
-            )
-    adjusted, sizes = [result.adjusted_p for result in results], [result.difference for result in results]
-    return MeasureComparison(
-        measure=str(measure),
-        largest=high - low,
-        scores=entries,
-        results=tuple(results),
-        beaten=beaten(results, alpha=options.alpha),
-        power=discriminative_power(adjusted, sizes, alpha=options.alpha),
-        deviation=residual_deviation(entries.values) if topics > 1 else 0.0,
-        options=options,
-        test_draws=drawn,
-        notes=tuple(notes),
-        interval_notes=tuple(interval_notes),
-    )
+    compared: list[MeasureComparison] = []
+    for measure, values in zip(scores.measures, scores.values, strict=True):
+        if measure.aggregate != "mean" or not measure.quality:
+            what = "not a mean over topics" if measure.quality else "not a measure of quality"
+            raise UsageError(f"{measure} is {what}; compare takes means of measures of quality")
+        entries, (low, high) = paired_scores(scores.run_names, values), measure.bounds
+        for name in options.baselines:
+            if name not in entries.labels:
+                raise UnknownName("baseline", name, entries.labels)
+        baselines = [entries.labels.index(name) for name in options.baselines] or None
+        draws = options.test_draws(len(pairs(len(entries.labels), baselines=baselines)[0]))
+        is_tukey = options.test == TUKEY
+        test: Any = tests.get(BESIDE_TUKEY if is_tukey else options.test)
+        results = compare_all(
+            entries,
+            baselines=baselines,
+            test=test if is_tukey or not draws else partial(test, draws=draws),
+            correction=options.correction,
+            tolerance=options.tolerance,
+            draws=options.interval_draws,
+            rng=seeded(options.seed),
+            workers=workers,
+        )
+        drawn = 0 if all(result.exact for result in results) and not is_tukey else draws
+        topics = entries.values.shape[1]
+        notes = [ONE_TOPIC]
+        if topics > 1:  # where the test has no power or is undefined
+            notes = _why_nothing_can_be_significant(results, options, drawn)
+            if topics < FEW_TOPICS and any(result.high > result.low for result in results):
+                coverage = "their actual coverage is below 95%, and lower for skewed differences"
+                notes.append(f"with {topics} topics these intervals are too narrow: {coverage}")
+            if any(result.degenerate and result.difference for result in results):
+                notes.append("the test is undefined where all differences are equal; p is then 2^(1-n) for n topics")
+            if options.tolerance:
+                notes.append(
+                    f"won/tied/lost: differences up to {options.tolerance:g} count as ties; tests use no tolerance"
+                )
+        adjusted, sizes = [result.adjusted_p for result in results], [result.difference for result in results]
+        found = MeasureComparison(
+            measure=str(measure),
+            largest=high - low,
+            scores=entries,
+            results=tuple(results),
+            power=discriminative_power(adjusted, sizes, alpha=options.alpha),
+            options=options,
+            test_draws=drawn,
+            notes=tuple(notes),
+        )
+        compared.append(found)
+    return compared
 
 
 def _why_nothing_can_be_significant(results: Sequence[PairResult], options: Options, draws: int) -> list[str]:
     """Why no pair at all can be significant, where that is so, and what would help."""
-    pairs, topics, alpha, is_tukey = len(results), results[0].topics, options.alpha, options.test == TUKEY
+    pairs, topics, is_tukey = len(results), results[0].topics, options.test == TUKEY
     # By how much the correction raises the smallest p of so many pairs at the least, where all have it.
-    tiny = 2.0**-40
-    raised = tiny if is_tukey else float(np.min(corrections.get(options.correction)(np.full(pairs, tiny))))
-    times = round(raised / tiny)
-    after = f" after {TITLES.get(options.correction, options.correction)}" if times > 1 else ""
-    others = "--test t or tukey" if pairs > 1 and not options.baselines else "--test t"
-    smallest = min(2.0 ** (1 - topics), 1.0)
-    if not is_tukey and getattr(tests.get(options.test), "counts_signs", False) and smallest * times > alpha:
-        p = f"the smallest possible p on {topics} topics is {smallest:.3g} ({_title(options.test)})"
-        larger = f", {min(smallest * times, 1):.2g} over {counted(times, 'pair')}{after}" if times > 1 else ""
-        return [f"{p}{larger}: no pair can be significant at alpha {alpha:g}; use more topics, or {others}"]
-    if draws and times / (1 + draws) > alpha:
-        needed = draws_needed(times, alpha=alpha)
-        which = f"no pair of {pairs:,}" if times > 1 else "no pair"
-        other = ", or --test tukey" if "tukey" in others and not is_tukey else ""
-        return [f"with {draws:,} draws {which} can be significant{after}; use --draws {needed} or more{other}"]
+    tiny = np.full(pairs, 2.0**-40)
+    times = 1 if is_tukey else round(float(np.min(corrections.get(options.correction)(tiny) / tiny)))
+    limits: list[tuple[float, str, str]] = []
+    if not is_tukey and getattr(tests.get(options.test), "counts_signs", False):
+        limits.append((2.0 ** (1 - topics), f"on {topics} topics", "more topics"))
+    if draws:
+        needed = draws_needed(times, alpha=options.alpha)
+        limits.append((1 / (1 + draws), f"with {draws:,} draws", f"--draws {needed} or more"))
+    for smallest, where, remedy in limits:
+        if smallest * times > options.alpha:
+            p = f"the smallest possible p {where} is {smallest:.3g} ({_title(options.test)})"
+            correction = TITLES.get(options.correction, options.correction.title())
+            after = f", {min(smallest * times, 1):.2g} over {times:,} pairs after {correction}" if times > 1 else ""
+            other = "--test t or tukey" if pairs > 1 and not options.baselines else "--test t"
+            return [f"{p}{after}: no pair can be significant at alpha {options.alpha:g}; use {remedy}, or {other}"]
     return []

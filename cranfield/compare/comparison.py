@@ -43,14 +43,8 @@ corrections: Registry[Correction] = Registry(
     "correction", package="cranfield.compare.comparison", group="cranfield.corrections"
 )
 
-TITLES = {
-    "holm": "Holm",
-    "bonferroni": "Bonferroni",
-    "benjamini-hochberg": "Benjamini-Hochberg",
-    "none": "not corrected",
-    "tukey": "",
-}
-"""What a note below a table calls it; a third-party correction goes by its name."""
+TITLES = {"none": "not corrected", "tukey": ""}
+"""What a note below a table calls those that are not called by their own name."""
 
 
 @corrections.register("none")
@@ -102,10 +96,6 @@ class PairedScores(NamedTuple):
 
     labels: tuple[str, ...]
     values: Values
-
-    def of(self, label: str) -> Values:
-        """The scores of one entry."""
-        return np.asarray(self.values[self.labels.index(label)])
 
 
 def paired_scores(labels: Sequence[str], values: ArrayLike) -> PairedScores:

@@ -293,15 +293,6 @@ SORTED_AT_ONCE = 2**23
 """Resampled means that are held and sorted at once: 64 MB of doubles."""
 
 
-COVERAGE = {
-    2: 0.50, 3: 0.72, 4: 0.80, 5: 0.85, 6: 0.86, 7: 0.88, 8: 0.89, 9: 0.90, 10: 0.90, 11: 0.91, 12: 0.91, 13: 0.91,
-    14: 0.91, 15: 0.92, 16: 0.92, 17: 0.92, 18: 0.92, 19: 0.93,
-}  # fmt: skip
-"""By the number of topics, how often a 95% interval holds the true mean of normal values; from 20 topics on 0.93 to
-0.95. Simulated: 16,000 samples of each size, and the share of their intervals that held 0. Skewed values, and such
-with long tails, have less."""
-
-
 class Interval(NamedTuple):
     """From `low` to `high`, one of each per pair."""
 

@@ -33,7 +33,6 @@ Canvas = Callable[[float, float], "Axes"]
 On = Union["Axes", Canvas, None]
 """Where to draw: on these axes, on what a canvas gives, or (None) on a figure of its own."""
 
-KINDS = (".png", ".svg", ".pdf")
 BLUE, ORANGE, GREY, LIGHT = "#0b6aa2", "#c8550c", "#777777", "#bbbbbb"
 _STYLE: Any = {
     "axes.spines.right": False,
@@ -45,9 +44,9 @@ _STYLE: Any = {
     "svg.fonttype": "none",
 }
 _METADATA = {
+    ".png": ("Software", "Description"),
     ".svg": ("Date", "Description"),
     ".pdf": ("CreationDate", "Subject"),
-    ".png": ("Software", "Description"),
 }
 """What a file would say of its making, and must not; and where it says what it shows."""
 _WIDEST, _TALLEST = 24.0, 60.0
@@ -127,11 +126,9 @@ def differences(
         axes.set_xticks([])
         axes.set_xlabel(f"{len(topics):,} topics")
     axes.set_axisbelow(True)
-    subtracted = f"{measure_label(measure)}: {label(first)} − {label(second)}"
-    if cell_width(subtracted) > _AXIS_HIGH:  # long names stand on lines of their own, as long as the axis is high
-        minuend, subtrahend = (label(name, longest=_AXIS_HIGH - 2) for name in (first, second))
-        subtracted = f"{measure_label(measure)}\n{minuend}\n− {subtrahend}"
-    axes.set_ylabel(subtracted)
+    # Names stand on lines of their own, as long as the axis is high.
+    minuend, subtrahend = (label(name, longest=_AXIS_HIGH - 2) for name in (first, second))
+    axes.set_ylabel(f"{measure_label(measure)}\n{minuend}\n− {subtrahend}")
     mean = f"{values.mean():+.4f}"
     mean = mean if mean.strip("+-0.") else mean[1:]
     axes.set_title(f"won {wins}, tied {ties}, lost {losses}; mean {mean} (dashed)", fontsize=9)
@@ -160,9 +157,9 @@ def precision_recall(curves: Mapping[str, Values], *, on: On = None) -> Axes:
 def kind_of(path: Path) -> str:
     """The kind of figure that a file name means; others are refused."""
     kind = path.suffix.lower()
-    if kind not in KINDS:
+    if kind not in _METADATA:
         raise UsageError(
-            f"{path}: figures are written as {', '.join(KINDS)}, not as {kind or 'a file without suffix'}"
+            f"{path}: figures are written as {', '.join(_METADATA)}, not as {kind or 'a file without suffix'}"
         )
     return kind
 
@@ -271,8 +268,6 @@ _NAMED = 60
 """How many runs or topics are named on an axis; of more than twice as many only every n-th."""
 
 _TALLEST_BIAS_FIGURES = 14.0
-_LETTER, _UPRIGHT, _LEVEL = 0.065, 0.16, 6.0
-"""How many inches a small letter takes, a column with a standing name, and a row of names at most."""
 
 
 def intervals(
@@ -319,34 +314,17 @@ def intervals(
 
 
 def coverage(runs: Sequence[str], topics: Sequence[str], judged: Values, *, depth: int, on: On = None) -> Axes:
-    """How much of each run's top is judged for each topic: dark is judged, light is not.
-
-    Beside each row stands its mean: a run that the pool hardly knows can have dark cells too.
-    """
+    """How much of each run's top is judged for each topic: dark is judged, light is not."""
     order = np.argsort(-np.nan_to_num(judged).mean(axis=1), kind="stable")
-    # A column is as wide as its name where all names fit beside each other, else as a name that stands.
-    needed = _LETTER * (2 + max((len(label(topic)) for topic in topics), default=0))
-    each = needed if needed > _UPRIGHT and needed * len(topics) <= _LEVEL else _UPRIGHT
-    width, height = (min(inches, _TALLEST_BIAS_FIGURES) for inches in (each * len(topics) + 3.0, 0.24 * len(runs)))
+    inches = 0.16 * len(topics) + 3.0, 0.24 * len(runs)
+    width, height = (min(each, _TALLEST_BIAS_FIGURES) for each in inches)
     axes = axes_on(on, width=max(6.0, width), height=1.6 + height)
     axes.grid(visible=False)
     image = axes.imshow(judged[order], aspect="auto", cmap="cividis_r", vmin=0.0, vmax=1.0, interpolation="nearest")
     axes.set_yticks(*_named([runs[run] for run in order.tolist()]), fontsize=7 if len(runs) > _NAMED else None)
-    level = each > _UPRIGHT
-    axes.set_xticks(*_named(topics), rotation=0 if level else 90, fontsize=8 if level else 7)
-    apart = max(judged.shape) <= _NAMED
-    if apart:  # by thin lines of paper, with the mean of each row at its end
-        rows, columns = judged.shape
-        axes.set_xticks(np.arange(columns - 1) + 0.5, minor=True)
-        axes.set_yticks(np.arange(rows - 1) + 0.5, minor=True)
-        axes.grid(visible=True, which="minor", color="white", linewidth=1, alpha=1)
-        axes.tick_params(which="minor", length=0)
-        for place, share in enumerate(np.nan_to_num(judged[order]).mean(axis=1).tolist()):
-            axes.text(columns - 0.3, place, f"{share:.0%}", fontsize=8, va="center")
-        axes.text(columns - 0.3, -0.8, "mean", fontsize=8, va="center")
+    axes.set_xticks(*_named(topics), rotation=90, fontsize=7)
     axes.set_xlabel("topic")
-    said = f"share judged in the top {depth}"
-    axes.figure.colorbar(image, ax=axes, label=said, fraction=0.03, pad=0.1 if apart else 0.02)
+    axes.figure.colorbar(image, ax=axes, label=f"share judged in the top {depth}", fraction=0.03, pad=0.02)
     return axes
 
 

@@ -54,7 +54,7 @@ def test_differences_are_those_of_two_runs_on_each_topic(files: cf.Opened):
     )
     values = (by_topic["r1"] - by_topic["r9"]).drop("all")
     assert sorted(bar.get_height() for bar in axes.patches) == pytest.approx(sorted(values))
-    assert axes.get_ylabel() == "P@3: r1 − r9"
+    assert axes.get_ylabel() == "P@3\nr1\n− r9"
 
 
 def test_pictures_of_pool_bias_have_the_numbers_of_the_result(files: cf.Opened):

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import pytest
 from kept import Kept
 
 from cranfield.evaluate.measure import parse_measures
@@ -51,16 +50,6 @@ def test_runs_that_fed_the_pool_less_deep_are_not_called_outsiders():
 def test_where_nobody_knows_who_fed_the_pool_nobody_is_called_an_outsider():
     legend = [text.get_text() for text in drawn_intervals(3, contributing=np.zeros(3, dtype=bool)).legend_.texts]
     assert legend == ["contributing runs not known"]
-
-
-@pytest.mark.parametrize(
-    ("topics", "angle", "means"), [(["T1", "T2", "T3"], 0, 3), (["a very long id"] * 50, 90, 3), (["1"] * 61, 90, 0)]
-)
-def test_topics_are_named_level_where_they_fit_and_rows_have_their_means(topics: list[str], angle: int, means: int):
-    judged = np.linspace(0.5, 1.0, 3)[:, None] * np.ones(len(topics))
-    axes = bias_figures.coverage(["low", "middle", "high"], topics, judged, depth=9)
-    assert {tick.get_rotation() for tick in axes.get_xticklabels()} == {angle}
-    assert [text.get_text() for text in axes.texts] == ["100%", "75%", "50%", "mean"][: means + bool(means)]
 
 
 def test_the_picture_of_coverage_does_not_grow_with_runs_and_topics():

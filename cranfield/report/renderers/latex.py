@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from itertools import accumulate
+from textwrap import shorten
 
 from cranfield.base.text import Table, visible_line
 from cranfield.report.rendering import renderers
@@ -32,7 +32,7 @@ _INTERVAL = re.compile(r"-?[\d.,]+ to -?[\d.,]+")
 _ONE_PAGE = 40
 """How many rows a float has; more are a table that goes on over pages."""
 
-_TITLES_NAMED, _LABEL_LETTERS = 6, 40
+_TITLES_NAMED, _LABEL_LETTERS = 6, 39
 
 
 @renderers.register("latex", "tex")
@@ -58,10 +58,8 @@ def render_latex(table: Table) -> str:
     more = ", …" if len(named) > _TITLES_NAMED else ""
     text = table.caption or f"{', '.join(named[:_TITLES_NAMED])}{more}"
     # A label is made of the first words of the caption.
-    words = re.findall(r"[a-z0-9]+", text.lower())
-    lengths = accumulate(len(word) + 1 for word in words)
-    named = [word for word, length in zip(words, lengths, strict=True) if length <= _LABEL_LETTERS]
-    caption, label = rf"\caption{{{_escaped(text)}}}", rf"\label{{tab:{'-'.join(named) or 'table'}}}"
+    words = shorten(re.sub(r"[^a-z0-9]+", " ", text.lower()), _LABEL_LETTERS, placeholder="")
+    caption, label = rf"\caption{{{_escaped(text)}}}", rf"\label{{tab:{words.replace(' ', '-') or 'table'}}}"
     if len(table.rows) <= _ONE_PAGE:
         lines = [
             r"% \usepackage{booktabs}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -17,8 +17,6 @@ from cranfield.base.text import (
     Column,
     Number,
     Result,
-    Shown,
-    Surface,
     Table,
     Value,
     beside,
@@ -46,9 +44,7 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
 
-    from cranfield.qrels.qrels import Qrels
     from cranfield.reuse.assess import Learn
-    from cranfield.runs.run import Run
     from cranfield.workflows.reuse.field import Field, Trusted
 
 HASH_SHOWN = 16
@@ -87,32 +83,34 @@ class Evaluation(Result):
 
     @cached_property
     def notes(self) -> list[str]:  # type: ignore[override]
-        """What stands behind the means, which qrels, what was read, and ties that matter."""
+        """What stands behind the means, runs of which the same is to be said in one line; and ties that matter."""
+        scores, runs_with = self.scores, dict[str, list[str]]()
+        for run, counts in zip(scores.run_names, scores.counts, strict=True):
+            others = {
+                "missing from the run (scored 0)": counts.missing,
+                "without a relevant document (scored 0)": counts.nothing_relevant,
+                "without qrels (ignored)": counts.extra,
+            }
+            runs_with.setdefault(f"{counted(counts.scored, 'topic')} scored{beside(others)}", []).append(run)
+        topics = [f"{few(runs, _RUNS_NAMED)}: {said}" for said, runs in runs_with.items()]
+        if len(topics) == 1 < len(scores.run_names):
+            topics = [f"each of {counted(len(scores.run_names), 'run')}: {said}" for said in runs_with]
         ranges = [
             f"{one.measure} of {one.run} {one.worst:.4f} to {one.best:.4f}{'' if one.exact else ' or more'}"
             for one in sorted(self.moved, key=lambda one: one.worst - one.best)
         ]
         ties = [f"ties: ranges over other tie orders: {few(ranges, _MOVES_SHOWN)}"] if ranges else []
-        return [*topic_notes(self.scores), made_with(self.scores), *self.facts, *ties]
+        return [*topics, *self.facts, *ties]
 
     @cached_property
     def remarks(self) -> list[str]:  # type: ignore[override]
         """What the marks behind scores mean, and what is wrong with the scores that have one."""
-        if self.trust is None:
-            return []
-        return [*self.trust.sentences(), *([UNJUDGED_SAID] if self.by_topic else [])]
+        return [] if self.trust is None else list(self.trust.sentences())
 
-    def on(self, surface: Surface) -> Shown:
-        """The scores; a table that goes elsewhere carries what a terminal has beside it."""
-        made = made_with(self.scores)
-        notes = [note for note in self.notes if surface != "pipe" or note != made]
-        if surface == "data":
-            return Shown(notes, [self.table()], [one for one in self.remarks if one != UNJUDGED_SAID])
-        (wide,) = self.tables()
-        legend = [one for place, one in enumerate(self.remarks) if place == 0 or one == UNJUDGED_SAID]
-        carried = [*self.notes, *legend] if surface == "document" else [made] if surface == "pipe" else []
-        wide = replace(wide, notes=(*wide.notes, *carried))
-        return Shown(notes, [wide], self.remarks)
+    @property
+    def carried(self) -> list[str]:  # type: ignore[override]
+        """What is said beside the table, and what its marks mean."""
+        return [*self.notes, *self.remarks[:1]]
 
     @cached_property
     def _topics(self) -> dict[str, int]:
@@ -144,13 +142,14 @@ class Evaluation(Result):
         columns = [column for column in COLUMNS if column.name in cells]
         return table_of(columns, list(zip(*(cells[column.name] for column in columns), strict=True)))
 
+    def attributes(self) -> dict[str, object]:
+        """What all scores were made with, and the number of topics of each run."""
+        return {"qrels": self.scores.qrels_hash, "reference": self.scores.order, "topics": self._topics}
+
     def frame(self) -> pandas.DataFrame:
-        """The rows as a frame; what is the same in all of them stands in its attributes."""
-        frame = self.table().frame().drop(columns=["qrels", "reference", "topics"])
-        # The first remark tells what marks behind scores mean, and there are none here.
-        remarks = [] if self.trust is None else list(self.trust.sentences())[1:]
-        made = {"qrels": self.scores.qrels_hash, "reference": self.scores.order, "topics": self._topics}
-        frame.attrs.update(made, notes=[*self.notes, *remarks])
+        """The rows as a frame; the first remark tells what marks behind scores mean, and there are none here."""
+        frame = super().frame()
+        frame.attrs["notes"] = [*self.notes, *self.remarks[1:]]
         return frame
 
     def tables(self) -> list[Table]:
@@ -198,25 +197,8 @@ class Evaluation(Result):
         best = [place for place, one in enumerate(found.measures, start=1) if one.quality and not self.by_topic]
         values = [(found.run_names[run], *found.summary[:, run].tolist()) for run in self.order]
         bold = with_best(table_of([Column("run"), *numbers], values), best).bold
-        return [replace(table_of(columns, rows), bold=bold)]
-
-
-def topic_notes(found: Scores) -> list[str]:
-    """What stands behind the means: topics scored, missing, extra, without anything relevant.
-
-    Runs of which the same is to be said share a line.
-    """
-    runs_with: dict[str, list[str]] = {}
-    for run, counts in zip(found.run_names, found.counts, strict=True):
-        others = {
-            "missing from the run (scored 0)": counts.missing,
-            "without a relevant document (scored 0)": counts.nothing_relevant,
-            "without qrels (ignored)": counts.extra,
-        }
-        runs_with.setdefault(f"{counted(counts.scored, 'topic')} scored{beside(others)}", []).append(run)
-    if len(runs_with) == 1 and len(found.run_names) > 1:
-        return [f"each of {counted(len(found.run_names), 'run')}: {said}" for said in runs_with]
-    return [f"{few(runs, _RUNS_NAMED)}: {said}" for said, runs in runs_with.items()]
+        notes = [made_with(found), *([UNJUDGED_SAID] if self.by_topic and trust is not None else [])]
+        return [replace(table_of(columns, rows, notes=notes), bold=bold)]
 
 
 def made_with(found: Scores) -> str:
@@ -251,7 +233,7 @@ def evaluate(
     if is_foreign:
         found = _score_with_foreign(request, measures)
     elif request.duplicates == "novelty":
-        found = _score_by_novelty(request, measures, read or partial(reading.read_aligned, request))
+        found = _score_by_novelty(request, measures, read() if read else reading.read_aligned(request))
     else:
         scored, runs, notes = reading.score_runs(request, measures, read=read, at_once=known is not None)
         found = Evaluation(scores=scored.scores, moved=scored.moved, facts=(*_tag_notes(runs), *notes))
@@ -275,13 +257,12 @@ def _no_verdicts(request: Request, measures: Sequence[measuring.AnyMeasure], *, 
     return ""
 
 
-def _score_by_novelty(request: Request, measures: list[measuring.AnyMeasure], read: Callable[[], Read]) -> Evaluation:
+def _score_by_novelty(request: Request, measures: list[measuring.AnyMeasure], known: Read) -> Evaluation:
     """Score with near-duplicates of a document above counted as not relevant, and as the lists stand."""
     if request.ties != "trec":
         raise UsageError(
             "--duplicates novelty cannot be combined with --ties: the tie order decides which copy comes first"
         )
-    known = read()
     novel = scoring.by_novelty(known.aligned, known.qrels, known.runs, request.clusters)
     found, plain = (scoring.score(one, measures) for one in (novel, known.aligned))
     lost = counted(int(((known.aligned.lists.grades > 0) & (novel.lists.grades == 0)).sum()), "retrieved document")
@@ -316,15 +297,12 @@ def _score_with_foreign(request: Request, measures: list[measuring.AnyMeasure]) 
 
 def _grade_notes(measures: Sequence[measuring.AnyMeasure], scale_gains: GradeGains) -> list[str]:
     """Where grades are worth something else than the scale says."""
-    by_grade = []
-    for one in measures:
-        otherwise = True
-        if isinstance(one, measuring.Measure):
-            own = dict(one.settings)
-            takes_gains = "gains" in one.kind.parameters
-            otherwise = own.get("gains") != scale_gains if takes_gains else one.kind.graded or "gain" in own
-        if otherwise:
-            by_grade.append(str(one))
+
+    def is_otherwise(one: measuring.Measure) -> bool:
+        own = dict(one.settings)
+        return own.get("gains") != scale_gains if "gains" in one.kind.parameters else one.kind.graded or "gain" in own
+
+    by_grade = [str(one) for one in measures if not isinstance(one, measuring.Measure) or is_otherwise(one)]
     return [f"{', '.join(by_grade)}: computed from the grades, not from the gains of the scale"] if by_grade else []
 
 
@@ -358,17 +336,16 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Explanation(Result):
-    """The lists of runs for a topic, each with the name of its run; what they were made with; what is relevant.
+    """The lists of runs for a topic, each with the name of its run.
 
-    `remarks` are sentences on the relevant documents that are not among those shown.
+    `behind` are sentences on what they were made with, and on the relevant documents that are not among those shown.
     """
 
     topic: str
     lists: tuple[tuple[str, list[Step]], ...]
     qrels_hash: str
-    rel: int
-    gains: GradeGains = ()
-    remarks: tuple[str, ...] = ()
+    behind: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     def table(self) -> Table:
         """One row for each run and rank, with what it was made with."""
@@ -376,33 +353,18 @@ class Explanation(Result):
         rows = [(run, self.topic, *step[:-1], *made) for run, steps in self.lists for step in steps]
         return table_of(["run", "topic", "rank", "document", "grade", *_NUMBERS, "qrels", "reference"], rows)
 
-    def frame(self) -> pandas.DataFrame:
-        """The rows as a frame; what is the same in all of them stands in its attributes."""
-        frame = self.table().frame().drop(columns=["topic", "qrels", "reference"])
-        frame.attrs.update(qrels=self.qrels_hash, reference=scoring.ORDER)
-        return frame
+    def attributes(self) -> dict[str, object]:
+        """The topic, and what the lists were made with."""
+        return {"topic": self.topic, "qrels": self.qrels_hash, "reference": scoring.ORDER}
 
     def tables(self) -> list[Table]:
         """The lists one below the other."""
         columns = [Number("rank"), Column("document"), Column("grade"), *map(Number, _NUMBERS)]
-        return [
+        *others, last = [
             table_of(columns, [step[:-1] for step in steps], caption=f"topic {self.topic}: {run}")
             for run, steps in self.lists
         ]
-
-    def on(self, surface: Surface) -> Shown:
-        """The lists; tables that go elsewhere carry what a terminal has beside them."""
-        if surface == "data":
-            return Shown([], [self.table()], [])
-        worth = ", ".join(f"{grade}: {gain:g}" for grade, gain in self.gains)
-        scale = f"relevant: grade {self.rel} or higher" + (f"; gains in DCG {worth}" if worth else "")
-        made = f"{scale}; qrels {self.qrels_hash[:HASH_SHOWN]}, tie order as in {scoring.ORDER}"
-        if surface == "terminal":
-            return Shown([], self.tables(), [*self.remarks, made])
-        *others, last = self.tables()
-        carried = [made, *self.remarks] if surface == "document" else [made]
-        last = replace(last, notes=(*last.notes, *carried))
-        return Shown([], [*others, last], self.remarks)
+        return [*others, replace(last, notes=self.behind)]
 
 
 def explain_lists(request: Request, topic: str, *, depth: int = 30) -> Explanation:
@@ -419,38 +381,38 @@ def explain_lists(request: Request, topic: str, *, depth: int = 30) -> Explanati
     own = settings.get("gains", ()) if "gains" in measure.kind.parameters else scale.own_gains
     gains = cast("GradeGains", own)
     qrels, runs = reading.read_in_full(request)
-    whole = [(run.tag, _explained(qrels, run, topic, rel, gains)) for run in runs]
+    whole: list[tuple[str, list[Step]]] = []
+    for run in runs:
+        lists = align.align(qrels, [run], topics=[topic]).lists
+        at_least = max(int(lists.relevant_count(rel)[0]), 1)
+        gain = np.where(lists.grades >= 0, gain_function("linear", gains)(lists.grades), 0.0).tolist()
+        rows = zip(align.documents_of(run, topic), lists.grades.tolist(), gain, strict=True)
+        steps, found, dcg = list[Step](), 0, 0.0
+        for rank, (document, grade, value) in enumerate(rows, start=1):
+            found += grade >= rel
+            dcg += value / np.log2(rank + 1)
+            state = str(grade) if grade >= 0 else "not pooled" if grade == NOT_POOLED else "unjudged"
+            steps.append(Step(rank, document, state, found / rank, found / at_least, float(dcg), grade >= rel))
+        whole.append((run.tag, steps))
     if not any(steps for _, steps in whole):
         names = ", ".join(quoted(name) for name, _ in whole)
         raise InputError(f"no document for topic {quoted(topic)} in {names}")
     relevant = [(document, grade) for name, document, grade in qrels if name == topic and grade >= rel]
     relevant.sort(key=lambda one: -one[1])
-    remarks = [*request.notes]
+    worth = ", ".join(f"{grade}: {gain:g}" for grade, gain in gains)
+    made = f"relevant: grade {rel} or higher" + (f"; gains in DCG {worth}" if worth else "")
+    made += f"; qrels {qrels.content_hash[:HASH_SHOWN]}, tie order as in {scoring.ORDER}"
+    behind = [made]
     for name, steps in whole:
         lower = [f"{one.document} (grade {one.state}, rank {one.rank})" for one in steps[depth:] if one.relevant]
         if lower:
-            remarks.append(f"{name}: relevant at lower ranks: {few(lower, _NAMED)}")
+            behind.append(f"{name}: relevant at lower ranks: {few(lower, _NAMED)}")
         there = {step.document for step in steps}
         missing = [f"{document} (grade {grade})" for document, grade in relevant if document not in there]
         if missing:
-            remarks.append(f"{name}: relevant, not retrieved: {few(missing, _NAMED)}")
-    lists = tuple((name, steps[:depth]) for name, steps in whole)
-    return Explanation(topic, lists, qrels.content_hash, rel, gains, tuple(remarks))
-
-
-def _explained(qrels: Qrels, run: Run, topic: str, rel: int, gains: GradeGains) -> list[Step]:
-    """The ranks of a run's list for a topic; none where the run lacks the topic."""
-    lists = align.align(qrels, [run], topics=[topic]).lists
-    relevant = max(int(lists.relevant_count(rel)[0]), 1)
-    gain = np.where(lists.grades >= 0, gain_function("linear", gains)(lists.grades), 0.0).tolist()
-    rows = zip(align.documents_of(run, topic), lists.grades.tolist(), gain, strict=True)
-    steps, found, dcg = [], 0, 0.0
-    for rank, (document, grade, worth) in enumerate(rows, start=1):
-        found += grade >= rel
-        dcg += worth / np.log2(rank + 1)
-        state = str(grade) if grade >= 0 else "not pooled" if grade == NOT_POOLED else "unjudged"
-        steps.append(Step(rank, document, state, found / rank, found / relevant, float(dcg), grade >= rel))
-    return steps
+            behind.append(f"{name}: relevant, not retrieved: {few(missing, _NAMED)}")
+    shown = tuple((name, steps[:depth]) for name, steps in whole)
+    return Explanation(topic, shown, qrels.content_hash, tuple(behind), request.notes)
 
 
 # Figures of scores, on axes or written to files.

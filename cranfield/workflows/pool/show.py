@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from statistics import median
+from typing import TYPE_CHECKING
 
 from cranfield.base.errors import Problem, UnknownName
 from cranfield.base.registry import deferred
@@ -18,6 +19,9 @@ from cranfield.store import Store, live_pools, pools
 with deferred:
     from cranfield.pool import extend
     from cranfield.workflows.pool import inputs
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # How long judging takes: measured where something was judged, else assumed, and which of the two.
 
@@ -142,10 +146,11 @@ class PoolView(Result):
             remarks.append("expected loss of a non-contributing run: see cranfield reuse")
         return remarks
 
-    def attributes(self) -> Mapping[str, object]:
-        """Name, plan, seed and hash."""
-        facts = self.facts
-        return {"name": facts.name, "plan": facts.plan, "seed": facts.seed, "content_hash": facts.content_hash}
+    def frame(self) -> pd.DataFrame:
+        """The rows as a frame, with name, plan, seed and hash in its attributes."""
+        frame, facts = super().frame(), self.facts
+        frame.attrs.update(name=facts.name, plan=facts.plan, seed=facts.seed, content_hash=facts.content_hash)
+        return frame
 
 
 def _depths(view: PoolView) -> list[tuple[Value, ...]]:

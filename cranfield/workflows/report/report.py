@@ -107,7 +107,20 @@ class Material:
             str(store.setting(name, "")) for name in (CITATION_SETTING, DESCRIPTION_SETTING)
         )
         self.history = history.head(store)
-        self._read_qrels(store)
+        try:
+            selection = qrels_workflow.Selection(layers=request.layers, unjudged=True)
+            self.qrels = qrels_workflow.qrels_for(store, request.qrels, selection)
+        except InputError as error:
+            if request.qrels is not None or request.layers != (MAIN,):
+                raise
+            self.missing.append(f"scores: {error}")
+        else:
+            word = qrels_workflow.meant_by(store, request.qrels, layers=request.layers)
+            self.release = qrels_workflow.manifests(store).get(word)
+            if word == NOW:
+                self.layers, self.rule = request.layers, qrels_workflow.collection_rule(store)
+            elif self.release is not None:
+                self.layers, self.rule = self.release.layers, self.release.rule
         self._score(store, progress)
         self.pool = PoolView(store) if self.status.pools else None
         self.pooled_runs = frozenset() if self.pool is None else frozenset(run for run, *_ in self.pool.runs)
@@ -130,23 +143,6 @@ class Material:
         self.names = {name: f"assessor {number}" if request.public else name for number, name in known}
         self.topics = tuple(self._topics(store))
         self.checksums = dict(self._checksums(store))
-
-    def _read_qrels(self, store: Store) -> None:
-        request = self.request
-        try:
-            selection = qrels_workflow.Selection(layers=request.layers, unjudged=True)
-            self.qrels = qrels_workflow.qrels_for(store, request.qrels, selection)
-        except InputError as error:
-            if request.qrels is not None or request.layers != (MAIN,):
-                raise
-            self.missing.append(f"scores: {error}")
-            return
-        word = qrels_workflow.meant_by(store, request.qrels, layers=request.layers)
-        if word == NOW:
-            self.layers, self.rule = request.layers, qrels_workflow.collection_rule(store)
-        self.release = qrels_workflow.manifests(store).get(word)
-        if self.release is not None:
-            self.layers, self.rule = self.release.layers, self.release.rule
 
     def _score(self, store: Store, progress: Progress) -> None:
         """Score all runs, with verdicts and the levels of recall, and hold out each group."""
@@ -246,66 +242,55 @@ MOST_STRIPS = 20
 
 def draw_all(material: Material) -> tuple[list[Drawing], str]:
     """Draw everything; without matplotlib nothing, and the sentence that says why."""
-    evaluation, bias = material.evaluation, material.bias
-    if evaluation is None:
-        return [], ""
-    drawings: list[Drawing] = []
     try:
-        if material.curve is not None:
-            drawings.append(_precision_recall(material.curve))
-        drawings += _by_topic(evaluation.scores)
-        if (trust := material.trust) is not None and trust.trusts:
-            drawings.append(_coverage(trust, bias))
-            if bias is not None:
-                relevant = bias.new_by_depth.relevant.sum(axis=0).tolist()
-                counts = f"from 1 to {len(relevant)}: {', '.join(map(str, relevant))}"
-                what = f"New relevant documents at each pool depth {counts}"
-                high = "Bars that are still high at the right end: a deeper pool would have found more"
-                axes = ReusePlots(trust, bias).relevant_by_depth()
-                drawings.append(_drawn("relevant-by-depth", "pool", axes, what, f"{high} relevant documents."))
+        return list(_drawings(material)), ""
     except MissingExtra as error:
         return [], f"figures: {error}"
-    return drawings, ""
 
 
-def _precision_recall(curve: Scores) -> Drawing:
-    best = int(curve.summary.mean(axis=0).argmax())
-    first, last = curve.summary[[0, -1], best].tolist()
-    return _drawn(
-        *("precision-recall", "scores", draw_curves(curve)),
-        f"Interpolated precision at eleven levels of recall, of {counted(len(curve.run_names), 'run')}; that of"
-        f" {curve.run_names[best]}, the best, falls from {first:.2f} at recall 0 to {last:.2f} at recall 1",
-        "Precision and recall. The left end shows the top of the rankings, the right end how the last relevant"
-        " documents are found; where lines cross, the order of the runs depends on the recall wanted.",
-    )
-
-
-def _by_topic(scores: Scores) -> Iterator[Drawing]:
+def _drawings(material: Material) -> Iterator[Drawing]:
+    """Precision and recall, scores by topic, how far runs are judged, and what each depth of the pool added."""
+    if (evaluation := material.evaluation) is None:
+        return
+    if (curve := material.curve) is not None:
+        best = int(curve.summary.mean(axis=0).argmax())
+        first, last = curve.summary[[0, -1], best].tolist()
+        yield _drawn(
+            *("precision-recall", "scores", draw_curves(curve)),
+            f"Interpolated precision at eleven levels of recall, of {counted(len(curve.run_names), 'run')}; that of"
+            f" {curve.run_names[best]}, the best, falls from {first:.2f} at recall 0 to {last:.2f} at recall 1",
+            "Precision and recall. The left end shows the top of the rankings, the right end how the last relevant"
+            " documents are found; where lines cross, the order of the runs depends on the recall wanted.",
+        )
+    scores = evaluation.scores
     order = np.argsort(-np.nan_to_num(scores.summary[0]), kind="stable").tolist()
-    drawn = [run for run in order[:MOST_STRIPS] if scores.scored[run].any()]
     cut = f" The best {MOST_STRIPS} of {len(order):,} runs are shown." if len(order) > MOST_STRIPS else ""
-    if drawn:
+    if drawn := [run for run in order[:MOST_STRIPS] if scores.scored[run].any()]:
         yield _drawn(
             *("by-topic", "topics", draw_strips(scores, runs=drawn)),
             f"{scores.measures[0]} of each run on each topic",
             f"{scores.measures[0]} on each topic. Runs with the same mean can differ on single topics:"
             f" points far to the left are topics on which a run fails.{cut}",
         )
-
-
-def _coverage(trust: Trusted, bias: CollectionReport | None) -> Drawing:
-    coverage = trust.trusts[0].coverage
-    shares = np.nan_to_num(coverage.judged[: trust.field.asked]).mean(axis=1)
+    if (trust := material.trust) is None or not trust.trusts:
+        return
+    one, plots = trust.trusts[0], ReusePlots(trust, material.bias)
+    shares = np.nan_to_num(one.coverage.judged[: trust.field.asked]).mean(axis=1)
     least = int(shares.argmin())
-    lowest = (
-        f" Lowest mean share: {trust.trusts[0].run_names[least]}, {shares[least]:.0%}." if shares[least] < 1 else ""
-    )
-    return _drawn(
-        *("coverage", "pool", ReusePlots(trust, bias).coverage()),
-        f"Share of judged documents in the top {int(coverage.depth.max())} of each run, by topic",
+    lowest = f" Lowest mean share: {one.run_names[least]}, {shares[least]:.0%}." if shares[least] < 1 else ""
+    yield _drawn(
+        *("coverage", "pool", plots.coverage()),
+        f"Share of judged documents in the top {int(one.coverage.depth.max())} of each run, by topic",
         "Dark blue: judged, yellow: unjudged. Many light cells in a row: a run that the pool does not cover;"
         f" in a column: a topic with too few judgments.{lowest}",
     )
+    if material.bias is not None:
+        relevant = material.bias.new_by_depth.relevant.sum(axis=0).tolist()
+        yield _drawn(
+            *("relevant-by-depth", "pool", plots.relevant_by_depth()),
+            f"New relevant documents at each pool depth from 1 to {len(relevant)}: {', '.join(map(str, relevant))}",
+            "Bars that are still high at the right end: a deeper pool would have found more relevant documents.",
+        )
 
 
 def _drawn(name: str, section: str, axes: Axes, alternative: str, caption: str) -> Drawing:
@@ -332,6 +317,16 @@ def collection_card(material: Material) -> dict[str, Any]:
         facts["one_per_cluster"] = bool(facts["one_per_cluster"])
         size, judged, least = material.pool_sizes
         pools = [{**facts, "documents": size, "judged": judged, "topic_judged": least}]
+    fairness = None
+    if (bias := material.bias) is not None:
+        measures = []
+        for one in bias.verdicts:
+            row = {"measure": str(one.measure), "fairness": one.fairness, "reason": one.reason, "mean_loss": one.drop}
+            if "group" in bias.levels:
+                row |= _picked(bias.levels["group"].summaries[one.measure], "tau_b", "lowest_tau_b", "tau_ap")
+            measures.append(row)
+        fairness = {"fairness": bias.fairness, "measures": measures, **_picked(bias, "judged", "relevant")}
+        fairness |= {"from_nobody": bias.provenance.orphans, "not_exhausted": bias.new_by_depth.not_exhausted}
     estimates = () if material.agreement is None else material.agreement.compared["overall"][0].estimates
     group_names = ("group", "runs", "documents", "only_this_group")
     groups = material.pool_groups
@@ -359,7 +354,7 @@ def collection_card(material: Material) -> dict[str, Any]:
         "qrels": _qrels_in_card(material),
         "agreement": [_picked(one, "coefficient", "value", "low", "high", "items") for one in estimates],
         "reusability": {
-            "collection": None if material.bias is None else _fairness(material.bias),
+            "collection": fairness,
             "card": None if reuse is None else reuse_cards.encoded(reuse, reuse_cards.KEYS),
         },
         "checksums": dict(material.checksums),
@@ -379,16 +374,16 @@ def card_json(card: dict[str, Any]) -> str:
 
 
 def _counts(material: Material) -> dict[str, int]:
-    status = material.status
+    status, known = material.status, material.status.counts
     counts = {
-        "documents": status.counts.documents,
-        "topics": status.counts.topics,
+        "documents": known.documents,
+        "topics": known.topics,
         "runs": len(status.runs),
-        "groups": status.counts.groups,
-        "contributing_runs": status.counts.contributing,
-        "pooled": status.counts.pooled,
-        "assessors": status.counts.assessors,
-        "duplicate_clusters": status.counts.clusters,
+        "groups": known.groups,
+        "contributing_runs": known.contributing,
+        "pooled": known.pooled,
+        "assessors": known.assessors,
+        "duplicate_clusters": known.clusters,
     }
     if status.outside:
         counts["documents_outside"] = status.documents_outside
@@ -438,19 +433,6 @@ def _qrels_in_card(material: Material) -> dict[str, Any] | None:
         return content | {"file": release.file, "file_sha256": release.file_sha256}
     versions = {"scales": dict(release.scales), "guidelines": dict(release.guidelines)}
     return content | {"up_to_event": release.up_to_event, **versions, "pools": dict(release.pools)}
-
-
-def _fairness(bias: CollectionReport) -> dict[str, Any]:
-    measures = []
-    for one in bias.verdicts:
-        row = {"measure": str(one.measure), "fairness": one.fairness, "reason": one.reason, "mean_loss": one.drop}
-        if "group" in bias.levels:
-            summary = bias.levels["group"].summaries[one.measure]
-            row |= {"tau_b": summary.tau_b, "lowest_tau_b": summary.lowest_tau_b, "tau_ap": summary.tau_ap}
-        measures.append(row)
-    counts = {"judged": bias.judged, "relevant": bias.relevant, "from_nobody": bias.provenance.orphans}
-    going_on = bias.new_by_depth.not_exhausted
-    return {"fairness": bias.fairness, "measures": measures, **counts, "not_exhausted": going_on}
 
 
 # A publishable folder: topics, qrels, the pool with its provenance, the runs, the card and checksums.

@@ -320,6 +320,11 @@ class Trusted:
             default=None,
         )
 
+    def short(self, measure: str) -> dict[str, str]:
+        """The verdict on each run under a measure, in short; nothing for a measure that takes none."""
+        known = [one for one in self.trusts if one.name == measure]
+        return {name: one.verdicts[run].short for one in known for run, name in enumerate(one.run_names)}
+
     def marks(self, one: assess.Assessment) -> dict[int, str]:
         """The marks behind the scores of requested runs, of those that have one."""
         return {run: given.mark for run, given in enumerate(one.verdicts[: self.field.asked]) if given.mark}
