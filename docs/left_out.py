@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import tomllib
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+from more_systems import FullText, ranked_by
 from numpy.typing import NDArray
 
 from cranfield.base.files import Source
@@ -45,7 +46,7 @@ from cranfield.reuse.labels import count_labels
 from cranfield.reuse.provenance import Contributor, Provenance, prefix_of, provenance_of
 from cranfield.reuse.unjudged_model import UnjudgedModel, expected_chances
 from cranfield.reuse.verdict import Evidence, Thresholds, Verdict, verdict_of
-from cranfield.runs.baseline import Query, TopicField, query_text, search
+from cranfield.runs.baseline import Corpus, Query, TopicField, query_text
 from cranfield.runs.check import Expectations, check, repair
 from cranfield.runs.reading import read_rows
 from cranfield.runs.run import Rows, Run, ranked
@@ -85,6 +86,12 @@ class Collection:
         found = {pair: self.grades.get(pair, self.otherwise) for run in self.runs for pair in _first(run, depth)}
         return qrels_of([(*pair, grade) for pair, grade in found.items() if grade is not None])
 
+    def only(self, groups: Container[str]) -> Collection:
+        """The runs of some groups: a pool of these alone."""
+        kept = [place for place, one in enumerate(self.contributors) if one.group in groups]
+        runs, contributors = ([one[place] for place in kept] for one in (self.runs, self.contributors))
+        return replace(self, runs=runs, contributors=contributors)
+
 
 @dataclass(frozen=True, eq=False)
 class Pool:
@@ -112,7 +119,7 @@ def _first(run: Run, depth: int) -> Iterator[Pair]:
 
 
 def collections_in(data: Path) -> list[Collection]:
-    """TREC-2, and four collections of abstracts with the baseline systems as groups."""
+    """TREC-2, and four collections of abstracts with retrieval systems as groups."""
     return [trec_2(data / "trec-2-adhoc"), *(abstracts(data, name) for name in SMART)]
 
 
@@ -159,6 +166,9 @@ SYSTEMS: dict[str, tuple[str, ...]] = {
         "bm25 variant=bm25l stopwords=none",
         "bm25 k1=2 b=0.3 variant=atire",
         "bm25 variant=bm25plus stemmer=none stopwords=none",
+        "fts5",
+        "bo1",
+        "bo1 fb_docs=10 fb_terms=30 model=kl stemmer=none",
     ),
     "language model": (
         "dirichlet",
@@ -167,6 +177,10 @@ SYSTEMS: dict[str, tuple[str, ...]] = {
         "rm3",
         "rm3 fb_docs=3 fb_terms=10 mu=200",
         "rm3 fb_docs=20 fb_terms=50 original=0.2 stemmer=none",
+        "jelinek",
+        "jelinek smoothing=0.2 stemmer=none",
+        "dependence",
+        "dependence single=0.6 adjacent=0.2 stemmer=none",
     ),
     "vector space": (
         "tfidf",
@@ -175,6 +189,19 @@ SYSTEMS: dict[str, tuple[str, ...]] = {
         "rocchio",
         "rocchio fb_docs=10 beta=2 stemmer=none",
         "rocchio fb_docs=2 fb_terms=20 beta=0.5 stopwords=none",
+        "pivoted",
+        "pivoted slope=0.05 stemmer=none",
+        "thesaurus",
+        "thesaurus terms=50 weight=0.6 stemmer=none",
+    ),
+    "other weights": (
+        "overlap",
+        "overlap stemmer=none",
+        "dfr",
+        "dfr model=inl2 c=2 stemmer=none",
+        "dfr model=dph stopwords=none",
+        "axiomatic",
+        "axiomatic s=0.2 k=0.5 stemmer=none",
     ),
     "character n-grams": (
         "chargrams",
@@ -182,14 +209,39 @@ SYSTEMS: dict[str, tuple[str, ...]] = {
         "chargrams shortest=4 longest=4",
         "chargrams shortest=5 longest=6",
     ),
-    "LSA": ("lsa", "lsa dims=30", "lsa dims=60 stemmer=none", "lsa dims=200 stopwords=none"),
+    "few dimensions": (
+        "lsa",
+        "lsa dims=30",
+        "lsa dims=60 stemmer=none",
+        "lsa dims=200 stopwords=none",
+        "ppmi",
+        "ppmi dims=50 stemmer=none",
+        "indexing",
+        "indexing rounds=2 stemmer=none",
+        "topics",
+        "topics count=30 own=0.5 stemmer=none",
+    ),
+    "neighbours": (
+        "expanded",
+        "expanded nearest=5 own=0.7 stemmer=none",
+        "regularized",
+        "regularized nearest=5 own=0.4 stemmer=none",
+        "clusters",
+        "clusters count=20 own=0.3 stemmer=none",
+    ),
+    "fused": ("fused", "fused of=rm3+chargrams"),
 }
-"""Baseline systems with their options, by family. A system is a group. Where a whole family is left out, each run
-counts as a group: 19 are left of any family, which is enough."""
+"""Systems with their options, by family: all baselines of the product, and those of `more_systems.py`. A system is a
+group. Where a whole family is left out, at least 19 groups are left, which is enough."""
+
+SEVEN = ("bm25", "dirichlet", "rm3", "tfidf", "rocchio", "chargrams", "lsa")
+LEXICAL = ("fts5", "overlap", "pivoted", "jelinek", "dfr", "axiomatic")
+LATENT = ("ppmi", "indexing", "topics")
+"""Baselines of the product but fts5; others that match the same words; and others, besides lsa, of few dimensions."""
 
 
 def abstracts(data: Path, name: str) -> Collection:
-    """A collection of abstracts with runs of the baseline systems. What the qrels do not list is not relevant."""
+    """A collection of abstracts with runs of all systems. What the qrels do not list is not relevant."""
     documents, topics, qrels = (data / name / part for part in SMART[name])
     rows = [text.split() for text in qrels.read_text(encoding="utf-8").splitlines()]
     # The qrels of CACM name documents CACM-0001 that are 1 in its file.
@@ -199,7 +251,7 @@ def abstracts(data: Path, name: str) -> Collection:
     fields: tuple[TopicField, ...] = ("title", "description", "narrative")
     asked = [Query(one.id, query_text(one, fields)) for one in records if isinstance(one, Topic)]
     relevant = {topic for (topic, _), grade in grades.items() if grade}
-    corpus = Abstracts([one for one in read_documents(documents) if isinstance(one, Document)])
+    corpus = FullText([one for one in read_documents(documents) if isinstance(one, Document)])
     runs = []
     contributors = []
     for family, systems in SYSTEMS.items():
@@ -209,25 +261,9 @@ def abstracts(data: Path, name: str) -> Collection:
     return Collection(name, (5, 10, 20), runs, contributors, grades, 0)
 
 
-@dataclass(frozen=True)
-class Abstracts:
-    """The documents of a collection, without an index."""
-
-    texts: Sequence[Document]
-
-    def documents(self) -> Iterable[Document]:
-        """All of them."""
-        return self.texts
-
-    def search(self, query: str, limit: int) -> list[tuple[str, float]]:
-        """Only the system fts5 needs it."""
-        raise NotImplementedError
-
-
-def made_run(words: str, corpus: Abstracts, queries: Sequence[Query]) -> Run:
-    """A run of a baseline system, given by its name and options."""
-    system, *options = words.split()
-    found = list(search(system, corpus, queries, LENGTH, dict(one.split("=") for one in options)))
+def made_run(words: str, corpus: Corpus, queries: Sequence[Query]) -> Run:
+    """A run of a system, given by its name and options."""
+    found = list(ranked_by(words, corpus, queries, LENGTH))
     topics, documents = (
         pa.array(column, pa.large_string()).dictionary_encode()
         for column in (

@@ -200,6 +200,23 @@ def test_the_page_is_written_for_any_collection_whose_truth_is_known(made, monke
     assert sorted({row[0].replace("\\", "") for row in rows} & set(known)) == sorted(known)
 
 
+def test_the_page_tells_what_holds_in_pools_of_fewer_systems(made, monkeypatch):
+    monkeypatch.setattr(script, "DRAWS", 3)
+    few = ("group-0", "group-1", "group-2", "group-3")
+    for name, value in {"SEVEN": few, "LATENT": ("group-5",), "LONELY": "group-1", "BEDS": (("few", few),)}.items():
+        monkeypatch.setattr(script, name, value)
+    shape = made(topics=20, groups=6, runs=2, depth=5)
+    grades = {(topic, document): grade for topic, document, grade in shape.everything}
+    collection = left_out.Collection("made", (10,), shape.runs, shape.prefixes.contributors, grades, 0)
+    cells = {("made", 10, str(one.measure)): one for one in left_out.calibrate(collection, 10, draws=3)}
+    lines = script.company([collection], cells).splitlines()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line[:1] == "|"]
+    assert [row[:2] for row in rows[-3:]] == [["few", "4"], ["all but these 3", "5"], ["all", "6"]]
+    assert rows[-1][-1] == script._bare(script.factor_of("group-1", cells, "made"), ".2f")
+    assert [row[0] for row in rows if row[0].startswith("group")] == list(few)
+    assert script.company([replace(collection, otherwise=None)], cells) == ""
+
+
 def test_if_the_model_were_right_true_losses_would_be_those_that_are_drawn(made):
     shape = made(topics=40, groups=6, runs=2)
     cell, *_ = left_out.calibrated(shape.alignment, shape.prefixes, MEASURES, rng=np.random.default_rng(1), draws=100)
