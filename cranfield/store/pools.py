@@ -301,16 +301,9 @@ def rows_of_content(pool: pooling.Pool) -> dict[str, list[tuple[Any, ...]]]:
     """What a pool is in the tables of its content, without its number, in the order of their keys."""
     table, names, begins = pool.stratum_table, [source.name for source in pool.sources], pool.offsets.tolist()
     chances = [None if chance != chance else chance for chance in pool.entries["probability"].tolist()]
+    topics, ids = pool.topics, pool.ids
     rows = [
-        (
-            pool.topics[topic],
-            pool.ids[place],
-            place + 1 - begins[topic],
-            *table[stratum],
-            chances[place],
-            version,
-            place,
-        )
+        (topics[topic], ids[place], place + 1 - begins[topic], *table[stratum], chances[place], version, place)
         for place, (topic, _, stratum, _, version) in enumerate(pool.entries.tolist())
     ]
     entries = sorted(rows, key=itemgetter(0, 1))
