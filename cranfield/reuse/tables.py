@@ -6,6 +6,7 @@ A table for people shows some of the columns that data formats have, under the h
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cranfield.base.text import Column, Number, Table, Value, counted, table_of
@@ -168,6 +169,16 @@ def groups_table(report: CollectionReport) -> Table:
                 rows.append((level, one.group, str(measure), *counts, *losses, *taus, one.drop, one.run))
     caption = "Unique documents of each group, and the loss of its runs when it is held out"
     return table_of(_GROUPS, rows, caption=caption)
+
+
+def groups_to_read(report: CollectionReport) -> Table:
+    """The same for people: what a group contributed stands in the first of its rows alone."""
+    table, levels, told = groups_table(report), [*map(str, report.levels)], set[tuple[Value, ...]]()
+    rows: Rows = []
+    for row in sorted(table.rows, key=lambda row: (levels.index(str(row[0])), str(row[1]))):
+        rows.append((*row[:3], None, None, None, *row[6:]) if row[:2] in told else row)
+        told.add(row[:2])
+    return replace(table, rows=tuple(rows))
 
 
 def thresholds_table(thresholds: Thresholds) -> Table:

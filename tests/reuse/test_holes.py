@@ -73,7 +73,7 @@ def test_judged_at_k_is_over_the_length_of_short_lists_and_says_so(collection):
     coverage = coverage_of(alignment, parse_measure("P@4"), pool_depth=provenance.depth, provenance=provenance)
     np.testing.assert_array_equal(coverage.judged, [[1, 1, 1], [0.25, 1, np.nan]])
     np.testing.assert_array_equal(coverage.count, [[0, 0, 0], [3, 0, 0]])
-    np.testing.assert_array_equal(coverage.first, [[0, 0, 0], [1, 0, 1]])
+    np.testing.assert_array_equal(coverage.first, [[0, 0, 0], [1, 0, 0]])
     judged = [coverage.evidence(run, topic_judged=0.5) for run in (0, 1)]
     assert [(one.judged, one.low_topics) for one in judged] == [(1.0, 0), (0.625, 1)]
     assert [(one.topics, one.unjudged) for one in judged] == [(3, 0), (2, 3)]

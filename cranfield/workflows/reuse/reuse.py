@@ -224,7 +224,7 @@ class ReuseResult(Result):
                 for trust in self._found.trusts:
                     yield tables.trust_table(trust, range(self._found.field.asked))
             elif part or (self._report is not None and (one == "collection" or self.fairness != "untestable")):
-                yield self.table(one)
+                yield tables.groups_to_read(self._report) if one == "groups" and self._report else self.table(one)
 
     def about_collection(self) -> Iterator[str]:
         """What the pool of the collection is like, if the contributing runs are known."""
