@@ -87,15 +87,8 @@ def evaluate(
         if explain:
             console.show(files.explain(words[1], *(named or ()), depth=depth, measures=measure or "AP"), format)
             return
-        found = files.evaluate(
-            measure,
-            runs=named,
-            by_topic=by_topic,
-            topics=topics,
-            ties=ties,
-            verdicts=not no_verdict,
-            **console.novelty(duplicates),
-        )
+        how: dict[str, Any] = {"by_topic": by_topic, "topics": topics, "ties": ties, **console.novelty(duplicates)}
+        found = files.evaluate(measure, runs=named, verdicts=not no_verdict, **how)
         step = files.next_step(found) if found.trust and format == "table" else None
     console.show(found, format, draw=partial(_draw, found) if chart else None)
     if step:
