@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain
@@ -67,8 +67,8 @@ class Schema:
         *,
         meaning: str = "",
         example: str = "",
-        lines: Iterable[int] = (),
-        count: int = 1,
+        lines: Collection[int] = (),
+        count: int = 0,
         topic: str = "",
         severity: Severity | None = None,
         remedy: str = "",
@@ -76,8 +76,10 @@ class Schema:
     ) -> Problem:
         """A problem in the words of the schema, unless others fit the case better.
 
-        Without `repairable` it has to be mended by hand, though the schema knows a repair for other cases.
+        It occurs on each of the lines, unless its count is another. Without `repairable` it has to be mended by hand,
+        though the schema knows a repair for other cases.
         """
+        count = count or max(len(lines), 1)
         fault = next(fault for fault in self.faults if fault.code == code)
         seen = f": {quoted(example)}" if example else ""
         often = f" ({counted(count, 'line')})" if count > 1 else ""

@@ -143,7 +143,7 @@ class QrelsRows:
             topic = self.topic_ids[int(self.topics[first])].as_py()
             example = f"{topic} {self.document_ids[int(self.documents[first])].as_py()}"
             lines = self.lines.of(again)
-            problems.append(refusal("repeated-pair", lines=lines, count=len(again), example=example, topic=topic))
+            problems.append(refusal("repeated-pair", lines=lines, example=example, topic=topic))
         if not len(self.grades) and not problems:
             problems = [refusal("empty")]
         if problems:

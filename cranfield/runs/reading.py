@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -251,40 +252,14 @@ def ranks_of(texts: pa.Array) -> Places:
     return ranks
 
 
-def assembled(
-    source: Source,
-    *,
-    topics: Coded,
-    documents: Coded,
-    scores: Scores,
-    ranks: Places | None,
-    tags: Sequence[tuple[str, int]],
-    lines: LineNumbers,
-    findings: Findings,
-    metadata: str = "",
-) -> Rows:
-    """Make rows of finished columns; tags come with their lines.
-
-    A score that the row does not have is NaN, and told in `findings`.
-    """
-    if ranks is not None:
-        findings.add("rank-not-an-integer", lines.of(np.flatnonzero(ranks == NO_RANK)))
+def with_problems(rows: Rows, findings: Findings) -> Rows:
+    """The rows with everything that was found wrong with them."""
+    if rows.ranks is not None:
+        findings.add("rank-not-an-integer", rows.lines.of(np.flatnonzero(rows.ranks == NO_RANK)))
     problems = findings.problems()
-    if not len(scores) and not any(found.is_error for found in problems):
+    if not len(rows) and not any(found.is_error for found in problems):
         problems = (*problems, problem("empty"))
-    return Rows(
-        *topics,
-        *documents,
-        scores=scores,
-        ranks=ranks,
-        tags=tuple(tags),
-        lines=lines,
-        problems=tuple(found.at(source.name) for found in problems),
-        source_name=source.name,
-        source_stem=source.stem,
-        file_sha256=source.file_sha256,
-        metadata=metadata,
-    )
+    return replace(rows, problems=tuple(found.at(rows.source.name) for found in problems))
 
 
 NO_ID = "the id {!r}"
@@ -342,16 +317,8 @@ def rows_of(source: Source, parts: Mapping[str, pa.ChunkedArray], lines: LineNum
         topics, documents = (used_only(words, codes[kept]) for words, codes in (topics, documents))
         scores, ranks = scores[kept], None if ranks is None else ranks[kept]
         lines = lines.without(lines.of(np.flatnonzero(~kept)))
-    return assembled(
-        source,
-        topics=topics,
-        documents=documents,
-        scores=scores,
-        ranks=ranks,
-        tags=[(names[code].as_py(), line) for line, code in tags],
-        lines=lines,
-        findings=findings,
-    )
+    named = tuple((names[code].as_py(), line) for line, code in tags)
+    return with_problems(Rows(source, *topics, *documents, scores, ranks, named, lines), findings)
 
 
 def rows_in(table: Columns) -> Rows:

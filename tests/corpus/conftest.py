@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from cranfield.corpus.reading import read_documents, read_topics
+from reading import read_documents, read_topics
 
 Reader = Callable[..., list[Any]]
 

@@ -10,11 +10,12 @@ import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
+from reading import read_documents, read_topics
 
 from cranfield.base.errors import CranfieldError, Problem
 from cranfield.base.records import Document, Topic
 from cranfield.corpus.markup import html_to_text
-from cranfield.corpus.reading import document_formats, read_documents, read_topics, topic_formats
+from cranfield.corpus.reading import document_formats, topic_formats
 
 MB = 1 << (20 if os.environ.get("CRANFIELD_SOAK") else 17)
 PACKERS = {

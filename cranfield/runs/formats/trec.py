@@ -14,7 +14,7 @@ from cranfield.base.files import Source
 from cranfield.base.tables import Findings
 from cranfield.runs import metadata
 from cranfield.runs.columns import LineNumbers, encoded, joined_lines
-from cranfield.runs.reading import RUN, TREC_COLUMNS, assembled, columns_of, ranks_of, run_formats, scores_of
+from cranfield.runs.reading import RUN, TREC_COLUMNS, columns_of, ranks_of, run_formats, scores_of, with_problems
 from cranfield.runs.run import Rows, Run
 from cranfield.runs.words import CODED, WORD, read_words
 
@@ -70,17 +70,9 @@ class Trec:
             if len(table) >= _LONG:
                 aside.submit(lambda: source.file_sha256)  # beside the coding; the source keeps it
             topics, documents = encoded(table["topic"]), encoded(table["document"])
-        return assembled(
-            source,
-            topics=topics,
-            documents=documents,
-            scores=table["score"].to_numpy(),
-            ranks=table["rank"].to_numpy(),
-            tags=tags,
-            lines=numbering,
-            findings=findings,
-            metadata=header,
-        )
+        scores, ranks = table["score"].to_numpy(), table["rank"].to_numpy()
+        rows = Rows(source, *topics, *documents, scores, ranks, tuple(tags), numbering, metadata=header)
+        return with_problems(rows, findings)
 
     @staticmethod
     def write(run: Run, stream: BinaryIO) -> None:

@@ -144,7 +144,7 @@ def examine(
             run, said = check.repair(rows, found, name=name, order=request.order, max_depth=depth)
         if run is not None:
             _ = run.content_hash  # takes long, so that it is made in this thread
-        return CheckedRun(request, name, found, run, rows.file_sha256, rows.metadata, tuple(said))
+        return CheckedRun(request, name, found, run, source.file_sha256, rows.metadata, tuple(said))
 
     done: list[CheckedRun] = []
     with reading_threads(WORKERS) as threads:
