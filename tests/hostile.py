@@ -30,13 +30,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import zstandard
-from reading import read_documents, read_topics
 
 from cranfield.base.errors import CranfieldError
 from cranfield.base.files import Source
 from cranfield.base.records import BINARY
 from cranfield.cli.main import BUG, status_of
-from cranfield.corpus.reading import document_formats, topic_formats
+from cranfield.corpus import reading as corpus
+from cranfield.corpus.reading import document_formats, read_documents, read_topics, topic_formats
 from cranfield.evaluate.measure import parse_measures
 from cranfield.judge.external import label_from
 from cranfield.pool import plan
@@ -219,7 +219,7 @@ READERS: dict[str, Callable[[Path, random.Random], object]] = {
     "run list": lambda path, draw: described([], path),
     "subtopics": lambda path, draw: qrels.read_subtopics(Source(path)),
     "encoded": lambda path, draw: list(
-        read_documents(Source(path, draw.choice(("latin-1", "utf-16", "utf-7", "cp1252", "shift_jis"))))
+        corpus.read_documents(Source(path, draw.choice(("latin-1", "utf-16", "utf-7", "cp1252", "shift_jis"))))
     ),
 }
 ALSO = {"subtopics": "qrels", "encoded": "documents"}

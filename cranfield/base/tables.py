@@ -153,15 +153,25 @@ class Columns:
     findings: Findings
 
     @staticmethod
-    def of(source: Source, columns: Iterable[str], findings: Findings) -> Columns:
-        """A table without rows yet."""
-        return Columns(source, [], {column: [] for column in columns}, findings)
+    def of(source: Source, schema: Schema) -> Columns:
+        """A table with the columns of a schema, without rows yet."""
+        return Columns(source, [], {column: [] for column in schema.columns}, Findings(schema))
 
     def add(self, line: int, cells: Iterable[str]) -> None:
         """Add a row, its cells in the order of the columns."""
         self.lines.append(line)
         for column, cell in zip(self.values.values(), cells, strict=True):
             column.append(cell)
+
+    def fill(self, rows: Iterable[Row]) -> Columns:
+        """Add rows; one that lacks what is needed is refused, what it may lack is empty there."""
+        schema = self.findings.schema
+        for line, row in rows:
+            if all(row.get(role) for role in schema.needed):
+                self.add(line, [row.get(role, "") for role in schema.columns])
+            else:
+                self.findings.add("missing-field", [line], example=str(row))
+        return self
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         """The line and the cells of each row."""
@@ -177,22 +187,14 @@ class Columns:
 
 
 def read_table(source: Source, schema: Schema, *, delimiter: str = "", multiline: bool = False) -> Columns:
-    """Read JSON lines or, with a delimiter, rows under a header; in `multiline` ones a quoted cell may span lines.
-
-    A row that lacks what is needed is refused; what it may lack is empty there.
-    """
-    table = Columns.of(source, schema.columns, Findings(schema))
-    for line, row in _separated(table, delimiter, multiline=multiline) if delimiter else _objects(table):
-        if all(row.get(role) for role in schema.needed):
-            table.add(line, [row.get(role, "") for role in schema.columns])
-        else:
-            table.findings.add("missing-field", [line], example=str(row))
-    return table
+    """Read JSON lines or, with a delimiter, rows under a header; in `multiline` ones a quoted cell may span lines."""
+    table = Columns.of(source, schema)
+    return table.fill(_separated(table, delimiter, multiline=multiline) if delimiter else _objects(table))
 
 
 def read_list(source: Source, schema: Schema) -> Columns:
     """Read lines with a cell for each column, tabs between them and no header; blank lines and comments are none."""
-    table = Columns.of(source, schema.columns, Findings(schema))
+    table = Columns.of(source, schema)
     for line, text in source.lines():
         cells = [cell.strip() for cell in text.strip().split("\t")]
         if not text.strip() or (schema.comment and text.startswith(schema.comment)):

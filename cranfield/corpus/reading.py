@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -72,6 +73,10 @@ def read_records(
         records = reader.read(source)
     for record in _placed(source, _numbered(records) if ids == "position" else records, kind, columns or {}):
         yield replace(record, id=renumbered(record.id, ids)) if ids and isinstance(record, Document) else record
+
+
+read_documents = partial(read_records, "documents")
+read_topics = partial(read_records, "topics")
 
 
 def renumbered(id: str, pattern: str) -> str:

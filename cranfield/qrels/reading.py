@@ -33,7 +33,7 @@ def read_qrels(source: Source, *, format: str | None = None) -> Qrels:
     Whatever is wrong with it is raised at once as `ProblemsFound`, each problem with its lines.
     """
     if source.data_set:
-        table = Columns.of(source, QRELS.columns, Findings(QRELS))
+        table = Columns.of(source, QRELS)
         for number, judgment in enumerate(datasets.DataSet(source.data_set).judgments(), start=1):
             table.add(number, judgment)
         return rows_in(table).qrels(source.name)

@@ -44,7 +44,11 @@ def order_problems(rows: Rows, *, order: Order) -> Iterator[Problem]:
     if order == "file":
         return
     if order == "rank":
-        yield from _unusable_ranks(rows)
+        if rows.ranks is None:
+            yield problem("no-ranks", "--order rank, but the file has no ranks")
+        elif len(missing := np.flatnonzero(rows.ranks == NO_RANK)):
+            text = f"--order rank, but {counted(len(missing), 'row has', 'rows have')} no usable rank"
+            yield problem("no-ranks", text, lines=rows.lines.of(missing))
     scored = rows.scored
     contradicted, first = rank_conflicts(scored)
     if contradicted:
@@ -92,20 +96,6 @@ def rank_conflicts(rows: Rows) -> tuple[int, int]:
     at = np.flatnonzero(wrong) + 1
     first = int((at if by_rank is None else by_rank[at]).min(initial=len(rows)))
     return len(np.unique(topic_of[at])), first
-
-
-def _unusable_ranks(rows: Rows) -> Iterator[Problem]:
-    """Errors where the ranks are meant to order the run and cannot."""
-    if rows.ranks is None:
-        yield problem("no-ranks", "--order rank, but the file has no ranks")
-        return
-    missing = np.flatnonzero(rows.ranks == NO_RANK)
-    if len(missing):
-        text = f"--order rank, but {counted(len(missing), 'row has', 'rows have')} no usable rank"
-        yield problem("no-ranks", text, lines=rows.lines.of(missing))
-
-
-# Documents that stand more than once in a topic.
 
 
 def _keys(rows: Rows) -> Places:

@@ -43,10 +43,9 @@ run_formats: Registry[RunFormat] = Registry(
 def read_rows(source: Source, *, format: str | None = None) -> Rows:
     """Read a run file in the named format, or in the one its first bytes look like; or the scores of a data set."""
     if source.data_set:
-        table = Columns.of(source, ("topic", "document", "score", "tag"), Findings(RUN))
-        tag = source.data_set.replace("/", "-")
+        table, tag = Columns.of(source, RUN), source.data_set.replace("/", "-")
         for number, row in enumerate(datasets.DataSet(source.data_set).scored(), start=1):
-            table.add(number, (*row, tag))
+            table.add(number, (*row, "", tag))  # no rank
         return rows_in(table)
     rows: Rows = format_of(source, format=format).read(source)
     return rows

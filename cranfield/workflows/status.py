@@ -10,11 +10,11 @@ from cranfield.base.records import MAIN, GradeScale
 from cranfield.base.text import Result, Table, Value, counted, facts_table, shortened
 from cranfield.judge.queue import Overlap
 from cranfield.pool import plan
-from cranfield.store import Store, documents, events, judging, live_pools, pools, questions
+from cranfield.store import Store, documents, events, files, judging, live_pools, pools, questions
 from cranfield.store import runs as stored_runs
 from cranfield.store.documents import OutsideSource
-from cranfield.store.files import known_troubles
 from cranfield.store.pools import PoolFacts
+from cranfield.workflows import collection as collections
 from cranfield.workflows import outside
 from cranfield.workflows.judge.queue import choose_source, open_queues
 
@@ -164,11 +164,7 @@ def status(store: Store) -> Status:
                 missing = max(sum(map(one.missing, one.topics())) for one in sources)
         queues = {} if packet else open_queues(store)
         notes = outside.notes(store)
-        if counts.older:
-            grades, again = counted(counts.older, "grade"), "cranfield judge --rejudge"
-            notes.append(
-                f"note: {grades} assigned under an older scale or older guidelines; judge again with: {again}"
-            )
+        notes += [f"note: {one}" for one in collections.rejudging(counts.older)]
         if cannot:
             answers = f"note: {counted(cannot, 'answer')} “cannot judge”"
             notes.append(f"{answers}; see who answered so, and why, with: cranfield judge progress --by cannot")
@@ -185,7 +181,7 @@ def status(store: Store) -> Status:
             notes.append(f"{few}, each of which is held out in turn (cranfield runs make makes baselines)")
         notes += [f"note: open queue {name}: {left}" for name, left in queues.items()]
         # What is risky only where several write at once is said once, by `judge assign`, and by `check`.
-        notes += [f"note: {trouble}" for trouble in known_troubles(store.path, shared=False)]
+        notes += [f"note: {trouble}" for trouble in files.known_troubles(store.path, shared=False)]
         return Status(
             path=str(store.path),
             name=store.setting("name", ""),

@@ -7,9 +7,9 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from reading import read_documents, read_topics
 
 from cranfield.base.records import Document, Topic
+from cranfield.corpus.reading import read_documents, read_topics
 from cranfield.workflows.collection import parse_scale
 from cranfield.workflows.runs.lists import read_requests
 

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reading import read_documents, read_topics
+
+from cranfield.corpus.reading import read_documents, read_topics
 
 Reader = Callable[..., list[Any]]
 

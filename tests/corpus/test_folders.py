@@ -5,13 +5,12 @@ import os
 
 import pytest
 from kept import Kept
-from reading import read_documents
 
 from cranfield.base.errors import InputError, Problem, SourceError
 from cranfield.base.files import Source
 from cranfield.base.records import Document
 from cranfield.corpus.markup import html_to_text
-from cranfield.corpus.reading import format_of
+from cranfield.corpus.reading import format_of, read_documents
 
 
 def test_each_file_is_a_document_called_by_its_path(tmp_path, brief):

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
-from reading import read_documents
 from writing import documents_as_json
 
 from cranfield.base.records import Document, Topic
+from cranfield.corpus.reading import read_documents
 
 
 @pytest.mark.parametrize(

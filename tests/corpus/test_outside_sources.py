@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 from kept import Kept
-from reading import read_documents
 from search_server import SearchServer, search_server
 
 from cranfield.base.errors import CranfieldError, InputError, UsageError
 from cranfield.base.records import Document
 from cranfield.corpus.outside import Address, DocumentSource, Fetcher, Unavailable, parse_address
+from cranfield.corpus.reading import read_documents
 
 PANS = [
     {"id": "d1", "title": "Foxes", "text": "The quick brown fox."},

@@ -7,12 +7,11 @@ import lzma
 import pytest
 import zstandard
 from kept import Kept
-from reading import read_documents, read_topics
 
 from cranfield.base.errors import InputError, SourceError, UnknownName
 from cranfield.base.files import Source
 from cranfield.base.records import Document
-from cranfield.corpus.reading import document_formats, format_of, topic_formats
+from cranfield.corpus.reading import document_formats, format_of, read_documents, read_topics, topic_formats
 
 SAMPLES = {
     "trec": b"<DOC><DOCNO>1</DOCNO>text</DOC>\n",

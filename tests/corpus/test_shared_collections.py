@@ -5,12 +5,11 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from reading import read_documents, read_topics
 
 from cranfield.base.errors import Problem
 from cranfield.base.records import Document, Topic
 from cranfield.corpus.near_duplicates import Cluster, find_clusters
-from cranfield.corpus.reading import format_of
+from cranfield.corpus.reading import format_of, read_documents, read_topics
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 pytestmark = pytest.mark.shared

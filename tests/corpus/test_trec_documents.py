@@ -5,11 +5,11 @@ import io
 from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
-from reading import read_documents
 from writing import documents_as_trec
 
 from cranfield.base.records import Document
 from cranfield.corpus.markup import tidied
+from cranfield.corpus.reading import read_documents
 
 
 def test_a_document_has_number_title_text_and_the_rest_as_metadata(documents_in):

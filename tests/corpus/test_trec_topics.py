@@ -5,12 +5,11 @@ import io
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reading import read_topics
 from writing import TOPIC_WRITERS
 
 from cranfield.base.records import Topic
 from cranfield.corpus.markup import tidied
-from cranfield.corpus.reading import topic_formats
+from cranfield.corpus.reading import read_topics, topic_formats
 
 OLD = """<top>
 
