@@ -150,8 +150,8 @@ class Registry(Generic[Part]):
 
         One of ours is found without a look at what other distributions bring: that takes longer than all else here.
         """
-        for others in (False, True):
-            self._discover(others=others)
+        for discover in (self._discover_ours, self._discover):
+            discover()
             if (named := self._aliases.get(name, name)) in self._parts:
                 return named
         words = [*self._parts, *self._aliases]
@@ -180,8 +180,8 @@ class Registry(Generic[Part]):
     def in_turn(self) -> Iterator[Part]:
         """All parts by name, ours first: those of other distributions are looked for only where these do not do."""
         tried: set[str] = set()
-        for others in (False, True):
-            self._discover(others=others)
+        for discover in (self._discover_ours, self._discover):
+            discover()
             new = sorted(self._parts.keys() - tried)
             tried |= self._parts.keys()
             yield from (self._parts[name] for name in new)
@@ -191,20 +191,24 @@ class Registry(Generic[Part]):
         self._discover()
         return sorted(alias for alias, target in self._aliases.items() if target == name)
 
-    def _discover(self, *, others: bool = True) -> None:
-        """Load our parts, and what `others` bring: other distributions."""
+    def _discover(self) -> None:
+        """Load what other distributions bring, too."""
+        with self._lock:
+            self._discover_ours()
+            if not self._discovered_others:
+                for entry in metadata.entry_points(group=self.group):
+                    part = entry.load()
+                    if entry.name not in self._parts:
+                        self.register(entry.name)(part)
+                self._discovered_others = True
+
+    def _discover_ours(self) -> None:
         with self._lock:
             if not self._discovered_ours:
                 # A registry of a few small parts may be one module, not a folder: then there is nothing to search.
                 for module in pkgutil.iter_modules(getattr(import_module(self.package), "__path__", ())):
                     import_module(f"{self.package}.{module.name}")
                 self._discovered_ours = True
-            if others and not self._discovered_others:
-                for entry in metadata.entry_points(group=self.group):
-                    part = entry.load()
-                    if entry.name not in self._parts:
-                        self.register(entry.name)(part)
-                self._discovered_others = True
 
 
 # Options of a part: the keyword parameters of its function, set from words on a command line. A part may also be a

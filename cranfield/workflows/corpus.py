@@ -70,7 +70,6 @@ class Loaded:
     bad: int = 0
     problems: list[Problem] = field(default_factory=list)
     noted: int = 0
-    records: int = 0
 
     def note(self, problem: Problem) -> None:
         """Count a problem, and keep it while they are few."""
@@ -258,13 +257,13 @@ class Corpus:
             number = stored.add_source(self._store, file)
             most = None if keep_going else MOST_ERRORS
             for batch in _batches(reading.read_records(kind, watched, format=chosen, **options), loaded, most):
-                added = stored.add(self._store, [record for _, record in batch], source=number, update=update)
+                added = stored.add(self._store, batch, source=number, update=update)
                 loaded.new, loaded.same = loaded.new + added.new, loaded.same + added.same
                 loaded.updated += added.updated
-                for place, record in (batch[place] for place in added.places):
+                for record in (batch[place] for place in added.places):
                     is_own = stored.source_of(self._store, kind, record.id) == number
                     where = "earlier in this file" if is_own else "in the collection"
-                    message = f"{noun} {quoted(record.id)} (record {place:,} of the file) already exists {where}"
+                    message = f"{noun} {quoted(record.id)} already exists {where}"
                     remedy = "give it another id, or use --update to replace it"
                     loaded.note(Problem(f"{noun}-clash", f"{message}, with different content", remedy=remedy))
             stored.finish_source(self._store, number, records=loaded.new + loaded.updated)
@@ -277,11 +276,8 @@ class Corpus:
         return loaded
 
 
-def _batches(records: Iterator[Any], loaded: Loaded, most: int | None) -> Iterator[list[tuple[int, Any]]]:
-    """The good records in batches, each with its number in the file, noting the bad ones, which count too.
-
-    After `most` errors the rest is not read.
-    """
+def _batches(records: Iterator[Any], loaded: Loaded, most: int | None) -> Iterator[list[Any]]:
+    """The good records in batches, noting the bad ones. After `most` errors the rest is not read."""
     is_whole = True
     while is_whole:
         batch: list[Any] = []
@@ -289,15 +285,10 @@ def _batches(records: Iterator[Any], loaded: Loaded, most: int | None) -> Iterat
             batch.extend(islice(records, BATCH))
         except SourceError as error:  # a file that breaks off in the middle is a problem like others
             batch.append(error.problem)
-        is_whole, good = len(batch) == BATCH, []
-        for record in batch:
-            if isinstance(record, Problem):
-                loaded.records += record.is_error
-                loaded.note(record)
-            else:
-                loaded.records += 1
-                good.append((loaded.records, record))
-        yield good
+        is_whole = len(batch) == BATCH
+        for problem in (record for record in batch if isinstance(record, Problem)):
+            loaded.note(problem)
+        yield [record for record in batch if not isinstance(record, Problem)]
         is_whole = is_whole and (most is None or loaded.bad <= most)
 
 

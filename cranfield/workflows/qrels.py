@@ -95,24 +95,29 @@ def qrels_for(
             if binary:
                 qrels = merge.binary_by_scale(opinions, merged, live_pools.thresholds(store))
             return with_pooled(store, qrels) if selection.unjudged else qrels
-    if chosen is None:
+    return _kept_qrels(store, chosen, binary=binary)
+
+
+def _kept_qrels(store: Store | None, word: str | None, *, binary: bool) -> columns.Qrels:
+    """The qrels of a release, or of a file."""
+    if word is None:
         raise UsageError("no qrels: name a qrels file, or a collection with -C")
     known, versions = ({} if store is None else releases.known(store)), list[str]()
-    if store is not None and chosen in known:
-        if Path(chosen).exists():
-            raise UsageError(f"{quoted(chosen)} is both a release and a file; write ./{chosen} for the file")
+    if store is not None and word in known:
+        if Path(word).exists():
+            raise UsageError(f"{quoted(word)} is both a release and a file; write ./{word} for the file")
         if binary:
-            made = manifest_from(known[chosen].manifest)
+            made = manifest_from(known[word].manifest)
             if len(versions := list(made.scales)) > 1:
                 raise InputError(
-                    f"release {quoted(chosen)} has grades of several scales; the judgments tell them apart:"
+                    f"release {quoted(word)} has grades of several scales; the judgments tell them apart:"
                     f" cranfield qrels export now --binary --as-of {made.up_to_event} --rule {','.join(made.rule)}"
                 )
-        qrels = released_qrels(store, chosen)
-    elif store is not None and not located(chosen).exists() and chosen != "-" and not {"/", "."} & set(chosen):
-        raise UnknownName("release or qrels file", chosen, [NOW, *known])
+        qrels = released_qrels(store, word)
+    elif store is not None and not located(word).exists() and word != "-" and not {"/", "."} & set(word):
+        raise UnknownName("release or qrels file", word, [NOW, *known])
     else:
-        qrels = reading.read_qrels(Source(located(chosen)))
+        qrels = reading.read_qrels(Source(located(word)))
     if store is None or not binary:
         return qrels
     relevant_from = live_pools.thresholds(store)[int(versions[0])] if versions else store.scale().relevant_from
@@ -188,8 +193,6 @@ def older_grades(store: Store, word: str | None = None, selection: Selection = A
     One sentence; empty where there are none, and for files, of which nothing is known.
     """
     others, older = store.other_scales(), 0
-    if not others:
-        return ""
     chosen = meant_by(store, word, layers=selection.layers)
     if chosen == NOW:
         opinions, merged = merged_now(store, selection)
@@ -210,7 +213,7 @@ def scoring_warnings(store: Store, word: str | None, layers: Sequence[str], qrel
             if facts.rows > judged and (whole := manifest_from(facts.manifest).judged) > judged:
                 own, others = counted(judged, "judgment"), counted(whole, "judgment")
                 yield f"scored with the {own} made here; release {quoted(name)} has {others}: --qrels {name}"
-    if older := older_grades(store, word, Selection(layers=tuple(layers))):
+    if store.other_scales() and (older := older_grades(store, word, Selection(layers=tuple(layers)))):
         on_scale = f"its gains, relevant from grade {store.scale().relevant_from}"
         yield f"{older}; all are interpreted on the current scale: {on_scale}"
     if qrels.strata is not None and pools.draws_unevenly(store):
@@ -286,7 +289,7 @@ class Qrels:
         others = {"pooled but not judged": len(qrels) - judged - junk, f"junk (grade {columns.JUNK} or below)": junk}
         size = f"{counted(judged, 'judgment')} on {counted(len(qrels.topic_ids), 'topic')}{beside(others)}"
         remarks = [f"{size}; content hash {qrels.content_hash}"]
-        if older := older_grades(store, which, selection):
+        if store.other_scales() and (older := older_grades(store, which, selection)):
             how = "as relevant or not on its own scale" if binary else "as it was assigned"
             remarks.insert(0, f"warning: {older}; each is written {how}")
         lost, scale = dict[str, str](), store.scale()  # what a file of graded qrels cannot say
@@ -456,14 +459,6 @@ def diff(
     kinds = Counter(change.what for change in found.changes)
     counts = ", ".join(f"{kinds[kind]:,} {kind}" for kind in ("added", "removed", "changed"))
     remarks = [f"{before} -> {after}: {counts}" if found.changes else f"{before} and {after} are identical"]
-    hidden = sum(
-        min(one.before or 0, one.after or 0) < 0 and None in (one.before, one.after) for one in found.changes
-    )
-    if hidden:
-        remedy = "; --unjudged adds these rows to now" if not unjudged and "now" in (before, after) else ""
-        were = "is a row" if hidden == 1 else "are rows"
-        which = "of pooled but unjudged documents, which one side omits"
-        remarks.append(f"{hidden:,} of these {were} {which}{remedy}")
     return replace(found, by=by, remarks=remarks)
 
 

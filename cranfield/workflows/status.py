@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from shlex import quote
 
-from cranfield.base.records import MAIN, GradeScale
+from cranfield.base.records import MAIN, GradeScale, OutsideSource
 from cranfield.base.text import Result, Table, Value, counted, facts_table, shortened
 from cranfield.judge.queue import Overlap
 from cranfield.pool import plan
 from cranfield.store import Store, documents, events, files, judging, live_pools, pools, questions
 from cranfield.store import runs as stored_runs
-from cranfield.store.documents import OutsideSource
 from cranfield.store.pools import PoolFacts
 from cranfield.workflows import collection as collections
 from cranfield.workflows import outside

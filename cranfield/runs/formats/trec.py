@@ -14,7 +14,16 @@ from cranfield.base.files import Source
 from cranfield.base.tables import Findings
 from cranfield.runs import metadata
 from cranfield.runs.columns import encoded, joined_lines
-from cranfield.runs.reading import RUN, TREC_COLUMNS, columns_of, ranks_of, run_formats, scores_of, with_problems
+from cranfield.runs.reading import (
+    RUN,
+    TREC_COLUMNS,
+    columns_of,
+    ranks_of,
+    run_formats,
+    scores_of,
+    tags_of,
+    with_problems,
+)
 from cranfield.runs.run import Rows, Run
 from cranfield.runs.words import CODED, WORD, Layout, read_words
 
@@ -57,17 +66,13 @@ class Trec:
             types = _TAGLESS
         layout = Layout(types, _READERS, {"score": np.inf}, strict=False, comment=b"#" if header else b"")
         table, numbering, _ = read_words(source, layout, findings)
-        tags = list[tuple[str, int]]()
-        if "tag" in types and len(table):
-            names, codes = encoded(table["tag"])
-            firsts = np.sort(np.unique(codes, return_index=True)[1]) if len(names) > 1 else [0]
-            tags = [(names[int(codes[row])].as_py(), numbering.at(row)) for row in firsts]
+        tags = tags_of(*encoded(table["tag"]), numbering) if "tag" in types else ()
         with ThreadPoolExecutor(1) as aside:
             if len(table) >= _LONG:
                 aside.submit(lambda: source.file_sha256)  # beside the coding; the source keeps it
             topics, documents = encoded(table["topic"]), encoded(table["document"])
         scores, ranks = table["score"].to_numpy(), table["rank"].to_numpy()
-        rows = Rows(source, *topics, *documents, scores, ranks, tuple(tags), numbering, metadata=header)
+        rows = Rows(source, *topics, *documents, scores, ranks, tags, numbering, metadata=header)
         return with_problems(rows, findings)
 
     @staticmethod
