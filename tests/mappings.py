@@ -1,10 +1,12 @@
 """Qrels and runs made of mappings, for tests of formulas and laws."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
+from cranfield.base.files import Source
 from cranfield.qrels.qrels import Qrels, qrels_of
 from cranfield.runs.run import Rows, Run, ranked
 
@@ -22,6 +24,7 @@ def run_from(scored: Mapping[str, Mapping[str, float]], *, tag: str = "run") -> 
     documents = pa.array([row[1] for row in rows], pa.large_string()).dictionary_encode()
     return ranked(
         Rows(
+            Source(Path("run")),
             topic_ids=topics.dictionary,
             topics=topics.indices.to_numpy(zero_copy_only=False).astype(np.int32),
             document_ids=documents.dictionary,

@@ -58,7 +58,7 @@ UTF8_BOM = b"\xef\xbb\xbf"
 _SUFFIXES = {"csv", "json", "jsonl", "ndjson", "parquet", "res", "run", "sgml", "trec", "tsv", "txt", "xml"}
 _BLOCK = 1 << 20
 _FEED = 1 << 12
-_BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError)
+_BROKEN = (OSError, zlib.error, lzma.LZMAError)
 _XZ_MEMORY = 1 << 29
 
 
@@ -255,21 +255,19 @@ class Source:
                     if isinstance(self.path, Place):
                         self.path.fetch(copy.name, most)
                     else:
-                        self._take_from_pipe(copy, most)
+                        with nullcontext(sys.stdin.buffer) if self.is_stdin else self.path.open("rb") as stream:
+                            while block := stream.read(_BLOCK):
+                                copy.write(block)
+                                if copy.tell() > most:
+                                    size = f"more than {most >> 20:,} MB"
+                                    message = f"{size} came through the pipe; save it to a file first"
+                                    raise SourceError(self.name, message)
                 except BaseException:
                     forget()
                     raise
             self.__dict__["_copy"] = Path(copy.name)
         copied: Path = self.__dict__["_copy"]
         return copied
-
-    def _take_from_pipe(self, copy: Any, most: int) -> None:
-        with nullcontext(sys.stdin.buffer) if self.is_stdin else self.path.open("rb") as stream:
-            while block := stream.read(_BLOCK):
-                copy.write(block)
-                if copy.tell() > most:
-                    size = f"more than {most >> 20:,} MB"
-                    raise SourceError(self.name, f"{size} came through the pipe; save it to a file first")
 
     def _raw(self, *, buffering: int = -1) -> BinaryIO:
         try:
@@ -327,20 +325,15 @@ def _translated(name: str) -> Iterator[None]:
     """Turn what opening and decompressing raise into a `SourceError` that names the file."""
     try:
         yield
+    except EOFError:
+        raise SourceError(name, "the compressed data is truncated") from None
     except Exception as error:
-        if why := _why_unreadable(error):
-            raise SourceError(name, why) from None
+        if isinstance(error, OSError) and error.strerror:
+            raise SourceError(name, f"cannot be read: {reason_of(error)}") from None
+        if isinstance(error, _BROKEN) or type(error).__name__ == "ZstdError":
+            damage = f"the compressed data is damaged or followed by other data ({error})"
+            raise SourceError(name, damage) from None
         raise
-
-
-def _why_unreadable(error: Exception) -> str:
-    if isinstance(error, EOFError):
-        return "the compressed data is truncated"
-    if isinstance(error, OSError) and error.strerror:
-        return f"cannot be read: {reason_of(error)}"
-    if isinstance(error, _BROKEN) or type(error).__name__ == "ZstdError":
-        return f"the compressed data is damaged or followed by other data ({error})"
-    return ""
 
 
 class _Stream(io.RawIOBase):

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
+from typing import NamedTuple
 
 from cranfield.base.errors import InputError, refuse
 
@@ -116,6 +117,21 @@ class GradeScale:
                 return step
         known = ", ".join(str(step.grade) for step in self.grades)
         raise InputError(f"grade {grade} is not on the scale (it has {known})")
+
+
+class OutsideSource(NamedTuple):
+    """Where documents are that a collection does not hold: the kind of the source, and its place.
+
+    `columns` is what it calls the parts of a document, `documents` how many there were when it was added.
+    """
+
+    kind: str
+    place: str
+    columns: Mapping[str, str]
+    documents: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.place}"
 
 
 def _hash_of(content: list[object]) -> str:

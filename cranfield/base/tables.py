@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain
@@ -67,8 +67,8 @@ class Schema:
         *,
         meaning: str = "",
         example: str = "",
-        lines: Iterable[int] = (),
-        count: int = 1,
+        lines: Collection[int] = (),
+        count: int = 0,
         topic: str = "",
         severity: Severity | None = None,
         remedy: str = "",
@@ -76,8 +76,10 @@ class Schema:
     ) -> Problem:
         """A problem in the words of the schema, unless others fit the case better.
 
-        Without `repairable` it has to be mended by hand, though the schema knows a repair for other cases.
+        It occurs on each of the lines, unless its count is another. Without `repairable` it has to be mended by hand,
+        though the schema knows a repair for other cases.
         """
+        count = count or max(len(lines), 1)
         fault = next(fault for fault in self.faults if fault.code == code)
         seen = f": {quoted(example)}" if example else ""
         often = f" ({counted(count, 'line')})" if count > 1 else ""
@@ -151,15 +153,25 @@ class Columns:
     findings: Findings
 
     @staticmethod
-    def of(source: Source, columns: Iterable[str], findings: Findings) -> Columns:
-        """A table without rows yet."""
-        return Columns(source, [], {column: [] for column in columns}, findings)
+    def of(source: Source, schema: Schema) -> Columns:
+        """A table with the columns of a schema, without rows yet."""
+        return Columns(source, [], {column: [] for column in schema.columns}, Findings(schema))
 
     def add(self, line: int, cells: Iterable[str]) -> None:
         """Add a row, its cells in the order of the columns."""
         self.lines.append(line)
         for column, cell in zip(self.values.values(), cells, strict=True):
             column.append(cell)
+
+    def fill(self, rows: Iterable[Row]) -> Columns:
+        """Add rows; one that lacks what is needed is refused, what it may lack is empty there."""
+        schema = self.findings.schema
+        for line, row in rows:
+            if all(row.get(role) for role in schema.needed):
+                self.add(line, [row.get(role, "") for role in schema.columns])
+            else:
+                self.findings.add("missing-field", [line], example=str(row))
+        return self
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         """The line and the cells of each row."""
@@ -175,22 +187,14 @@ class Columns:
 
 
 def read_table(source: Source, schema: Schema, *, delimiter: str = "", multiline: bool = False) -> Columns:
-    """Read JSON lines or, with a delimiter, rows under a header; in `multiline` ones a quoted cell may span lines.
-
-    A row that lacks what is needed is refused; what it may lack is empty there.
-    """
-    table = Columns.of(source, schema.columns, Findings(schema))
-    for line, row in _separated(table, delimiter, multiline=multiline) if delimiter else _objects(table):
-        if all(row.get(role) for role in schema.needed):
-            table.add(line, [row.get(role, "") for role in schema.columns])
-        else:
-            table.findings.add("missing-field", [line], example=str(row))
-    return table
+    """Read JSON lines or, with a delimiter, rows under a header; in `multiline` ones a quoted cell may span lines."""
+    table = Columns.of(source, schema)
+    return table.fill(_separated(table, delimiter, multiline=multiline) if delimiter else _objects(table))
 
 
 def read_list(source: Source, schema: Schema) -> Columns:
     """Read lines with a cell for each column, tabs between them and no header; blank lines and comments are none."""
-    table = Columns.of(source, schema.columns, Findings(schema))
+    table = Columns.of(source, schema)
     for line, text in source.lines():
         cells = [cell.strip() for cell in text.strip().split("\t")]
         if not text.strip() or (schema.comment and text.startswith(schema.comment)):

@@ -49,7 +49,7 @@ class DataSet:
 
     def records(self, what: Literal["docs", "queries"], schema: Schema) -> Iterator[tuple[Fields, Fields]]:
         """The parts of each document or topic by the names of the schema, and its other fields."""
-        for record in self._each(what):
+        for record in self.each(what):
             values = {name: value for name, value in record._asdict().items() if value is not None}
             fields = {name: value if isinstance(value, str) else str(value) for name, value in values.items()}
             roles = schema.roles(fields)
@@ -58,15 +58,8 @@ class DataSet:
                 parts = {"id": parts["id"], "text": record.default_text()}
             yield parts, {name: str(value) for name, value in fields.items() if not isinstance(values[name], bytes)}
 
-    def judgments(self) -> Iterator[tuple[str, str, str]]:
-        """Topic, document and grade of each judgment."""
-        return ((one.query_id, one.doc_id, str(one.relevance)) for one in self._each("qrels"))
-
-    def scored(self) -> Iterator[tuple[str, str, str]]:
-        """Topic, document and score of each scored document."""
-        return ((one.query_id, one.doc_id, repr(float(one.score))) for one in self._each("scoreddocs"))
-
-    def _each(self, what: What) -> Iterator[Any]:
+    def each(self, what: What) -> Iterator[Any]:
+        """Each document, topic, judgment or scored document as ir_datasets has it."""
         if not self.has(what):
             nouns = {"docs": "documents", "queries": "topics", "scoreddocs": "scored documents"}
             raise InputError(f"the data set {quoted(self.name)} has no {nouns.get(what, what)}")

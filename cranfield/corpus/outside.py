@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 from cranfield.base.errors import CranfieldError, InputError, Problem, UsageError, quoted
 from cranfield.base.files import Progress, is_remote, located, silent
-from cranfield.base.records import Document
+from cranfield.base.records import Document, OutsideSource
 from cranfield.base.registry import Registry, deferred
 from cranfield.base.tables import Schema
 from cranfield.base.text import shortened
@@ -63,33 +63,23 @@ document_sources: Registry[Any] = Registry(
 )
 
 
-class Address(NamedTuple):
-    """Where documents are: the kind of the source, its place, and what it calls the parts of a document."""
-
-    kind: str
-    place: str
-    columns: Mapping[str, str]
-
-    def __str__(self) -> str:
-        return f"{self.kind}:{self.place}"
-
-    def open(self) -> DocumentSource:
-        """The source; nothing is contacted yet. What no command would have written down is not believed."""
-        part: type[DocumentSource] = document_sources.get(self.kind)
-        absolute = Path(part.located(self.place)).is_absolute() if self.place.isprintable() else None
-        if absolute != Path(self.place).is_absolute():
-            raise InputError("no command has written that: a place is printable, and a path is whole")
-        return part(self.place, reading.with_columns(reading.DOCUMENT, self.columns))
+def open_source(address: OutsideSource) -> DocumentSource:
+    """The source; nothing is contacted yet. What no command would have written down is not believed."""
+    part: type[DocumentSource] = document_sources.get(address.kind)
+    absolute = Path(part.located(address.place)).is_absolute() if address.place.isprintable() else None
+    if absolute != Path(address.place).is_absolute():
+        raise InputError("no command has written that: a place is printable, and a path is whole")
+    return part(address.place, reading.with_columns(reading.DOCUMENT, address.columns))
 
 
-def parse_address(words: str, columns: Mapping[str, str] | None = None) -> Address:
+def parse_address(words: str, columns: Mapping[str, str] | None = None) -> OutsideSource:
     """The address that is meant by `kind:place`, in the form in which it is kept."""
     kind, colon, place = words.strip().partition(":")
     if not (colon and place.strip() and words.isprintable()):
         known = ", ".join(f"{name}:…" for name in document_sources.names())
         raise UsageError(f"{quoted(words)} is not an address of documents; write KIND:PLACE ({known})")
     part = document_sources.get(kind)
-    return Address(document_sources.canonical(kind), part.located(place.strip()), dict(columns or {}))
+    return OutsideSource(document_sources.canonical(kind), part.located(place.strip()), dict(columns or {}))
 
 
 def here(place: str) -> str:
@@ -131,7 +121,7 @@ class Fetcher:
     The first source that has a document gives it. Threads end by themselves; none keeps a program from ending.
     """
 
-    def __init__(self, addresses: Sequence[Address]) -> None:
+    def __init__(self, addresses: Sequence[OutsideSource]) -> None:
         self.addresses = addresses
         self._sources: dict[str, DocumentSource] = {}
         self._jobs: dict[str, Future[Document]] = {}
@@ -191,7 +181,7 @@ class Fetcher:
             name = str(address)
             try:
                 with self._opening:
-                    source = self._sources.get(name) or self._sources.setdefault(name, address.open())
+                    source = self._sources.get(name) or self._sources.setdefault(name, open_source(address))
                 found = source.fetch(id)
             except Exception as error:  # noqa: BLE001 (a source may be anybody's; the assessor is told, and goes on)
                 said = str(error) if isinstance(error, CranfieldError) else f"{type(error).__name__}: {error}"

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -35,22 +36,47 @@ topic_formats: Registry[Any] = Registry(
 
 FORMATS = {"documents": document_formats, "topics": topic_formats}
 
-TopicIds = Literal["given", "position"]
 
-
-def read_documents(
-    path: Path | Source, *, format: str | None = None, columns: Mapping[str, str] | None = None, ids: str = ""
-) -> Iterator[Document | Problem]:
-    """The documents of a file or folder and the problems with it, in the order of the file, streamed.
+def read_records(
+    kind: Kind,
+    path: Path | Source,
+    *,
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    ids: str = "",
+) -> Iterator[Any]:
+    """The documents or topics of a file or folder and the problems with it, in the order of the file, streamed.
 
     The format is named or recognised. `columns` says what the file calls the id, the title or the text, where that is
-    none of the usual words. With `ids`, as in "CACM-{:04}", a document is called by the number its id ends with.
-    Every problem names the file. A file without any document is a problem. A `Source` instead of a path can name
-    another encoding and report the progress.
+    none of the usual words. Every problem names the file. A file without any record is a problem. A `Source` instead
+    of a path can name another encoding and report the progress.
+
+    With `ids`, as in "CACM-{:04}", a document is called by the number its id ends with. With "position" a topic is
+    called 1, 2, 3 … by its place in the file, and what the file calls it is kept as metadata `given_id`. That is for
+    collections whose qrels count topics so: the Cranfield query file says 001, 002, 004, 008 …, its qrels 1 … 225.
     """
     source = path if isinstance(path, Source) else Source(path)
-    for record in _placed(source, _records(source, "documents", format, columns), "documents"):
+    if source.data_set:
+        schema = DOCUMENT if kind == "documents" else TOPIC
+        found = datasets.DataSet(source.data_set).records("docs" if kind == "documents" else "queries", schema)
+        numbered = enumerate(found, start=1)
+        records = (one for number, (parts, metadata) in numbered for one in checked(schema, parts, metadata, number))
+    else:
+        name = format_of(source, kind, format)
+        reader = FORMATS[kind].get(name)
+        if columns:
+            if not hasattr(reader, "schema"):
+                raise UsageError(
+                    f"--columns names the columns of a table or the fields of JSON lines; {name} has none"
+                )
+            reader = replace(reader, schema=with_columns(reader.schema, columns))
+        records = reader.read(source)
+    for record in _placed(source, _numbered(records) if ids == "position" else records, kind, columns or {}):
         yield replace(record, id=renumbered(record.id, ids)) if ids and isinstance(record, Document) else record
+
+
+read_documents = partial(read_records, "documents")
+read_topics = partial(read_records, "topics")
 
 
 def renumbered(id: str, pattern: str) -> str:
@@ -59,80 +85,36 @@ def renumbered(id: str, pattern: str) -> str:
     return pattern.format(int(number[0])) if pattern and number else id
 
 
-def read_topics(
-    path: Path | Source,
-    *,
-    format: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    ids: TopicIds = "given",
-) -> Iterator[Topic | Problem]:
-    """The topics of a file and the problems with it, in the order of the file; `columns` as for documents.
-
-    With `ids="position"` a topic is called 1, 2, 3 … by its place in the file, and what the file calls it is kept
-    as metadata `given_id`. That is for collections whose qrels count topics so: the Cranfield query file says 001,
-    002, 004, 008 …, its qrels 1 … 225.
-    """
-    source = path if isinstance(path, Source) else Source(path)
-    records = _records(source, "topics", format, columns)
-    yield from _placed(source, _numbered(records) if ids == "position" else records, "topics")
-
-
-def _records(source: Source, kind: Kind, format: str | None, columns: Mapping[str, str] | None) -> Iterator[Any]:
-    """What a file holds, read in its format, with some of its columns called as the user says."""
-    if source.data_set:
-        schema = DOCUMENT if kind == "documents" else TOPIC
-        found = datasets.DataSet(source.data_set).records("docs" if kind == "documents" else "queries", schema)
-        numbered = enumerate(found, start=1)
-        return (one for number, (parts, metadata) in numbered for one in checked(schema, parts, metadata, number))
-    name = format_of(source, kind, format)
-    reader = FORMATS[kind].get(name)
-    if columns:
-        if not hasattr(reader, "schema"):
-            raise UsageError(f"--columns names the columns of a table or the fields of JSON lines; {name} has none")
-        reader = replace(reader, schema=with_columns(reader.schema, columns))
-    return _with_named(reader.read(source), columns or {})
-
-
-def _with_named(records: Iterator[Any], columns: Mapping[str, str]) -> Iterator[Any]:
-    """The records, and an error for each named column that none of them has; the others they have are metadata."""
-    absent, others = dict(columns), dict[str, None]()
-    for record in records:
-        if absent and not isinstance(record, Problem):
-            absent = {part: word for part, word in absent.items() if not getattr(record, part)}
-            others |= dict.fromkeys(record.metadata)
-        yield record
-    for part, word in absent.items() if others else ():
-        seen = ", ".join(quoted(name, limit=40) for name in islice(others, 10))
-        yield Problem("no-column", f"no {part} in a column {quoted(word)}; other columns are {seen}")
-
-
 def with_columns(schema: Schema, columns: Mapping[str, str]) -> Schema:
     """The schema with some of its parts called as the user says."""
     check_known(f"part of {'documents' if 'text' in schema.columns else 'topics'}", columns, schema.columns)
     return replace(schema, columns={**schema.columns, **{part: (spelled(word),) for part, word in columns.items()}})
 
 
-def _placed(source: Source, records: Iterator[Any], noun: str) -> Iterator[Any]:
-    """The records, each problem with the name of the file.
+def _placed(source: Source, records: Iterator[Any], noun: Kind, columns: Mapping[str, str]) -> Iterator[Any]:
+    """The records, each problem with the name of the file, and then what is wrong with the file as a whole.
 
-    A file without a record or an error is empty; one in which most records look like the other kind is refused. A
-    warning names sentences of topics without a description: as metadata no assessor sees them.
+    A named column that no record has is an error; the others they have are metadata. A file without a record or an
+    error is empty; one in which most records look like the other kind is refused.
     """
-    is_empty, count, others, sentences, described = True, 0, 0, dict[str, None](), False
+    absent, metadata = dict(columns), dict[str, None]()
+    is_empty, count, others = True, 0, 0
     for record in records:
-        is_problem = isinstance(record, Problem)
-        is_empty = is_empty and is_problem and not record.is_error
-        count, others = count + (not is_problem), others + (not is_problem and _looks_like_other(record))
-        if isinstance(record, Topic):
-            described = described or bool(record.description or record.narrative)
-            sentences |= dict.fromkeys(name for name, text in record.metadata.items() if len(text.split()) > _WORDS)
-        yield record.at(source.name) if is_problem and not record.file else record
+        if isinstance(record, Problem):
+            is_empty = is_empty and not record.is_error
+            yield record if record.file else record.at(source.name)
+            continue
+        is_empty, count, others = False, count + 1, others + _looks_like_other(record)
+        if absent:
+            absent = {part: word for part, word in absent.items() if not getattr(record, part)}
+            metadata |= dict.fromkeys(record.metadata)
+        yield record
+    for part, word in absent.items() if metadata else ():
+        seen = ", ".join(quoted(name, limit=40) for name in islice(metadata, 10))
+        message = f"no {part} in a column {quoted(word)}; other columns are {seen}"
+        yield Problem("no-column", message, file=source.name)
     if is_empty:
         yield Problem("empty", f"it contains no {noun}", file=source.name)
-    if sentences and not described:
-        message = f"no topic has a description: assessors see the title, and not {', '.join(map(quoted, sentences))}"
-        remedy = f"to show it, add the topics again with --update --columns description={next(iter(sentences))}"
-        yield Problem("no-description", message, "warning", source.name, remedy=remedy)
     if 2 * others > count:
         meant, command = ("topics", "topics") if noun == "documents" else ("documents", "add")
         message = f"most records ({others:,} of {count:,}) look like {meant}, not {noun}"
@@ -149,7 +131,7 @@ def _looks_like_other(record: Document | Topic) -> bool:
     return long or not fields.isdisjoint(DOCUMENT.columns["text"])
 
 
-def _numbered(records: Iterator[Topic | Problem]) -> Iterator[Topic | Problem]:
+def _numbered(records: Iterator[Any]) -> Iterator[Any]:
     """Call topics by their position. Behind a bad record no position is sure, so there is nothing behind it."""
     position, is_sure = 0, True
     for record in records:
@@ -233,8 +215,8 @@ def recognised(source: Source, formats: Registry[Any]) -> str | None:
 # Records made out of parts, with what is wrong about them.
 
 LONGEST_ID = 1000
-_LONGEST_QUERY, _WORDS = 100, 3
-"""In words: longer queries are texts of documents, longer metadata of topics are sentences."""
+_LONGEST_QUERY = 100
+"""In words: longer queries are texts of documents."""
 
 
 def checked(

@@ -186,7 +186,7 @@ def groups_given(value: object) -> tuple[Member, ...]:
         rows = list(zip(value["run"], value["group"], roles, strict=True))
     else:
         raise UsageError(f"groups are a file, a frame, or a mapping of run -> group, not {type(value).__name__}")
-    table = Columns.of(_source("groups"), reading.GROUPS.columns, Findings(reading.GROUPS))
+    table = Columns.of(_source("groups"), reading.GROUPS)
     for line, row in enumerate(rows, start=1):
         if all(map(_is_word, row[:2])):
             table.add(line, map(str, row))

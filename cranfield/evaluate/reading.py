@@ -316,9 +316,9 @@ def read_file(source: Source, pairs: direct.JudgedPairs | None, *, keep_keys: bo
         return known
     rows = runs_reading.read_rows(source)
     errors = [problem for problem in rows.problems if problem.severity == "error"]
-    errors += [problem.at(rows.source_name) for problem in check.repeat_problems(rows)]
+    errors += [problem.at(rows.source.name) for problem in check.repeat_problems(rows)]
     if errors:
-        raise ProblemsFound(f"{rows.source_name} cannot be evaluated", errors)
+        raise ProblemsFound(f"{rows.source.name} cannot be evaluated", errors)
     return runs_run.ranked(rows)
 
 

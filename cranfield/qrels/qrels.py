@@ -255,9 +255,7 @@ class Change:
 
     @property
     def what(self) -> str:
-        """Added, removed, changed or the same."""
-        if self.before == self.after:
-            return "same"
+        """Added, removed or changed."""
         if self.before is None:
             return "added"
         return "removed" if self.after is None else "changed"
@@ -292,7 +290,8 @@ def difference(before: Qrels, after: Qrels) -> Difference:
     moves: Counter[tuple[int | None, int | None]] = Counter()
     changes = []
     for pair in sorted(old.keys() | new.keys(), key=lambda pair: (pair[0].encode(), pair[1].encode())):
-        change = Change(*pair, old.get(pair), new.get(pair))
-        moves[change.before, change.after] += 1
-        changes += [] if change.what == "same" else [change]
+        grades = old.get(pair), new.get(pair)
+        moves[grades] += 1
+        if grades[0] != grades[1]:
+            changes.append(Change(*pair, *grades))
     return Difference(tuple(changes), moves)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
+from operator import attrgetter
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
@@ -18,8 +21,8 @@ from cranfield.base.registry import Format, deferred
 from cranfield.base.tables import LINE_FAULTS, Columns, Fault, Findings, Schema, csv_rows, read_table
 from cranfield.base.text import cell_as_meant, counted
 from cranfield.qrels.qrels import Grades, Qrels, pair_keys, qrels_formats, qrels_of, sorted_qrels
-from cranfield.runs.columns import Codes, LineNumbers, Mask, Places, encoded, repeats
-from cranfield.runs.reading import UNFIT_IDS, matching, numbers_in
+from cranfield.runs.columns import Codes, LineNumbers, Mask, Places, encoded, named, repeats
+from cranfield.runs.reading import matching, numbers_in, unfit_ids
 
 with deferred:
     from cranfield.corpus import datasets
@@ -33,9 +36,9 @@ def read_qrels(source: Source, *, format: str | None = None) -> Qrels:
     Whatever is wrong with it is raised at once as `ProblemsFound`, each problem with its lines.
     """
     if source.data_set:
-        table = Columns.of(source, QRELS.columns, Findings(QRELS))
-        for number, judgment in enumerate(datasets.DataSet(source.data_set).judgments(), start=1):
-            table.add(number, judgment)
+        table = Columns.of(source, QRELS)
+        for number, one in enumerate(datasets.DataSet(source.data_set).each("qrels"), start=1):
+            table.add(number, (one.query_id, one.doc_id, str(one.relevance)))
         return rows_in(table).qrels(source.name)
     rows: QrelsRows = format_of(source, format=format).read(source)
     return rows.qrels(source.name)
@@ -143,7 +146,7 @@ class QrelsRows:
             topic = self.topic_ids[int(self.topics[first])].as_py()
             example = f"{topic} {self.document_ids[int(self.documents[first])].as_py()}"
             lines = self.lines.of(again)
-            problems.append(refusal("repeated-pair", lines=lines, count=len(again), example=example, topic=topic))
+            problems.append(refusal("repeated-pair", lines=lines, example=example, topic=topic))
         if not len(self.grades) and not problems:
             problems = [refusal("empty")]
         if problems:
@@ -163,12 +166,7 @@ def rows_of(columns: Mapping[str, pa.Array], lines: Places, findings: Findings) 
     grades, wrong_grades = grades_of(columns["grade"])
     faults = [("grade", code, wrong) for code, wrong in wrong_grades.items()]
     good = ~faults[0][2]
-    for name in ("topic", "document"):
-        fit = np.ones(len(grades), dtype=bool)
-        for code, pattern in UNFIT_IDS.items():
-            wrong = matching(columns[name], pattern) & fit
-            fit &= ~wrong
-            faults.append((name, code, wrong))
+    faults += [(name, *fault) for name in ("topic", "document") for fault in unfit_ids(columns[name])]
     for name, code, wrong in faults:
         if wrong.any():
             findings.add(code, lines[wrong], example=columns[name][int(np.flatnonzero(wrong)[0])].as_py())
@@ -243,7 +241,6 @@ JUDGMENTS = Schema(
     FAULTS,
     needed=QRELS.needed,
 )
-_DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,8 +268,7 @@ def read_judgments(source: Source, *, format: str | None = None) -> tuple[list[F
         # A note in quotes may go over several lines.
         table = read_table(source, JUDGMENTS, delimiter=kind.delimiter, multiline=True)
         for line, topic, document, grade, *beside in table:
-            digits = grade.removeprefix("-").removeprefix("+")
-            if not (digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS):
+            if not re.fullmatch(_INTEGER, grade):
                 table.findings.add("grade-not-an-integer", [line], example=grade)
             elif len(topic.split()) != 1 or len(document.split()) != 1:
                 table.findings.add("blank-in-id", [line], example=f"{topic} {document}")
@@ -283,12 +279,9 @@ def read_judgments(source: Source, *, format: str | None = None) -> tuple[list[F
         problems = table.findings.problems()
     else:
         rows = kind.read(source)
-        topics, documents = rows.topic_ids.to_pylist(), rows.document_ids.to_pylist()
-        lines = rows.lines.of(np.arange(len(rows.grades)))
-        columns = zip(lines, rows.topics, rows.documents, rows.grades, strict=True)
-        judgments = [
-            FileJudgment(int(line), topics[one], documents[two], int(grade)) for line, one, two, grade in columns
-        ]
+        lines, grades = rows.lines.of(np.arange(len(rows.grades))).tolist(), rows.grades.tolist()
+        topics, documents = named(rows.topic_ids, rows.topics), named(rows.document_ids, rows.documents)
+        judgments = list(map(FileJudgment, lines, topics, documents, grades))
         problems = rows.problems
     return judgments, problems if judgments or problems else (refusal("empty"),)
 
@@ -318,24 +311,17 @@ def read_subtopics(source: Source) -> tuple[list[SubtopicRow], Qrels, str]:
             raise
     if qrels is not None and (not is_trec or qrels.strata is not None):
         rows = [SubtopicRow(topic, "0", document, grade) for topic, document, grade in qrels]
-        return rows, qrels, qrels.content_hash
-    # The lines have been found sound.
-    lines = ((line, line.split()) for _, line in source.lines())
-    sound = [words for line, words in lines if len(words) == len(SubtopicRow._fields) and not line.startswith("#")]
-    rows = [SubtopicRow(topic, subtopic, document, int(grade)) for topic, subtopic, document, grade in sound]
+    else:  # the lines have been found sound
+        lines = [line.split() for _, line in source.lines() if not line.startswith("#")]
+        sound = (words for words in lines if len(words) == len(SubtopicRow._fields))
+        rows = [SubtopicRow(topic, subtopic, document, int(grade)) for topic, subtopic, document, grade in sound]
     if qrels is not None:
         return rows, qrels, qrels.content_hash
-    best: dict[tuple[str, str], int] = {}
-    seen: set[tuple[str, str, str]] = set()
-    for row in rows:
-        if row[:3] in seen:
-            problem = refusal("repeated-pair", example=" ".join(row[:3]), topic=row.topic).at(source.name)
+    for judged, count in Counter(row[:3] for row in rows).items():
+        if count > 1:
+            problem = refusal("repeated-pair", example=" ".join(judged), topic=judged[0]).at(source.name)
             raise ProblemsFound(f"{source.name}: these qrels cannot be used", [problem])
-        seen.add(row[:3])
-        pair = (row.topic, row.document)
-        best[pair] = max(best.get(pair, row.grade), row.grade)
-    digest = sha256(b"cranfield-subtopics-1\n")
-    for line in sorted(f"{row.topic}\t{row.subtopic}\t{row.document}\t{row.grade}\n".encode() for row in rows):
-        digest.update(line)
-    graded = [(*pair, grade) for pair, grade in best.items()]
-    return rows, qrels_of(graded, name=source.name), digest.hexdigest()
+    best = {(row.topic, row.document): row.grade for row in sorted(rows, key=attrgetter("grade"))}
+    texts = sorted(f"{row.topic}\t{row.subtopic}\t{row.document}\t{row.grade}\n".encode() for row in rows)
+    digest = sha256(b"cranfield-subtopics-1\n" + b"".join(texts)).hexdigest()
+    return rows, qrels_of([(*pair, grade) for pair, grade in best.items()], name=source.name), digest

@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from cranfield.base.errors import InputError, Problem, ProblemsFound, SourceError, UnknownName, UsageError, quoted
+from cranfield.base.errors import InputError, SourceError, UnknownName, UsageError, quoted, refuse
 from cranfield.base.files import Source, most_grown
 from cranfield.base.records import Grade, GradeScale
 from cranfield.base.registry import deferred
@@ -127,11 +127,8 @@ def manifest_from(text: str) -> Manifest:
         primary = {topic: tuple(names) for topic, names in fields["primary"].items()}
         content = {**fields, **lists, "primary": primary}
         made = Manifest(*(content[key] for key in _KEYS))
-        numbers = made.topics, made.judged, made.unjudged, made.up_to_event
-        texts = made.name, made.content_hash, made.file, made.note, made.made, made.made_by
-        tables = made.grades, made.scales, made.guidelines, made.pools
-        wanted: list[tuple[type, tuple[object, ...]]] = [(int, numbers), (str, texts), (dict, tables)]
-        if all(isinstance(value, kind) for kind, values in wanted for value in values):
+        blank = Manifest("", "", 0, 0, 0)
+        if all(isinstance(vars(made)[field], type(value)) for field, value in vars(blank).items()):
             return made
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         pass
@@ -189,15 +186,13 @@ def _bundle_in(folder: Path, path: Path) -> Bundle:
             f"{path} is neither a file of qrels or of a run nor a release bundle, which has {SUMS} of its files;"
             " cranfield qrels release NAME --bundle FOLDER makes one"
         )
-    problems = []
+    wrong = []
     for name, known in sums.items():
         if not (folder / name).is_file():
-            problems.append(Problem("missing-file", f"{name} is missing", file=str(path)))
+            wrong.append(f"{name} is missing")
         elif sha256((folder / name).read_bytes()).hexdigest() != known:
-            message = f"{name} is not the file that was released: its checksum differs"
-            problems.append(Problem("changed-file", message, file=str(path)))
-    if problems:
-        raise ProblemsFound(f"{path} was changed after its release", problems)
+            wrong.append(f"{name} is not the file that was released: its checksum differs")
+    refuse(f"{path} was changed after its release", "changed-file", wrong, file=path)
     try:
         card = json.loads(Source(folder / CARD).text())
         steps = [Grade(one["grade"], one["label"], one["gain"], one["text"]) for one in card["scale"]["grades"]]

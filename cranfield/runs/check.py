@@ -44,7 +44,11 @@ def order_problems(rows: Rows, *, order: Order) -> Iterator[Problem]:
     if order == "file":
         return
     if order == "rank":
-        yield from _unusable_ranks(rows)
+        if rows.ranks is None:
+            yield problem("no-ranks", "--order rank, but the file has no ranks")
+        elif len(missing := np.flatnonzero(rows.ranks == NO_RANK)):
+            text = f"--order rank, but {counted(len(missing), 'row has', 'rows have')} no usable rank"
+            yield problem("no-ranks", text, lines=rows.lines.of(missing))
     scored = rows.scored
     contradicted, first = rank_conflicts(scored)
     if contradicted:
@@ -94,20 +98,6 @@ def rank_conflicts(rows: Rows) -> tuple[int, int]:
     return len(np.unique(topic_of[at])), first
 
 
-def _unusable_ranks(rows: Rows) -> Iterator[Problem]:
-    """Errors where the ranks are meant to order the run and cannot."""
-    if rows.ranks is None:
-        yield problem("no-ranks", "--order rank, but the file has no ranks")
-        return
-    missing = np.flatnonzero(rows.ranks == NO_RANK)
-    if len(missing):
-        text = f"--order rank, but {counted(len(missing), 'row has', 'rows have')} no usable rank"
-        yield problem("no-ranks", text, lines=rows.lines.of(missing), count=len(missing))
-
-
-# Documents that stand more than once in a topic.
-
-
 def _keys(rows: Rows) -> Places:
     """Topic and document of each row as one number."""
     return (rows.topics.astype(np.int64) << 32) | rows.documents
@@ -130,7 +120,7 @@ def long_ids(rows: Rows) -> Iterator[Problem]:
             at, found = np.flatnonzero(is_long[codes]), ids.filter(pa.array(is_long)).to_pylist()
             many = f"{counted(len(found), f'{noun} id')} longer than {LONGEST_ID:,} characters"
             text = f"{many}: {quoted(found[0], limit=40)} has {len(found[0]):,}"
-            yield problem("id-too-long", text, lines=rows.lines.of(at), count=len(at))
+            yield problem("id-too-long", text, lines=rows.lines.of(at))
 
 
 TAG_PATTERN = r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,99}"
@@ -167,7 +157,7 @@ def check(rows: Rows, expectations: Expectations) -> list[Problem]:
         problems += repeat_problems(rows)
         problems += _unknown_documents(rows, expectations)
         problems += order_problems(rows, order=expectations.order)
-    return sorted([found.at(rows.source_name) for found in problems], key=lambda found: found.severity)
+    return sorted([found.at(rows.source.name) for found in problems], key=lambda found: found.severity)
 
 
 def _tag_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]:
@@ -254,7 +244,6 @@ def repeat_problems(rows: Rows) -> Iterator[Problem]:
             f"the first is {quoted(document)} in topic {quoted(topic)}"
             f"{'; the file names no run, and seems to hold several' if several else ''}",
             lines=rows.lines.of(again),
-            count=len(again),
             topic=topic,
         )
 
@@ -271,7 +260,6 @@ def _unknown_documents(rows: Rows, expectations: Expectations) -> Iterator[Probl
             "unknown-document",
             f"{counted(distinct, 'document')} ({counted(len(at), 'row')}) not in the corpus: {_shown(names)}",
             lines=rows.lines.of(at),
-            count=len(at),
         )
 
 

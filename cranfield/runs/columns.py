@@ -261,16 +261,15 @@ class LineNumbers:
 
     `skipped` holds line numbers (from 1, rising) that gave no row: blank lines, refused lines, a header. Row i
     (from 0) then stands on the line i + 1 + k, where k skipped lines lie before it. An ordinary file has none,
-    and its line numbers cost nothing. The rows of a part of a file begin after `before` lines.
+    and its line numbers cost nothing.
     """
 
     skipped: Lines = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    before: int = 0
 
     def of(self, rows: Places) -> Lines:
         """The line numbers of some rows."""
-        rows_before = self.skipped - self.before - np.arange(1, len(self.skipped) + 1)
-        return self.before + rows + 1 + np.searchsorted(rows_before, rows, side="right")
+        rows_before = self.skipped - np.arange(1, len(self.skipped) + 1)
+        return rows + 1 + np.searchsorted(rows_before, rows, side="right")
 
     @staticmethod
     def of_rows(lines: Sequence[int] | Lines) -> LineNumbers:
@@ -283,4 +282,4 @@ class LineNumbers:
 
     def without(self, lines: Lines) -> LineNumbers:
         """The numbering after the rows on these lines were taken out."""
-        return LineNumbers(np.union1d(self.skipped, lines).astype(np.int64), self.before)
+        return LineNumbers(np.union1d(self.skipped, lines).astype(np.int64))

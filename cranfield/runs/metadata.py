@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from itertools import takewhile
 from typing import Any
 
-from cranfield.base.errors import Problem, nearest, quoted
+from cranfield.base.errors import Problem, quoted
 from cranfield.base.files import Source
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted
@@ -64,9 +64,8 @@ def problems_of(header: str, tag: str) -> Iterator[Problem]:
         return
     for name in content:
         if name not in SECTIONS:
-            near = nearest(name, list(SECTIONS))
-            guess = f"; did you mean {quoted(near[0])}?" if near else f" (known: {', '.join(SECTIONS)})"
-            yield problem("metadata", f"ir_metadata has no section {quoted(name)}{guess}", lines=[1])
+            message = f"ir_metadata has no section {quoted(name)} (known: {', '.join(SECTIONS)})"
+            yield problem("metadata", message, lines=[1])
     if (named := content.get("tag", tag)) != tag:
         yield problem("metadata", f"ir_metadata has the tag {quoted(named)}, the run {quoted(tag)}", lines=[1])
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -18,7 +19,18 @@ from cranfield.base.errors import ProblemsFound, quoted
 from cranfield.base.files import Source
 from cranfield.base.registry import Format, Registry, deferred
 from cranfield.base.tables import LINE_FAULTS, Columns, Fault, Findings, Schema, read_list
-from cranfield.runs.columns import TEXT, Coded, LineNumbers, Mask, Places, Scores, encoded, in_pieces, used_only
+from cranfield.runs.columns import (
+    TEXT,
+    Coded,
+    Codes,
+    LineNumbers,
+    Mask,
+    Places,
+    Scores,
+    encoded,
+    in_pieces,
+    used_only,
+)
 from cranfield.runs.run import NO_RANK, Rows, Run
 
 with deferred:
@@ -42,10 +54,9 @@ run_formats: Registry[RunFormat] = Registry(
 def read_rows(source: Source, *, format: str | None = None) -> Rows:
     """Read a run file in the named format, or in the one its first bytes look like; or the scores of a data set."""
     if source.data_set:
-        table = Columns.of(source, ("topic", "document", "score", "tag"), Findings(RUN))
-        tag = source.data_set.replace("/", "-")
-        for number, row in enumerate(datasets.DataSet(source.data_set).scored(), start=1):
-            table.add(number, (*row, tag))
+        table, tag = Columns.of(source, RUN), source.data_set.replace("/", "-")
+        for number, one in enumerate(datasets.DataSet(source.data_set).each("scoreddocs"), start=1):
+            table.add(number, (one.query_id, one.doc_id, repr(float(one.score)), "", tag))  # no rank
         return rows_in(table)
     rows: Rows = format_of(source, format=format).read(source)
     return rows
@@ -251,40 +262,14 @@ def ranks_of(texts: pa.Array) -> Places:
     return ranks
 
 
-def assembled(
-    source: Source,
-    *,
-    topics: Coded,
-    documents: Coded,
-    scores: Scores,
-    ranks: Places | None,
-    tags: Sequence[tuple[str, int]],
-    lines: LineNumbers,
-    findings: Findings,
-    metadata: str = "",
-) -> Rows:
-    """Make rows of finished columns; tags come with their lines.
-
-    A score that the row does not have is NaN, and told in `findings`.
-    """
-    if ranks is not None:
-        findings.add("rank-not-an-integer", lines.of(np.flatnonzero(ranks == NO_RANK)))
+def with_problems(rows: Rows, findings: Findings) -> Rows:
+    """The rows with everything that was found wrong with them."""
+    if rows.ranks is not None:
+        findings.add("rank-not-an-integer", rows.lines.of(np.flatnonzero(rows.ranks == NO_RANK)))
     problems = findings.problems()
-    if not len(scores) and not any(found.is_error for found in problems):
+    if not len(rows) and not any(found.is_error for found in problems):
         problems = (*problems, problem("empty"))
-    return Rows(
-        *topics,
-        *documents,
-        scores=scores,
-        ranks=ranks,
-        tags=tuple(tags),
-        lines=lines,
-        problems=tuple(found.at(source.name) for found in problems),
-        source_name=source.name,
-        source_stem=source.stem,
-        file_sha256=source.file_sha256,
-        metadata=metadata,
-    )
+    return replace(rows, problems=tuple(found.at(rows.source.name) for found in problems))
 
 
 NO_ID = "the id {!r}"
@@ -296,6 +281,22 @@ UNFIT_IDS = {
     "blank-in-id": r"[ \t\n\r\f\v]",
     "control-character": r"[\x00-\x08\x0e-\x1f\x7f-\x{9f}]",
 }
+
+
+def unfit_ids(words: pa.Array) -> Iterator[tuple[str, Mask]]:
+    """Which words are no ids, by what is wrong with them; what is found first counts."""
+    left = np.ones(len(words), dtype=bool)
+    if matching(words, "|".join(UNFIT_IDS.values())).any():
+        for code, pattern in UNFIT_IDS.items():
+            wrong = matching(words, pattern) & left
+            left &= ~wrong
+            yield code, wrong
+
+
+def tags_of(names: pa.Array, codes: Codes, lines: LineNumbers) -> tuple[tuple[str, int], ...]:
+    """The distinct tags of rows in the order of the file, with the line each first stands on; -1 is none."""
+    firsts = np.sort(np.unique(codes, return_index=True)[1]) if len(names) > 1 else range(min(len(codes), 1))
+    return tuple((names[int(codes[row])].as_py(), lines.at(row)) for row in firsts if codes[row] >= 0)
 
 
 def rows_of(source: Source, parts: Mapping[str, pa.ChunkedArray], lines: LineNumbers, findings: Findings) -> Rows:
@@ -310,48 +311,38 @@ def rows_of(source: Source, parts: Mapping[str, pa.ChunkedArray], lines: LineNum
     }
     ids: dict[str, Coded] = {part: encoded(parts[part]) for part in ("topic", "document", "tag") if part in parts}
     fit = {part: np.ones(len(codes), dtype=bool) for part, (_, codes) in ids.items()}
-    faults: list[tuple[str, str, Mask]] = []
+    told: dict[str, Mask] = {}
+
+    def note(code: str, part: str, rows: Mask) -> None:
+        if rows.any():
+            before = told.setdefault(code, np.zeros_like(rows))
+            new = np.flatnonzero(rows & ~before)  # a row has a fault once, in whichever part
+            before |= rows
+            example = str(parts[part][int(new[0])]) if len(new) and code != "missing-field" else ""
+            findings.add(code, lines.of(new), example=example)
+
     for part, (words, codes) in ids.items():
-        if not matching(words, "|".join(UNFIT_IDS.values())).any():
-            continue
-        for code, pattern in UNFIT_IDS.items():
-            if (matches := matching(words, pattern)).any():
-                unfit = matches[codes] & fit[part]
-                fit[part] &= ~unfit
-                faults += [] if (part, code) == ("tag", "missing-field") else [(code, part, unfit)]
+        for code, wrong in unfit_ids(words):
+            unfit = wrong[codes]
+            fit[part] &= ~unfit
+            if (part, code) != ("tag", "missing-field"):
+                note(code, part, unfit)
     ranks = ranks_of(parts["rank"].combine_chunks()) if "rank" in parts else None
     if "score" in parts:
-        scores, wrong = scores_of(parts["score"].combine_chunks())
-        faults += [(code, "score", rows) for code, rows in wrong.items() if rows.any()]
+        scores, faults = scores_of(parts["score"].combine_chunks())
+        for code, rows in faults.items():
+            note(code, "score", rows)
     else:
         places = np.full(len(fit["topic"]), NO_RANK) if ranks is None else ranks
         scores = np.where(places == NO_RANK, np.nan, -places.astype(np.float64))
-        faults += [("missing-field", "rank", np.isnan(scores))]
-    for code in dict.fromkeys(code for code, _, _ in faults):
-        mine = [(part, rows) for other, part, rows in faults if other == code]
-        together = np.flatnonzero(np.logical_or.reduce([rows for _, rows in mine]))
-        part = next((part for part, rows in mine if rows[together[:1]].any()), "topic")
-        example = str(parts[part][int(together[0])]) if len(together) and code != "missing-field" else ""
-        findings.add(code, lines.of(together), example=example)
-    names, codes = ids.get("tag", (pa.array([], TEXT), np.empty(0, dtype=np.int32)))
-    tagged = np.flatnonzero(fit.get("tag", []))
-    distinct, firsts = np.unique(codes[tagged], return_index=True)
-    tags = sorted(zip(lines.of(tagged[firsts]).tolist(), distinct.tolist(), strict=True))
+        note("missing-field", "rank", np.isnan(scores))
+    tags = tags_of(ids["tag"][0], np.where(fit["tag"], ids["tag"][1], -1), lines) if "tag" in ids else ()
     topics, documents, kept = ids["topic"], ids["document"], fit["topic"] & fit["document"]
     if not kept.all():
         topics, documents = (used_only(words, codes[kept]) for words, codes in (topics, documents))
         scores, ranks = scores[kept], None if ranks is None else ranks[kept]
         lines = lines.without(lines.of(np.flatnonzero(~kept)))
-    return assembled(
-        source,
-        topics=topics,
-        documents=documents,
-        scores=scores,
-        ranks=ranks,
-        tags=[(names[code].as_py(), line) for line, code in tags],
-        lines=lines,
-        findings=findings,
-    )
+    return with_problems(Rows(source, *topics, *documents, scores, ranks, tags, lines), findings)
 
 
 def rows_in(table: Columns) -> Rows:

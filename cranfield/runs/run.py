@@ -18,6 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cranfield.base.errors import Problem
+from cranfield.base.files import Source
 from cranfield.runs.columns import (
     Codes,
     LineNumbers,
@@ -54,6 +55,7 @@ class Rows:
     are the distinct tags with the first line of each, `metadata` is the ir_metadata header.
     """
 
+    source: Source
     topic_ids: pa.Array
     topics: Codes
     document_ids: pa.Array
@@ -63,9 +65,6 @@ class Rows:
     tags: tuple[tuple[str, int], ...] = ()
     lines: LineNumbers = field(default_factory=LineNumbers)
     problems: tuple[Problem, ...] = ()
-    source_name: str = ""
-    source_stem: str = ""
-    file_sha256: str = ""
     metadata: str = ""
 
     def __len__(self) -> int:
@@ -123,7 +122,7 @@ class Rows:
     @property
     def name(self) -> str:
         """What the run is called: its first tag, or the file's name where the format carries no tag."""
-        return self.tags[0][0] if self.tags else self.source_stem
+        return self.tags[0][0] if self.tags else self.source.stem
 
 
 @dataclass(frozen=True, eq=False)

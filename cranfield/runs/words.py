@@ -7,7 +7,7 @@ of a known number of columns.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,8 +33,24 @@ NumberReader = Callable[[pa.Array], tuple[NDArray[Any], dict[str, Mask]]]
 """Reads a column of words as numbers; also says, by fault, which words are none."""
 
 
+class Layout(NamedTuple):
+    """The columns of lines of words, by name, and how they are read.
+
+    Numbers are taken as they are where those in `limits` are smaller, without their sign; else `readers` read them
+    from words. With `strict` a line with too many columns, or with a word that is no number, gives no row; without
+    it the columns in excess are dropped, and a row keeps what the reader makes of the word. A line that begins with
+    `comment` is none.
+    """
+
+    types: dict[str, pa.DataType]
+    readers: Mapping[str, NumberReader]
+    limits: Mapping[str, float]
+    strict: bool
+    comment: bytes = b""
+
+
 class WordRows(NamedTuple):
-    """The rows of a block of lines, and their lines in the file; `plain` where each line was a row as it stood."""
+    """The rows of lines of words, and their lines in the file; `plain` where each line was a row as it stood."""
 
     table: pa.Table
     lines: LineNumbers
@@ -47,58 +63,44 @@ def first_words(source: Source, *, comment: bytes) -> list[bytes]:
     return next((line.split() for line in lines if line.strip() and line[:1] != comment), [])
 
 
-def read_words(
-    source: Source,
-    types: dict[str, pa.DataType],
-    readers: Mapping[str, NumberReader],
-    findings: Findings,
-    *,
-    limits: Mapping[str, float],
-    strict: bool,
-    comment: bytes = b"",
-) -> Iterator[WordRows]:
-    """Read lines with a word for each column, block by block, and note what is wrong in them.
-
-    Numbers are taken as they are where those in `limits` are smaller, without their sign; else `readers` read them
-    from words. With `strict` a line with too many columns, or with a word that is no number, gives no row; without
-    it the columns in excess are dropped, and a row keeps what the reader makes of the word.
-    """
-    before = 0
+def read_words(source: Source, layout: Layout, findings: Findings) -> WordRows:
+    """Read lines with a word for each column, block by block, and note what is wrong in them."""
+    types, comment = layout.types, layout.comment
+    tables, skipped, before, plain = list[pa.Table](), [np.empty(0, dtype=np.int64)], 0, True
     for block in source.blocks():
         if comment and (block.startswith(comment) or b"\n" + comment in block):
             block = re.sub(rb"(?m)^" + comment + rb".*", b"", block)
         survey = surveyed(block)
-        table = parsed_words(block, survey[1], types, rows=survey[0], limits=limits) if survey else None
+        table = parsed_words(block, survey[1], types, rows=survey[0], limits=layout.limits) if survey else None
         chunks = [chunk for column in (table.columns if table is not None else ()) for chunk in column.chunks]
         words = (one.dictionary if one.type == CODED else one for one in chunks if one.type in (WORD, CODED))
         # Two delimiters side by side, where another is missing, make an empty word.
-        if survey and table is not None and all(lengths_of(one).min(initial=1) for one in words):
-            yield WordRows(table, LineNumbers(before=before), plain=True)
-            before += survey[0]
-            continue
-        yield _exact_rows(block, before, types, readers, findings, limits, strict=strict)
-        before += block.count(b"\n") + (not block.endswith(b"\n"))
+        if not survey or table is None or not all(lengths_of(one).min(initial=1) for one in words):
+            table, gone = _exact_rows(block, before, layout, findings)
+            skipped.append(gone)
+            plain = False
+        tables.append(table)
+        before += survey[0] if survey else block.count(b"\n") + (not block.endswith(b"\n"))
+    table = pa.concat_tables(tables or [pa.schema(types).empty_table()])
+    return WordRows(table, LineNumbers(np.concatenate(skipped)), plain)
 
 
-def _exact_rows(
-    block: bytes,
-    before: int,
-    types: dict[str, pa.DataType],
-    readers: Mapping[str, NumberReader],
-    findings: Findings,
-    limits: Mapping[str, float],
-    *,
-    strict: bool,
-) -> WordRows:
-    """The rows of a block that is not regular, or has a word that is no number; `before` lines stand above it."""
+def _exact_rows(block: bytes, before: int, layout: Layout, findings: Findings) -> tuple[pa.Table, Lines]:
+    """The rows of a block that is not regular, or has a word that is no number, and the lines without a row.
+
+    `before` lines stand above the block.
+    """
+    types, readers = layout.types, layout.readers
     block = block.replace(b"\r\n", b"\n")
     block += b"" if block.endswith(b"\n") else b"\n"
-    text, skipped, found = _regularised(block, columns=len(types), strict=strict)
+    text, skipped, found = _regularised(block, columns=len(types), strict=layout.strict)
     for code, lines in found.items():
         first = block.split(b"\n", int(lines[0]) + 1)[int(lines[0])]
         findings.add(code, lines + before + 1, example=first.decode("utf-8", "replace"))
-    numbering, count = LineNumbers(skipped + before + 1, before), text.count(b"\n")
-    table = parsed_words(text, " ", types, rows=count, limits=limits) if text else pa.schema(types).empty_table()
+    numbering, count = LineNumbers(skipped + 1), text.count(b"\n")
+    table = (
+        parsed_words(text, " ", types, rows=count, limits=layout.limits) if text else pa.schema(types).empty_table()
+    )
     if table is None:
         table = parsed_words(text, " ", {**types, **dict.fromkeys(readers, WORD)})
         assert table is not None, "regular text is always parsed"
@@ -108,11 +110,11 @@ def _exact_rows(
             values, wrong = read(words)
             table = table.set_column(list(types).index(name), name, pa.array(values, types[name]))
             for code, rows in wrong.items():
-                findings.add(code, at[rows], example=words[int(np.argmax(rows))].as_py())
+                findings.add(code, at[rows] + before, example=words[int(np.argmax(rows))].as_py())
                 good &= ~rows
-        if strict and not good.all():
+        if layout.strict and not good.all():
             table, numbering = table.filter(pa.array(good)), numbering.without(at[~good])
-    return WordRows(table, numbering, plain=False)
+    return table, numbering.skipped + before
 
 
 def surveyed(block: bytes) -> tuple[int, str] | None:

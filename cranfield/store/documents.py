@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cranfield.base.errors import CollectionError, InputError, quoted
-from cranfield.base.records import Document, Topic
+from cranfield.base.records import Document, OutsideSource, Topic
 from cranfield.base.text import HIT_END, HIT_START, now
 from cranfield.store.store import Query, Store, column, first, marks, nothing, records, stored, value
 
@@ -221,15 +221,6 @@ def finish_source(store: Store, number: int, *, records: int) -> None:
 
 
 # Documents that stay outside: where they are, and those that were judged, as they were then.
-
-
-class OutsideSource(NamedTuple):
-    """Where documents are that the file does not hold; `documents` is how many there were when it was added."""
-
-    kind: str
-    place: str
-    columns: Mapping[str, str]
-    documents: int | None
 
 
 def _outside(kind: str, place: str, columns: str, documents: int | None) -> OutsideSource:

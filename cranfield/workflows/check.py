@@ -201,13 +201,11 @@ def _check_runs(store: Store, progress: Progress) -> Checked:
     tables = runs.ids(store)
     for kind, table in zip(("topic", "document"), tables, strict=True):
         # The pages of an id table must follow each other without a gap.
-        expected = 0
-        query = "SELECT first_code, count FROM id_pages WHERE kind = ? ORDER BY first_code"
-        for first_code, count in store.rows(query, kind):
-            if first_code != expected:
-                wrong.append(f"the {kind} ids have a gap before code {first_code}")
-            expected = first_code + count
-        if len(table) != expected:
+        query = """SELECT first_code, count, lag(first_code + count, 1, 0) OVER (ORDER BY first_code)
+                   FROM id_pages WHERE kind = ?"""
+        pages = store.rows(query, kind)
+        wrong += [f"the {kind} ids have a gap before code {first}" for first, _, end in pages if first != end]
+        if len(table) != (expected := sum(count for _, count, _ in pages)):
             wrong.append(f"the {kind} ids are {len(table)}, but their pages say {expected}")
     for done, one in enumerate([] if wrong else stored, start=1):
         progress("checking runs", done, len(stored))

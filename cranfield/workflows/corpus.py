@@ -70,7 +70,6 @@ class Loaded:
     bad: int = 0
     problems: list[Problem] = field(default_factory=list)
     noted: int = 0
-    records: int = 0
 
     def note(self, problem: Problem) -> None:
         """Count a problem, and keep it while they are few."""
@@ -113,7 +112,7 @@ class Corpus:
 
         With `ids`, as in "CACM-{:04}", documents are called by the number their id ends with.
         """
-        return self._load_all("document", files, ids=ids, **options)
+        return self._load_all("documents", files, ids=ids, **options)
 
     def topics(
         self, files: Sequence[Path] = (), *, ids: Literal["given", "position"] = "given", **options: Any
@@ -125,7 +124,7 @@ class Corpus:
             short = [(one.id, shortened(one.title, 60), shortened(one.description, 100)) for one in topics]
             full = table_of(["topic", "title", "description", "narrative", "metadata"], rows)
             return Listing(full, table_of(["topic", "title", "description"], short))
-        return self._load_all("topic", files, ids=ids, **options)
+        return self._load_all("topics", files, ids=ids, **options)
 
     def outside(
         self,
@@ -208,7 +207,7 @@ class Corpus:
 
     def _load_all(
         self,
-        noun: str,
+        kind: reading.Kind,
         files: Sequence[Path],
         *,
         format: str | None = None,
@@ -224,7 +223,7 @@ class Corpus:
         outcomes: list[Loaded | CranfieldError] = []
         for place in [located(word) for file in files for word in matching(file)]:
             try:
-                outcomes.append(self._load(noun, Source(place, encoding), format, **options))
+                outcomes.append(self._load(kind, Source(place, encoding), format, **options))
             except InputError as error:
                 outcomes.append(error)
             if report is not None:
@@ -233,7 +232,7 @@ class Corpus:
 
     def _load(
         self,
-        noun: str,
+        kind: reading.Kind,
         source: Source,
         format: str | None,
         *,
@@ -246,45 +245,39 @@ class Corpus:
         All of it is read even after the first bad record, so that every problem is listed at once; then nothing is
         kept, unless `keep_going` asks for the good records.
         """
-        is_document = noun == "document"
-        read: Any = reading.read_documents if is_document else reading.read_topics
-        chosen = reading.format_of(source, "documents" if is_document else "topics", format)
-        table, size = f"{noun}s", source.size
-        log.info("loading %s from %s as %s", table, source.name, chosen)
-        what, total = f"{table} from {source.path.name}, MB", None if size is None else size >> 20
+        chosen, noun, size = reading.format_of(source, kind, format), kind.removesuffix("s"), source.size
+        log.info("loading %s from %s as %s", kind, source.name, chosen)
+        what, total = f"{kind} from {source.path.name}, MB", None if size is None else size >> 20
         digest = "" if source.is_folder else source.file_sha256
         loaded, watched = Loaded(source.name, noun), source
         if not source.is_piped:
             watched = replace(source, watch=lambda done: self._progress(what, done >> 20, total))
         with self._store.write():
-            file = stored.LoadedFile(table, storable(source.data_set or source.path.name), chosen, digest)
+            file = stored.LoadedFile(kind, storable(source.data_set or source.path.name), chosen, digest)
             number = stored.add_source(self._store, file)
             most = None if keep_going else MOST_ERRORS
-            for batch in _batches(read(watched, format=chosen, **options), loaded, most):
-                added = stored.add(self._store, [record for _, record in batch], source=number, update=update)
+            for batch in _batches(reading.read_records(kind, watched, format=chosen, **options), loaded, most):
+                added = stored.add(self._store, batch, source=number, update=update)
                 loaded.new, loaded.same = loaded.new + added.new, loaded.same + added.same
                 loaded.updated += added.updated
-                for place, record in (batch[place] for place in added.places):
-                    is_own = stored.source_of(self._store, table, record.id) == number
+                for record in (batch[place] for place in added.places):
+                    is_own = stored.source_of(self._store, kind, record.id) == number
                     where = "earlier in this file" if is_own else "in the collection"
-                    message = f"{noun} {quoted(record.id)} (record {place:,} of the file) already exists {where}"
+                    message = f"{noun} {quoted(record.id)} already exists {where}"
                     remedy = "give it another id, or use --update to replace it"
                     loaded.note(Problem(f"{noun}-clash", f"{message}, with different content", remedy=remedy))
             stored.finish_source(self._store, number, records=loaded.new + loaded.updated)
             if loaded.bad and not keep_going:
                 has_valid = loaded.new or loaded.same or loaded.updated
-                kept = "nothing was loaded" + (f" (--keep-going loads the valid {noun}s)" if has_valid else "")
+                kept = "nothing was loaded" + (f" (--keep-going loads the valid {kind})" if has_valid else "")
                 many = f", and the rest was not read after {most:,}" if loaded.bad > MOST_ERRORS else ""
                 summary = f"{loaded.name} has {counted(loaded.bad, 'error')}{many}: {kept}"
                 raise ProblemsFound(summary, loaded.problems, total=loaded.noted)
         return loaded
 
 
-def _batches(records: Iterator[Any], loaded: Loaded, most: int | None) -> Iterator[list[tuple[int, Any]]]:
-    """The good records in batches, each with its number in the file, noting the bad ones, which count too.
-
-    After `most` errors the rest is not read.
-    """
+def _batches(records: Iterator[Any], loaded: Loaded, most: int | None) -> Iterator[list[Any]]:
+    """The good records in batches, noting the bad ones. After `most` errors the rest is not read."""
     is_whole = True
     while is_whole:
         batch: list[Any] = []
@@ -292,15 +285,10 @@ def _batches(records: Iterator[Any], loaded: Loaded, most: int | None) -> Iterat
             batch.extend(islice(records, BATCH))
         except SourceError as error:  # a file that breaks off in the middle is a problem like others
             batch.append(error.problem)
-        is_whole, good = len(batch) == BATCH, []
-        for record in batch:
-            if isinstance(record, Problem):
-                loaded.records += record.is_error
-                loaded.note(record)
-            else:
-                loaded.records += 1
-                good.append((loaded.records, record))
-        yield good
+        is_whole = len(batch) == BATCH
+        for problem in (record for record in batch if isinstance(record, Problem)):
+            loaded.note(problem)
+        yield [record for record in batch if not isinstance(record, Problem)]
         is_whole = is_whole and (most is None or loaded.bad <= most)
 
 

@@ -22,7 +22,6 @@ from cranfield.base.tables import object_in
 from cranfield.base.text import Listing, counted, few, table_of
 from cranfield.base.writing import settings_folder, whole_file
 from cranfield.store import Store, documents
-from cranfield.store.documents import OutsideSource
 
 with deferred:
     from cranfield.corpus import outside as sources
@@ -42,7 +41,7 @@ class Outside:
     """The documents of a collection that its file does not hold. Without sources it is false, and does nothing."""
 
     def __init__(self, store: Store) -> None:
-        self._sources, self._approve = addresses(store), f"{store.command} {APPROVE}"
+        self._sources, self._approve = documents.outside_sources(store), f"{store.command} {APPROVE}"
         known = _approvals()[1].get(_identity(store), ()) if self._sources else ()
         self.refused = [str(one) for one in self._sources if str(one) not in known]
         self._fetcher = sources.Fetcher([one for one in self._sources if str(one) in known])
@@ -86,11 +85,6 @@ class Outside:
                 yield id, found
 
 
-def addresses(store: Store) -> list[sources.Address]:
-    """Where documents of a collection stay."""
-    return [sources.Address(one.kind, one.place, one.columns) for one in documents.outside_sources(store)]
-
-
 # What was approved here.
 
 
@@ -118,7 +112,7 @@ def change(
     progress: Progress = silent,
 ) -> Listing:
     """Add sources, approve those that a collection names (all by default), remove some; then list them."""
-    known = {str(one): one for one in addresses(store)}
+    known = {str(one): one for one in documents.outside_sources(store)}
     if do == "add":
         wanted = [sources.parse_address(word, columns) for word in words]
     else:
@@ -133,14 +127,14 @@ def change(
     counts = list[int | None]()
     for one in wanted:
         try:
-            counts.append(None if do == "remove" else one.open().prepare(progress))
+            counts.append(None if do == "remove" else sources.open_source(one).prepare(progress))
         except InputError as error:
             raise InputError(f"{one}: {error}") from None
     if wanted and do != "approve":
         with store.write():
             for one, count in zip(wanted, counts, strict=True):
                 if do == "add":
-                    documents.put_outside(store, OutsideSource(*one, count))
+                    documents.put_outside(store, one._replace(documents=count))
                 else:
                     documents.remove_outside(store, one.kind, one.place)
     if wanted and do != "remove":
@@ -151,7 +145,7 @@ def change(
         with whole_file(file, replace=True) as unfinished:
             unfinished.write_text(json.dumps(approved, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     refused, there = Outside(store).refused, documents.outside_sources(store)
-    rows = [(name := f"{kind}:{place}", count, name not in refused) for kind, place, _, count in there]
+    rows = [(str(one), one.documents, str(one) not in refused) for one in there]
     remarks = _refusals(store) if rows else ["no source: only documents that are in the file can be shown"]
     table = table_of(["source", "documents", "approved"], rows)
     return Listing(table, remarks=[*remarks, *nowhere(store, ask=bool(wanted))])
@@ -160,9 +154,9 @@ def change(
 def notes(store: Store) -> list[str]:
     """Where documents stay outside, and what may not be used here."""
     told = []
-    for kind, place, _, count in documents.outside_sources(store):
-        many = "documents" if count is None else counted(count, "document")
-        told.append(f"note: {many} outside, in {kind}:{place}; search and baselines do not cover them")
+    for one in documents.outside_sources(store):
+        many = "documents" if one.documents is None else counted(one.documents, "document")
+        told.append(f"note: {many} outside, in {one}; search and baselines do not cover them")
     return told + _refusals(store) + nowhere(store)
 
 

@@ -77,31 +77,51 @@ class Selection:
 ALL = Selection()
 
 
-def qrels_for(store: Store | None, word: str | None = None, selection: Selection = ALL) -> columns.Qrels:
+def qrels_for(
+    store: Store | None, word: str | None = None, selection: Selection = ALL, *, binary: bool = False
+) -> columns.Qrels:
     """The qrels that `word` means: `now`, the name of a release, or a file.
 
     Without a word: what is judged now; where nothing is judged, the only release. The selection is for `now`; a
-    release and a file are what they are.
+    release and a file are what they are. In `binary` ones of a collection 1 is relevant and 0 is not, by the scale
+    each grade was given on: that is known of the judgments and of a release made from them; a file, and a release of
+    a file, are read by the scale in force.
     """
     chosen = word if store is None else meant_by(store, word, layers=selection.layers)
     if store is not None and chosen == NOW:
         with store.snapshot():
-            qrels = merged_now(store, selection)[1].qrels
+            opinions, merged = merged_now(store, selection)
+            qrels = merged.qrels
+            if binary:
+                qrels = merge.binary_by_scale(opinions, merged, live_pools.thresholds(store))
             return with_pooled(store, qrels) if selection.unjudged else qrels
-    return _kept_qrels(store, chosen)
+    return _kept_qrels(store, chosen, binary=binary)
 
 
-def _kept_qrels(store: Store | None, word: str | None) -> columns.Qrels:
+def _kept_qrels(store: Store | None, word: str | None, *, binary: bool) -> columns.Qrels:
     """The qrels of a release, or of a file."""
     if word is None:
         raise UsageError("no qrels: name a qrels file, or a collection with -C")
-    if store is not None and word in releases.known(store):
+    known, versions = ({} if store is None else releases.known(store)), list[str]()
+    if store is not None and word in known:
         if Path(word).exists():
             raise UsageError(f"{quoted(word)} is both a release and a file; write ./{word} for the file")
-        return released_qrels(store, word)
-    if store is not None and not located(word).exists() and word != "-" and not {"/", "."} & set(word):
-        raise UnknownName("release or qrels file", word, [NOW, *releases.known(store)])
-    return reading.read_qrels(Source(located(word)))
+        if binary:
+            made = manifest_from(known[word].manifest)
+            if len(versions := list(made.scales)) > 1:
+                raise InputError(
+                    f"release {quoted(word)} has grades of several scales; the judgments tell them apart:"
+                    f" cranfield qrels export now --binary --as-of {made.up_to_event} --rule {','.join(made.rule)}"
+                )
+        qrels = released_qrels(store, word)
+    elif store is not None and not located(word).exists() and word != "-" and not {"/", "."} & set(word):
+        raise UnknownName("release or qrels file", word, [NOW, *known])
+    else:
+        qrels = reading.read_qrels(Source(located(word)))
+    if store is None or not binary:
+        return qrels
+    relevant_from = live_pools.thresholds(store)[int(versions[0])] if versions else store.scale().relevant_from
+    return columns.binary(qrels, relevant_from=relevant_from)
 
 
 def meant_by(store: Store, word: str | None, *, layers: Sequence[str] = (MAIN,)) -> str:
@@ -168,28 +188,19 @@ def collection_rule(store: Store) -> Rule:
 
 
 def older_grades(store: Store, word: str | None = None, selection: Selection = ALL) -> str:
-    """How many deciding grades were given on another scale than the present one, and how many it does not have.
+    """How many deciding grades were given on another scale than the present one.
 
     One sentence; empty where there are none, and for files, of which nothing is known.
     """
-    others = store.other_scales()
-    chosen, on_scale = meant_by(store, word, layers=selection.layers), [step.grade for step in store.scale().grades]
-    older = off_scale = 0
+    others, older = store.other_scales(), 0
+    chosen = meant_by(store, word, layers=selection.layers)
     if chosen == NOW:
         opinions, merged = merged_now(store, selection)
-        rows = merged.rows[np.isin(opinions.scales[merged.rows], list(others))]
-        older, off_scale = len(rows), int((~np.isin(opinions.grades[rows], on_scale)).sum())
-    elif chosen in releases.known(store):
-        manifest = manifest_from(releases.fetch(store, chosen).manifest)
-        older = sum(count for version, count in manifest.scales.items() if int(version) in others)
-        # What is not on the present scale can only come from another.
-        off = (count for grade, count in manifest.grades.items() if int(grade) >= 0 and int(grade) not in on_scale)
-        off_scale = min(sum(off), older)
-    if not older:
-        return ""
-    are = "is" if off_scale == 1 else "are"
-    beside = f", {off_scale:,} of them {are} not on the current one" if off_scale else ""
-    return f"{counted(older, 'grade was', 'grades were')} assigned on an older scale{beside}"
+        older = int(np.isin(opinions.scales[merged.rows], list(others)).sum())
+    elif chosen in (known := releases.known(store)):
+        scales = manifest_from(known[chosen].manifest).scales
+        older = sum(count for version, count in scales.items() if int(version) in others)
+    return f"{counted(older, 'grade was', 'grades were')} assigned on an older scale" if older else ""
 
 
 def scoring_warnings(store: Store, word: str | None, layers: Sequence[str], qrels: columns.Qrels) -> Iterator[str]:
@@ -271,7 +282,7 @@ class Qrels:
                 )
             # A time selects judgments, never the only release, which stands in where there are none.
             which = NOW
-        qrels = (binary_qrels if binary else qrels_for)(store, which, selection)
+        qrels = qrels_for(store, which, selection, binary=binary)
         if not qrels.grades.size:
             raise InputError(f"nothing to export: no judgments in layer {' or '.join(selection.layers)}")
         judged, junk = (int(np.count_nonzero(rows)) for rows in (qrels.grades >= 0, qrels.grades <= columns.JUNK))
@@ -448,40 +459,7 @@ def diff(
     kinds = Counter(change.what for change in found.changes)
     counts = ", ".join(f"{kinds[kind]:,} {kind}" for kind in ("added", "removed", "changed"))
     remarks = [f"{before} -> {after}: {counts}" if found.changes else f"{before} and {after} are identical"]
-    hidden = sum(
-        min(one.before or 0, one.after or 0) < 0 and None in (one.before, one.after) for one in found.changes
-    )
-    if hidden:
-        remedy = "; --unjudged adds these rows to now" if not unjudged and "now" in (before, after) else ""
-        were = "is a row" if hidden == 1 else "are rows"
-        which = "of pooled but unjudged documents, which one side omits"
-        remarks.append(f"{hidden:,} of these {were} {which}{remedy}")
     return replace(found, by=by, remarks=remarks)
-
-
-def binary_qrels(store: Store, word: str | None, selection: Selection) -> columns.Qrels:
-    """The qrels that `word` means with 1 for relevant and 0 for not, by the scale each grade was given on.
-
-    Of the judgments and of a release made from them it is known by which version of the scale each grade was given;
-    a file, and a release of a file, are read by the scale in force.
-    """
-    chosen = meant_by(store, word, layers=selection.layers)
-    thresholds = live_pools.thresholds(store)
-    if chosen == NOW:
-        with store.snapshot():
-            qrels = merge.binary_by_scale(*merged_now(store, selection), thresholds)
-            return with_pooled(store, qrels) if selection.unjudged else qrels
-    relevant_from = store.scale().relevant_from
-    if chosen in releases.known(store):
-        made = manifest_from(releases.fetch(store, chosen).manifest)
-        if len(made.scales) > 1:
-            raise InputError(
-                f"release {quoted(chosen)} has grades of several scales; the judgments tell them apart:"
-                f" cranfield qrels export now --binary --as-of {made.up_to_event} --rule {','.join(made.rule)}"
-            )
-        for version in made.scales:
-            relevant_from = thresholds[int(version)]
-    return columns.binary(qrels_for(store, chosen), relevant_from=relevant_from)
 
 
 def _freeze(store: Store, qrels: columns.Qrels, name: str, note: str, **story: Any) -> Manifest:

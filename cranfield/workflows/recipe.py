@@ -137,14 +137,10 @@ def _submit(store: Store, requests: Sequence[Request], progress: Progress) -> tu
     repaired = [one.facts.name for one in stored if any(problem.code == "repaired" for problem in one.warnings)]
     new = [one.facts for one in stored if one.what == "submitted"]
     remarks = [f"{counted(len(new), 'run')} of {counted(len({one.group_name for one in new}), 'group')} submitted"]
-    if len(new) < len(stored):
-        again = counted(len(stored) - len(new), "file")
-        remarks.append(f"note: {again} not stored: another file of the group has the same run")
     if repaired:
         what = "with errors repaired; cranfield runs show RUN lists what was changed"
         remarks.append(f"note: {counted(len(repaired), 'run')} {what}: {shortened(', '.join(repaired), 200)}")
-    alone = [one.facts.name for one in stored if one.facts.group_name == one.facts.name]
-    if alone and len(stored) > 1:
+    if len(stored) > 1 and (alone := [one.name for one in new if one.group_name == one.name]):
         remarks.append(
             f"note: no team is known of these runs, each is its own group: {shortened(', '.join(alone), 200)}"
         )

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from shlex import quote
 
-from cranfield.base.records import MAIN, GradeScale
+from cranfield.base.records import MAIN, GradeScale, OutsideSource
 from cranfield.base.text import Result, Table, Value, counted, facts_table, shortened
 from cranfield.judge.queue import Overlap
 from cranfield.pool import plan
-from cranfield.store import Store, documents, events, judging, live_pools, pools, questions
+from cranfield.store import Store, documents, events, files, judging, live_pools, pools, questions
 from cranfield.store import runs as stored_runs
-from cranfield.store.documents import OutsideSource
-from cranfield.store.files import known_troubles
 from cranfield.store.pools import PoolFacts
+from cranfield.workflows import collection as collections
 from cranfield.workflows import outside
 from cranfield.workflows.judge.queue import choose_source, open_queues
 
@@ -35,10 +34,9 @@ class Status(Result):
     """Where a collection stands.
 
     `queries` are those behind the `counts`, by the names of the facts. `unfinished` topics of live pools will have
-    more documents; `missing` judgments, second ones included, are counted where all is judged but for `refused`
-    answers (cannot judge), else None; `unpooled` runs may contribute to a pool and are in none of those there are;
-    `queues` are open, each with what is missing; a packet is for one assessor, and what is `pooled` is its queue.
-    `outside` is where documents stay that are not in the file.
+    more documents; `missing` judgments, second ones included, are counted where all is judged but for refused
+    answers (cannot judge), else None; `queues` are open, each with what is missing; a packet is for one assessor, and
+    what is pooled is its queue. `outside` is where documents stay that are not in the file. `known` are sentences.
     """
 
     path: str
@@ -49,18 +47,13 @@ class Status(Result):
     counts: questions.Counts
     runs: tuple[stored_runs.RunFacts, ...]
     pools: tuple[PoolFacts, ...]
-    refused_topics: tuple[str, ...]
-    troubles: tuple[str, ...]
-    unpooled: tuple[str, ...] = ()
-    assigned: bool = False
-    unfinished: int = 0
-    missing: int | None = None
-    refused: int = 0
-    packet_for: str = ""
-    queues: Mapping[str, str] = field(default_factory=dict)
-    disputed: int = 0
-    outside: tuple[OutsideSource, ...] = ()
-    outside_notes: tuple[str, ...] = ()
+    assigned: bool
+    unfinished: int
+    missing: int | None
+    packet_for: str
+    queues: Mapping[str, str]
+    outside: tuple[OutsideSource, ...]
+    known: tuple[str, ...]
 
     @property
     def documents_outside(self) -> int:
@@ -145,29 +138,8 @@ class Status(Result):
     @property
     def remarks(self) -> list[str]:  # type: ignore[override]
         """What to know, and the next thing to do."""
-        notes = list(self.outside_notes)
-        if self.counts.older:
-            grades, again = counted(self.counts.older, "grade"), "cranfield judge --rejudge"
-            notes.append(
-                f"note: {grades} assigned under an older scale or older guidelines; judge again with: {again}"
-            )
-        if self.refused:
-            cannot = f"note: {counted(self.refused, 'answer')} “cannot judge”"
-            notes.append(f"{cannot}; see who answered so, and why, with: cranfield judge progress --by cannot")
-        if self.refused_topics:
-            notes.append(f"note: refused topics, not judged: {', '.join(self.refused_topics)}")
-        if self.unpooled:
-            runs, names = counted(len(self.unpooled), "contributing run"), shortened(", ".join(self.unpooled), 80)
-            notes.append(f"note: {runs} in no pool ({names}); extend the pool with: cranfield pool extend")
-        if self.disputed:
-            differ = f"{counted(self.disputed, 'document')} that one assessor finds relevant and another does not"
-            notes.append(f"note: {differ}; decide on them with: cranfield judge adjudicate --across")
-        if self.counts.contributing and self.counts.groups < FEWEST_GROUPS and not self.counts.judged:
-            few = f"note: runs of {counted(self.counts.groups, 'group')}; verdicts on later runs need {FEWEST_GROUPS}"
-            notes.append(f"{few}, each of which is held out in turn (cranfield runs make makes baselines)")
-        notes += [f"note: open queue {name}: {missing}" for name, missing in self.queues.items()]
         what, command = self.next_step
-        return [*notes, *(f"note: {trouble}" for trouble in self.troubles), f"next: {what}: cranfield {command}"]
+        return [*self.known, f"next: {what}: cranfield {command}"]
 
 
 def status(store: Store) -> Status:
@@ -189,6 +161,26 @@ def status(store: Store) -> Status:
             if known and packet is None and (cannot or judging.planned(store, Overlap).share):
                 sources = [choose_source(store, pool=facts.name) for facts in known]
                 missing = max(sum(map(one.missing, one.topics())) for one in sources)
+        queues = {} if packet else open_queues(store)
+        notes = outside.notes(store)
+        notes += [f"note: {one}" for one in collections.rejudging(counts.older)]
+        if cannot:
+            answers = f"note: {counted(cannot, 'answer')} “cannot judge”"
+            notes.append(f"{answers}; see who answered so, and why, with: cranfield judge progress --by cannot")
+        if refused:
+            notes.append(f"note: refused topics, not judged: {', '.join(refused)}")
+        if unpooled := unpooled_runs(store, standing):
+            runs, names = counted(len(unpooled), "contributing run"), shortened(", ".join(unpooled), 80)
+            notes.append(f"note: {runs} in no pool ({names}); extend the pool with: cranfield pool extend")
+        if disputed := 0 if packet else len(events.disputed_pairs(store, layer, across=True)):
+            differ = f"{counted(disputed, 'document')} that one assessor finds relevant and another does not"
+            notes.append(f"note: {differ}; decide on them with: cranfield judge adjudicate --across")
+        if counts.contributing and counts.groups < FEWEST_GROUPS and not counts.judged:
+            few = f"note: runs of {counted(counts.groups, 'group')}; verdicts on later runs need {FEWEST_GROUPS}"
+            notes.append(f"{few}, each of which is held out in turn (cranfield runs make makes baselines)")
+        notes += [f"note: open queue {name}: {left}" for name, left in queues.items()]
+        # What is risky only where several write at once is said once, by `judge assign`, and by `check`.
+        notes += [f"note: {trouble}" for trouble in files.known_troubles(store.path, shared=False)]
         return Status(
             path=str(store.path),
             name=store.setting("name", ""),
@@ -198,19 +190,13 @@ def status(store: Store) -> Status:
             counts=counts,
             runs=standing,
             pools=tuple(known),
-            refused_topics=tuple(refused),
-            # What is risky only where several write at once is said once, by `judge assign`, and by `check`.
-            troubles=tuple(known_troubles(store.path, shared=False)),
-            unpooled=tuple(unpooled_runs(store, standing)),
             assigned=bool(store.row("SELECT 1 FROM assignments")),
             unfinished=unfinished,
             missing=missing,
             packet_for=packet_for,
-            queues={} if packet else open_queues(store),
+            queues=queues,
             outside=tuple(documents.outside_sources(store)),
-            outside_notes=tuple(outside.notes(store)),
-            disputed=0 if packet else len(events.disputed_pairs(store, layer, across=True)),
-            refused=cannot,
+            known=tuple(notes),
         )
 
 

@@ -93,10 +93,10 @@ def outcome(read, path: Path, name: str | None) -> list[object] | str:
     return found
 
 
-@pytest.mark.parametrize(("read", "name"), READERS, ids=lambda part: getattr(part, "__name__", part))
+@pytest.mark.parametrize(("read", "name"), READERS, ids=lambda part: part if isinstance(part, str) else part.args[0])
 @given(content=hostile)
 def test_any_bytes_end_in_records_problems_or_an_error_of_ours(tmp_path_factory, read, name, content):
-    path = tmp_path_factory.getbasetemp() / f"hostile-{read.__name__}-{name}"
+    path = tmp_path_factory.getbasetemp() / f"hostile-{read.args[0]}-{name}"
     path.write_bytes(content)
     outcome(read, path, name)
     outcome(read, path, None)
@@ -173,7 +173,7 @@ LARGE = {
 @pytest.mark.slow
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("kind", LARGE)
-@pytest.mark.parametrize(("read", "name"), READERS, ids=lambda part: getattr(part, "__name__", part))
+@pytest.mark.parametrize(("read", "name"), READERS, ids=lambda part: part if isinstance(part, str) else part.args[0])
 def test_large_hostile_files_end_before_the_time_is_up(tmp_path, read, name, kind):
     path = tmp_path / "large"
     path.write_bytes(LARGE[kind])

@@ -17,8 +17,8 @@ from kept import Kept
 from search_server import SearchServer, search_server
 
 from cranfield.base.errors import CranfieldError, InputError, UsageError
-from cranfield.base.records import Document
-from cranfield.corpus.outside import Address, DocumentSource, Fetcher, Unavailable, parse_address
+from cranfield.base.records import Document, OutsideSource
+from cranfield.corpus.outside import DocumentSource, Fetcher, Unavailable, open_source, parse_address
 from cranfield.corpus.reading import read_documents
 
 PANS = [
@@ -52,7 +52,7 @@ def table(path: Path) -> Path:
 
 
 def opened(words: str, **columns: str) -> DocumentSource:
-    source = parse_address(words, columns).open()
+    source = open_source(parse_address(words, columns))
     source.prepare()
     return source
 
@@ -215,7 +215,7 @@ def test_the_words_for_the_parts_can_be_named(tmp_path: Path):
 
 
 def test_a_server_is_asked_for_one_document(server: SearchServer):
-    source = parse_address(server.address).open()
+    source = open_source(parse_address(server.address))
     assert server.asked == []
     assert source.prepare() == 3
     assert source.fetch("d2") == Document("d2", "Soda.", "Burnt pans", {"kind": "tip"})
@@ -226,7 +226,7 @@ def test_a_server_is_asked_for_one_document(server: SearchServer):
 
 def test_the_password_of_a_server_is_in_netrc_and_nowhere_else(server: SearchServer, home: Path, kept: Kept):
     server.password = "ann:secret"
-    source = parse_address(server.address).open()
+    source = open_source(parse_address(server.address))
     with kept.raises(InputError):
         source.fetch("d2")
     (home / ".netrc").write_text("default login ann password secret\n")
@@ -244,14 +244,14 @@ def test_a_server_that_sends_elsewhere_is_not_followed(server: SearchServer, kep
     with search_server({"d2": {"text": "another"}}) as other:
         server.redirect = other.address.removeprefix("opensearch:") + "/_doc/d2"
         with kept.raises(InputError):
-            parse_address(server.address).open().fetch("d2")
+            open_source(parse_address(server.address)).fetch("d2")
         assert other.asked == []
 
 
 def test_a_server_without_the_index_and_one_that_is_gone_are_said(server: SearchServer, kept: Kept):
     with kept.raises(InputError):
-        parse_address(f"{server.address}2").open().fetch("d2")
-    source = parse_address(server.address).open()
+        open_source(parse_address(f"{server.address}2")).fetch("d2")
+    source = open_source(parse_address(server.address))
     server.over.set()
     server.shutdown()
     server.server_close()
@@ -330,7 +330,7 @@ def test_what_is_no_longer_wanted_is_not_asked_for(server: SearchServer):
 def test_the_first_source_that_has_a_document_gives_it(tmp_path: Path, server: SearchServer):
     lines(tmp_path / "one.jsonl", [{"id": "d1", "text": "here"}])
     addresses = [parse_address(f"jsonl:{tmp_path / 'one.jsonl'}"), parse_address(server.address)]
-    addresses[0].open().prepare()
+    open_source(addresses[0]).prepare()
     fetcher = Fetcher(addresses)
     assert (fetcher.get("d1").text, fetcher.get("d2").text) == ("here", "Soda.")
 
@@ -370,13 +370,13 @@ def test_a_source_that_breaks_in_any_way_is_a_reason(
 )
 def test_an_address_that_no_command_writes_is_refused_where_it_is_approved(kept: Kept, kind: str, place: str):
     with kept.raises(CranfieldError):
-        Address(kind, place, {}).open().prepare()
+        open_source(OutsideSource(kind, place, {})).prepare()
 
 
 def test_an_index_that_somebody_has_changed_shows_no_other_document(tmp_path: Path):
     many = [{"id": f"d{number}", "text": f"text {number}"} for number in range(20)]
     address = parse_address(f"jsonl:{lines(tmp_path / 'docs.jsonl', many)}")
-    address.open().prepare()
+    open_source(address).prepare()
     index = tmp_path / "docs.jsonl.offsets"
     whole = index.read_bytes()
     keys, offsets = (np.frombuffer(whole[start : start + 160], "<u8").copy() for start in (512, 672))

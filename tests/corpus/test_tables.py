@@ -144,10 +144,3 @@ def test_only_known_parts_of_formats_that_name_them_can_be_named(documents_in, k
         documents_in("a,b\n1,2\n", "x.csv", columns={"name": "a"})
     with kept.raises(UsageError):
         documents_in(".I 1\n.W\ntext\n", columns={"id": "a"})
-
-
-def test_sentences_of_topics_that_no_assessor_would_see_are_told(topics_in, kept: Kept):
-    *topics, warning = topics_in("number,query,details\n7,wings,How are wings made stiff?\n8,flaps,\n", "x.csv")
-    assert [topic.id for topic in topics] == ["7", "8"]
-    kept(str(warning))
-    assert len(topics_in("id,query,desc,source\n7,wings,Stiff?,from the log of May\n", "x.csv")) == 1

@@ -49,7 +49,7 @@ def test_a_topic_twice_in_a_file_is_the_same_or_a_clash(folder: Path, kept: Kept
     kept(cranfield(folder, "corpus", "topics", "twice.tsv").stderr)
     (folder / "clash.tsv").write_text("8\tx\n8\ty\n")
     refused = cranfield(folder, "corpus", "topics", "clash.tsv")
-    said = "topic '8' (record 2 of the file) already exists earlier in this file"
+    said = "topic '8' already exists earlier in this file"
     assert (refused.returncode, said in refused.stderr) == (1, True)
 
 
@@ -228,7 +228,7 @@ def test_files_whose_names_are_not_utf_8_are_loaded_and_their_names_kept_with_es
     assert names == ["d.jsonl", "t.tsv", "caf\\xe9.jsonl", "caf\\xe9.tsv"]
 
 
-def test_a_clash_says_which_record_it_is_and_with_what(folder: Path, kept: Kept):
+def test_a_clash_says_what_it_is_and_with_what(folder: Path, kept: Kept):
     (folder / "clash.jsonl").write_text(
         '{broken\n{"id": "n", "text": "1"}\n{"id": "n", "text": "2"}\n{"id": "d1", "text": "3"}\n'
     )

@@ -128,14 +128,6 @@ def test_junk_is_not_called_pooled_but_not_judged(pooled: Path, kept: Kept):
     kept(told)
 
 
-def test_a_difference_that_is_only_what_was_not_judged_is_told(pooled: Path, kept: Kept):
-    call("judge", "--plain", "-a", "ana", answers="1\nq\n", folder=pooled)
-    call("qrels", "release", "r", "--unjudged", folder=pooled)
-    told = call("qrels", "diff", "r", "now", folder=pooled).err
-    kept(told)
-    kept(call("qrels", "diff", "r", "now", "--unjudged", folder=pooled).err)
-
-
 def test_a_topic_is_not_refused_without_a_reason(pooled: Path, kept: Kept):
     call("judge", "try", "T12", "--plain", "-a", "ana", answers="1\nq\n", folder=pooled)
     kept(call("judge", "try", "T12", "--refuse", " ", status=2, folder=pooled).err)

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import strategies as st
 
+from cranfield.base.files import Source
 from cranfield.judge.events import Event
 from cranfield.pool.build import assembled, part_of
 from cranfield.pool.candidates import PooledRuns, runs_of
@@ -42,6 +43,7 @@ def a_run(name: str, lists: Mapping[str, Mapping[str, float]]) -> Run:
     documents = list(dict.fromkeys(document for _, document, _ in rows))
     return ranked(
         Rows(
+            Source(Path("run")),
             topic_ids=pa.array(topics, pa.large_string()),
             topics=np.array([topics.index(topic) for topic, _, _ in rows], dtype=np.int32),
             document_ids=pa.array(documents, pa.large_string()),

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from kept import Kept
 
 from cranfield.base.errors import InputError
+from cranfield.base.files import Source
 from cranfield.evaluate.align import align
 from cranfield.evaluate.lists import NOT_POOLED, Lists
 from cranfield.evaluate.measure import parse_measure
@@ -242,6 +244,7 @@ def run(tag, documents):
     size = len(documents)
     return ranked(
         Rows(
+            Source(Path(tag)),
             topic_ids=pa.array(["t"], pa.large_string()),
             topics=np.zeros(size, dtype=np.int32),
             document_ids=pa.array(list(documents), pa.large_string()),

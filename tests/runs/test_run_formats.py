@@ -263,7 +263,7 @@ def test_a_wrong_number_of_columns_is_told_in_the_columns_of_the_file(tmp_path, 
 def test_standard_input_is_called_stdin_where_the_format_has_no_tags(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"qid,docid,score\n1,a,1\n")))
     rows = read_rows(Source(Path("-")))
-    assert (rows.name, rows.source_name, check(rows, Expectations())) == ("stdin", "standard input", [])
+    assert (rows.name, rows.source.name, check(rows, Expectations())) == ("stdin", "standard input", [])
 
 
 def test_a_run_with_ranks_and_no_scores_is_ordered_by_its_ranks(tmp_path):

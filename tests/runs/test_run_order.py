@@ -35,6 +35,7 @@ def rows_of(listed: list[Row]) -> Rows:
     topics = pa.array([row[0] for row in listed], pa.large_string()).dictionary_encode()
     documents = pa.array([row[1] for row in listed], pa.large_string()).dictionary_encode()
     return Rows(
+        Source(Path("run")),
         topic_ids=topics.dictionary,
         topics=topics.indices.to_numpy(),
         document_ids=documents.dictionary,

@@ -55,16 +55,6 @@ def test_a_run_without_errors_is_not_checked_again_until_it_changes_and_errors_s
     kept(call("runs", "watch", "uploads", "--once", "--every", "0.1", folder=tmp_path).err)
 
 
-def test_the_report_of_a_run_that_is_gone_goes_too(uploads: Path, tmp_path: Path):
-    """Other files that are called so stay."""
-    call("runs", "watch", "uploads", "--once", folder=tmp_path, status=1)
-    (uploads / "notes.report.txt").write_text("two.run: 1 error, 0 warnings\nof our own\n", "utf-8")
-    (uploads / "larder/one.run").rename(uploads / "larder/uno.run")
-    (uploads / "mortar/two.run").unlink()
-    call("runs", "watch", "uploads", "--once", folder=tmp_path)
-    assert reports(uploads) == ["larder/uno.run.report.txt", "notes.report.txt"]
-
-
 def test_a_run_that_comes_back_is_checked_again(uploads: Path, tmp_path: Path):
     arrivals, run, away = Arrivals(uploads / "larder", 0), uploads / "larder/one.run", tmp_path / "away.run"
     found = [len([*arrivals.look()])]

@@ -60,14 +60,10 @@ class Separated:
                 missing, roles = _missing(cells, self.schema), self.schema.roles(cells)
                 if missing and self._is_header(cells, source):
                     seen = ", ".join(quoted(cell.strip(), limit=40) for cell in cells)
-                    word, *others = self.schema.columns[missing]
-                    column = "column" if others else f"column {quoted(word)}"  # by its only name, which a user gave
-                    message = f"the header has no {column} for the {missing}; its columns are {seen}"
+                    message = f"the header has no column for the {missing}; its columns are {seen}"
                     needed = [missing] if roles or missing != "id" else self.schema.needed
                     naming = ",".join(f"{part}=NAME" for part in needed)
-                    remedy = f"say which columns are meant: --columns {naming}"
-                    if not roles and (form := self.forms.get(len(cells))):
-                        remedy += f"; or, if it is no header, add one above it: {', '.join(form)}"
+                    remedy = f"name the columns with --columns {naming}; or, if it is no header, add one above it"
                     yield Problem("no-column", message, lines=(line,), remedy=remedy)
                     return
                 keys = [cell.strip() for cell in (self.forms.get(len(cells), ()) if missing else cells)]

@@ -13,8 +13,8 @@ from cranfield.base.files import Source
 from cranfield.base.tables import Columns, Findings
 from cranfield.qrels.qrels import Qrels, qrels_formats
 from cranfield.qrels.reading import GRADE_LIMIT, QRELS, QrelsRows, grades_of, rows_in
-from cranfield.runs.columns import LineNumbers, encoded, used_only, values_of
-from cranfield.runs.words import CODED, WORD, first_words, read_words
+from cranfield.runs.columns import encoded, used_only, values_of
+from cranfield.runs.words import CODED, WORD, Layout, first_words, read_words
 
 _HEADINGS = (b"query-id", b"query_id", b"topic", b"qid")
 _FIVE = {"topic": CODED, "iteration": CODED, "document": WORD, "stratum": CODED, "grade": pa.int64()}
@@ -40,24 +40,20 @@ class Trec:
     @staticmethod
     def read(source: Source) -> QrelsRows:
         """Read the file block by block; the first line that is no comment says how many columns it has."""
-        findings, readers = Findings(QRELS), {"grade": grades_of}
-        types = _FIVE if len(first_words(source, comment=b"#")) == len(_FIVE) else _FOUR
-        parts = list(
-            read_words(*(source, types, readers, findings), limits={"grade": GRADE_LIMIT}, strict=True, comment=b"#")
-        )
-        table = pa.concat_tables([part.table for part in parts] or [pa.schema(types).empty_table()])
+        findings, types = Findings(QRELS), _FIVE if len(first_words(source, comment=b"#")) == len(_FIVE) else _FOUR
+        layout = Layout(types, {"grade": grades_of}, {"grade": GRADE_LIMIT}, strict=True, comment=b"#")
+        table, lines, plain = read_words(source, layout, findings)
         strata, names = None, ()
         if "stratum" in types:
             stratum_ids, strata = used_only(*encoded(table["stratum"]))
             names = tuple(stratum_ids.to_pylist())
-        plain = all(part.plain for part in parts)
         return QrelsRows(
             *used_only(*encoded(table["topic"])),
             *encoded(table["document"]),
             grades=values_of(table["grade"]).astype(np.int32),
             strata=strata,
             stratum_names=names,
-            lines=LineNumbers(np.concatenate([np.empty(0, np.int64), *(part.lines.skipped for part in parts)])),
+            lines=lines,
             problems=() if plain else findings.problems(),
             plain=plain,
         )
@@ -93,7 +89,7 @@ class Smart:
     @staticmethod
     def read(source: Source) -> QrelsRows:
         """Read the rows; where they have no grade each document is relevant."""
-        table = Columns.of(source, QRELS.columns, Findings(QRELS))
+        table = Columns.of(source, QRELS)
         for number, line in source.lines():
             if match := _ROW.fullmatch(line):
                 table.add(number, [match[1], match[2] or match[4], match[3] or "1"])

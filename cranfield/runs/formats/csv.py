@@ -55,7 +55,7 @@ class Csv:
             rows = _at_once(source, layout, findings)
             return _row_by_row(source, layout, findings) if rows is None else rows
         if not head.strip():
-            return reading.rows_in(Columns.of(source, reading.SPELLINGS, Findings(reading.RUN)))
+            return reading.rows_in(Columns.of(source, reading.RUN))
         raise reading.not_a_run(source, "CSV file", [1])
 
     @staticmethod
@@ -111,7 +111,7 @@ def _at_once(source: Source, layout: Layout, findings: Findings) -> Rows | None:
 
 def _row_by_row(source: Source, layout: Layout, findings: Findings) -> Rows:
     """Read any file at all: a row is a line, since no id has a line feed in it, and line numbers are sure so."""
-    table = Columns.of(source, layout.places, findings)
+    table = Columns(source, [], {part: [] for part in layout.places}, findings)
     width, header = len(layout.columns), layout.has_header
     for number, data in source.byte_lines():
         line = data.removesuffix(b"\n").removesuffix(b"\r")

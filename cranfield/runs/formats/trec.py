@@ -13,10 +13,19 @@ import pyarrow.csv
 from cranfield.base.files import Source
 from cranfield.base.tables import Findings
 from cranfield.runs import metadata
-from cranfield.runs.columns import LineNumbers, encoded, joined_lines
-from cranfield.runs.reading import RUN, TREC_COLUMNS, assembled, columns_of, ranks_of, run_formats, scores_of
+from cranfield.runs.columns import encoded, joined_lines
+from cranfield.runs.reading import (
+    RUN,
+    TREC_COLUMNS,
+    columns_of,
+    ranks_of,
+    run_formats,
+    scores_of,
+    tags_of,
+    with_problems,
+)
 from cranfield.runs.run import Rows, Run
-from cranfield.runs.words import CODED, WORD, read_words
+from cranfield.runs.words import CODED, WORD, Layout, read_words
 
 _ITERATION = re.compile(rb"[Qq][0-9]+|0")
 _NUMBERS = {"rank": pa.int64(), "score": pa.float64()}
@@ -55,32 +64,16 @@ class Trec:
         if 2 * len(without_tag) > len(lines):
             findings.add("no-tag", [1])
             types = _TAGLESS
-        tables, skipped = [pa.schema(types).empty_table()], [np.empty(0, np.int64)]
-        limits, comment = {"score": np.inf}, b"#" if header else b""
-        for part in read_words(source, types, _READERS, findings, limits=limits, strict=False, comment=comment):
-            tables.append(part.table)
-            skipped.append(part.lines.skipped)
-        table, numbering = pa.concat_tables(tables), LineNumbers(np.concatenate(skipped))
-        tags = list[tuple[str, int]]()
-        if "tag" in types and len(table):
-            names, codes = encoded(table["tag"])
-            firsts = np.sort(np.unique(codes, return_index=True)[1]) if len(names) > 1 else [0]
-            tags = [(names[int(codes[row])].as_py(), numbering.at(row)) for row in firsts]
+        layout = Layout(types, _READERS, {"score": np.inf}, strict=False, comment=b"#" if header else b"")
+        table, numbering, _ = read_words(source, layout, findings)
+        tags = tags_of(*encoded(table["tag"]), numbering) if "tag" in types else ()
         with ThreadPoolExecutor(1) as aside:
             if len(table) >= _LONG:
                 aside.submit(lambda: source.file_sha256)  # beside the coding; the source keeps it
             topics, documents = encoded(table["topic"]), encoded(table["document"])
-        return assembled(
-            source,
-            topics=topics,
-            documents=documents,
-            scores=table["score"].to_numpy(),
-            ranks=table["rank"].to_numpy(),
-            tags=tags,
-            lines=numbering,
-            findings=findings,
-            metadata=header,
-        )
+        scores, ranks = table["score"].to_numpy(), table["rank"].to_numpy()
+        rows = Rows(source, *topics, *documents, scores, ranks, tags, numbering, metadata=header)
+        return with_problems(rows, findings)
 
     @staticmethod
     def write(run: Run, stream: BinaryIO) -> None:

@@ -17,8 +17,7 @@ from cranfield.judge import queue as rules
 from cranfield.judge.events import Event, Evidence
 from cranfield.judge.queue import Assigned, Overlap, Probes
 from cranfield.judge.session import Answer, Item, Saved
-from cranfield.store import Store, documents, events, judging, pools
-from cranfield.store.files import known_troubles
+from cranfield.store import Store, documents, events, files, judging, pools
 from cranfield.workflows.collection import rejudging
 from cranfield.workflows.judge.queue import TRY_LAYER, Source, choose_source, open_queues
 from cranfield.workflows.judge.session import Judging, StoredSession, answer_of, checked_name
@@ -235,7 +234,7 @@ def assign(
         judging.planned(store, rules.Probes),
         list(map(str, store.setting(ADJUDICATORS, ()))),
         {one.topic: kept[one.topic] for one in now_assigned if kept.get(one.topic, alone) != alone},
-        known_troubles(store.path) if names and len({one.assessor for one in now_assigned}) > 1 else (),
+        files.known_troubles(store.path) if names and len({one.assessor for one in now_assigned}) > 1 else (),
     )
 
 

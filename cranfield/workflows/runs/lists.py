@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from cranfield.base.errors import InputError, quoted, refuse
 from cranfield.base.files import Source, located
-from cranfield.base.tables import LINE_FAULTS, Columns, Fault, Findings, Schema, csv_rows, read_table
+from cranfield.base.tables import LINE_FAULTS, Columns, Fault, Schema, csv_rows, read_table
 from cranfield.base.writing import inside
 from cranfield.corpus import markup
 from cranfield.runs import metadata, sets
@@ -143,15 +143,11 @@ def described(requests: Sequence[Request], run_list: Path) -> tuple[list[Request
 def _read_list(source: Source) -> Iterator[dict[str, Any]]:
     """What is said of each run, by the names of a request; all that is wrong with the list is raised at once."""
     if source.head(1) == b"<":
-        table = Columns.of(source, _LISTED.columns, Findings(_LISTED))
+        table = Columns.of(source, _LISTED)
         for whole in markup.closed_fields(markup.without_specials(source.text())):
             for line, element in enumerate(markup.closed_fields(whole.raw), start=1):
                 cells = {part.name: markup.plain(part.raw).strip() for part in markup.closed_fields(element.raw)}
-                roles = _LISTED.roles(cells)
-                if all(cells.get(roles.get(role, "")) for role in _LISTED.needed):
-                    table.add(line, [cells.get(roles.get(role, ""), "") for role in _LISTED.columns])
-                else:
-                    table.findings.add("missing-field", [line], example=markup.plain(element.raw))
+                table.fill([(line, {role: cells[name] for role, name in _LISTED.roles(cells).items()})])
     else:
         table = read_table(source, _LISTED, delimiter=_delimiter(source), multiline=True)
     rows: dict[str, dict[str, Any]] = {}

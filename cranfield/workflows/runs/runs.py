@@ -135,9 +135,7 @@ class Runs:
             remarks += [f"{done} {one.file}: {sentence}" for sentence in one.repairs]
             remarks += [f"wrote {one.repaired_file}"] if one.repairs and one.run is not None else []
         if copied := [one.repaired_file for one in checked if one.repaired_file and not one.repairs]:
-            whole = "as it is" if len(copied) == 1 else "as they are"
-            folder = Path(copied[0]).parent
-            remarks.append(f"copied {counted(len(copied), 'file')} without errors to {folder}, {whole}")
+            remarks.append(f"copied {counted(len(copied), 'file')} without errors to {Path(copied[0]).parent}")
         has_errors = any(one.errors and not one.repaired_file for one in checked)
         table = table_of(columns, rows)
         return RunReport(table, remarks=remarks, problems=problems, summaries=summaries, has_errors=has_errors)
@@ -297,7 +295,7 @@ class Runs:
         if not queries:
             raise InputError("there are no topics yet; add some with: cranfield corpus topics FILE")
         corpus.require_documents(store)
-        return MadeRun(tag, rankings, fields)
+        return MadeRun(tag, rankings)
 
 
 @dataclass(frozen=True)
@@ -306,7 +304,6 @@ class MadeRun:
 
     tag: str
     rankings: Iterator[baseline.Ranking]
-    fields: Sequence[baseline.TopicField]
 
     def write(self, stream: BinaryIO) -> int:
         """Write the rankings as a TREC run and give the number of lines."""
@@ -325,10 +322,7 @@ class MadeRun:
         if str(target) == "-":
             return []
         again = f"cranfield runs submit {shlex.quote(str(target))}"
-        return [
-            f"searched with the {' and '.join(self.fields)} of each topic",
-            f"wrote {target} ({counted(lines, 'line')}); submit it with: {again}",
-        ]
+        return [f"wrote {target} ({counted(lines, 'line')}); submit it with: {again}"]
 
 
 # Run files that arrive in a folder, by upload or by git: when each is complete, and the report beside it.
@@ -355,19 +349,13 @@ class Arrivals:
     _done: dict[Path, tuple[int, int]] = field(default_factory=dict)
 
     def look(self) -> Iterator[tuple[Path, str]]:
-        """Those that are complete now, each with its SHA-256; `is_waiting` while others are not.
-
-        Reports of run files that are gone go too.
-        """
+        """Those that are complete now, each with its SHA-256; `is_waiting` while others are not."""
         self.is_waiting = False
         for path in sorted(self.folder.rglob("*")):
             hidden = any(name.startswith(".") for name in path.relative_to(self.folder).parts)
             if hidden or _UNFINISHED.search(path.name):
                 continue
             with suppress(OSError, CranfieldError):  # it may be gone since, or a link of somebody who wants it read
-                run = path.with_name(path.name.removesuffix(REPORT))
-                if run != path and not run.exists() and _reported(run):
-                    path.unlink()
                 if not may_be_run(path):
                     continue
                 facts = path.stat()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -144,7 +144,7 @@ def examine(
             run, said = check.repair(rows, found, name=name, order=request.order, max_depth=depth)
         if run is not None:
             _ = run.content_hash  # takes long, so that it is made in this thread
-        return CheckedRun(request, name, found, run, rows.file_sha256, rows.metadata, tuple(said))
+        return CheckedRun(request, name, found, run, source.file_sha256, rows.metadata, tuple(said))
 
     done: list[CheckedRun] = []
     with reading_threads(WORKERS) as threads:
@@ -158,18 +158,10 @@ def expectations_of(store: Store | None, **limits: Any) -> check.Expectations:
     """What a collection expects of a run; without one, what every run must keep to. Limit: max_depth."""
     if store is None:
         return check.Expectations(**limits)
-    is_whole = documents.count(store) and not documents.outside_sources(store)
-    known_documents = _known_documents(store) if is_whole else None
-    topics = frozenset(documents.topic_ids(store)) or None
-    return check.Expectations(topics=topics, known_documents=known_documents, **limits)
-
-
-def _known_documents(store: Store) -> Callable[[pa.Array], np.ndarray]:
-    """A function that says of each id whether it is a document; safe to call from several threads."""
-    lock = Lock()
-    loaded: list[pa.Array] = []
+    lock, loaded = Lock(), list[pa.Array]()
 
     def known(ids: pa.Array) -> np.ndarray:
+        """Say of each id whether it is a document; several threads call this."""
         with lock:
             if documents.count(store) < LOAD_ALL_BELOW:
                 if not loaded:
@@ -179,7 +171,9 @@ def _known_documents(store: Store) -> Callable[[pa.Array], np.ndarray]:
             found = documents.known(store, words)
             return np.fromiter((word in found for word in words), dtype=bool, count=len(words))
 
-    return known
+    is_whole = documents.count(store) and not documents.outside_sources(store)
+    topics = frozenset(documents.topic_ids(store)) or None
+    return check.Expectations(topics=topics, known_documents=known if is_whole else None, **limits)
 
 
 # What runs are beside the others of the collection: copies of one another, or stored.
@@ -301,8 +295,8 @@ def check_runs(
 ) -> list[CheckedRun]:
     """Check files against the collection (or, without one, by themselves); nothing is stored.
 
-    Corrected copies go into the folder `repair_into`, and files without errors as they are, so that the folder is
-    complete but for what has to be fixed by hand. A name that is taken there is refused before anything is read.
+    Corrected copies go into the new folder `repair_into`, and files without errors as they are, so that the folder is
+    complete but for what has to be fixed by hand.
     """
     copies = [None] * len(requests) if repair_into is None else _copies(requests, repair_into)
     checked = examine(requests, expectations_of(store, **limits), repair=repair_into is not None, progress=progress)
@@ -313,21 +307,16 @@ def check_runs(
 
 def _copies(requests: Sequence[Request], folder: Path) -> list[Path]:
     """The file each corrected copy would be; refused where one would take the place of another file."""
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file: pass a folder to --repair")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"{folder} already exists: pass a new or an empty folder to --repair")
     copies, suffixes = [], reading.run_formats.get("trec").suffixes
     for source in [Source(request.path) for request in requests]:
         # A copy is plain TREC, whatever the file was, and is called so.
         is_trec = source.bare_name == source.stem or source.bare_name.endswith(suffixes)
         copies.append(folder / (source.bare_name if is_trec and not source.is_stdin else f"{source.stem}.run"))
     often = Counter(str(copy).casefold() for copy in copies)
-    for request, copy in zip(requests, copies, strict=True):
-        there = next((path for path in (copy, copy.with_name(request.path.name)) if path.exists()), None)
-        if there is not None:
-            raise UsageError(f"{there} already exists: choose another folder with --repair")
-        if often[str(copy).casefold()] > 1:
-            same = "several corrected copies would have this name"
-            raise UsageError(f"{request.path} cannot be written to {copy}: {same}; repair them one at a time")
+    if alike := [str(copy) for copy in copies if often[str(copy).casefold()] > 1]:
+        raise UsageError(f"several corrected copies would be called {alike[0]}; repair them one at a time")
     return copies
 
 
