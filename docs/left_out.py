@@ -273,7 +273,7 @@ def made_run(words: str, corpus: Corpus, queries: Sequence[Query]) -> Run:
     )
     codes = (np.asarray(column.indices, dtype=np.int32) for column in (topics, documents))
     scores = np.array([score for one in found for score in one.scores])
-    rows = Rows(topics.dictionary, next(codes), documents.dictionary, next(codes), scores, None)
+    rows = Rows(Source(Path(words)), topics.dictionary, next(codes), documents.dictionary, next(codes), scores, None)
     return replace(ranked(rows), tag=words)
 
 

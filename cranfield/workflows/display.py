@@ -39,6 +39,9 @@ _ENDLESS = 100_000
 _GAP, _EDGE = 2, 1
 """What a terminal has between two columns, and after all of them."""
 
+_FOLDED_TITLE = 3
+"""To how many cells a title is folded before a name is."""
+
 _UNCUT, _LONGEST_NUMBER = 14, 24
 """Words up to these many cells are not folded; what is longer than the other is no number."""
 
@@ -106,16 +109,19 @@ def _parts(table: Table, *, width: int | None = None) -> Iterator[rich_table.Tab
 def _folded_widths(texts: Sequence[Sequence[str]], numeric: Sequence[bool], width: int) -> list[int] | None:
     """How wide columns are in a width that is too narrow for them; None where it is not.
 
-    Rich would do it itself, but takes from numbers too where words do not suffice. Words and titles fold first, and
-    the names of rows (the first of several columns) last.
+    Rich would do it itself, but takes from numbers too where words do not suffice. Words fold first, then the titles
+    of numbers, and the names of rows (the first of several columns) last.
     """
     natural = [max(1, *map(cell_width, column)) for column in texts]
     room = width + 1 - 2 * len(natural)
     if sum(natural) <= room:
         return None
-    least = [_least_width(column, numeric=one) for column, one in zip(texts, numeric, strict=True)]
+    least, tight = (
+        [_least_width(column, numeric=one, title_whole=whole) for column, one in zip(texts, numeric, strict=True)]
+        for whole in (True, False)
+    )
     names = natural[:1] if len(natural) > 2 else []
-    for floors in ([*names, *least[len(names) :]], least):
+    for floors in ([*names, *least[len(names) :]], [*names, *tight[len(names) :]], least):
         for most in range(max(room, 1), 0, -1):
             widths = [max(low, min(wide, most)) for wide, low in zip(natural, floors, strict=True)]
             if sum(widths) <= room:
@@ -123,16 +129,18 @@ def _folded_widths(texts: Sequence[Sequence[str]], numeric: Sequence[bool], widt
     return least
 
 
-def _least_width(texts: Sequence[str], *, numeric: bool) -> int:
+def _least_width(texts: Sequence[str], *, numeric: bool, title_whole: bool = True) -> int:
     """How narrow a column can be, its title the first of its texts: numbers stay whole, other words fold.
 
-    A title folds between its words, over numbers too. What is longer than any number among numbers is a name there.
+    A title folds between its words, over numbers too; within them if it need not stay whole. What is longer than any
+    number among numbers is a name there.
     """
     title, *cells = texts
     whole = [cell for cell in cells if cell_width(cell) <= _LONGEST_NUMBER] if numeric else []
     others = [word for cell in (() if numeric and len(whole) == len(cells) else cells) for word in cell.split()]
     folding = min(max(map(cell_width, others), default=1), _UNCUT)
-    heading = max(map(cell_width, title.split()), default=1)
+    longest = max(map(cell_width, title.split()), default=1)
+    heading = longest if title_whole else min(longest, _FOLDED_TITLE)
     return max([folding, heading if numeric else min(heading, _UNCUT), *map(cell_width, whole)])
 
 
