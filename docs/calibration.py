@@ -184,7 +184,7 @@ SAFE = Figure(
     "SAFE",
     "runs that are SAFE by their expected loss; those without unjudged documents are not counted",
     lambda c, w: w @ c.safe,
-    ".0f",
+    ",.0f",
     with_interval=False,
 )
 LARGEST = Figure(
@@ -290,7 +290,7 @@ are).
 {outcome}
 """
 OUTCOME = """\
-On TREC-2 everything that is wanted holds. On the abstracts about as many cells fail as luck alone would let fail:
+On TREC-2 everything that is wanted holds. On the abstracts about as many cells fail as would by chance alone:
 with 30 to 225 topics and pools of so many systems a loss of .001 is a handful of documents. One line is worse: that
 the correlation is not below that of coverage, above all on Cranfield.
 """
@@ -363,13 +363,13 @@ truth is known. The error should be below that of "no drift", and the 80% interv
 """
 ABOUT_UNKNOWN = """
 In MED the relevant documents of a topic are all ranked high, and relevant to no other topic. Of those with a best
-rank of 6 to 10 29% are relevant, of those at 11 to 20 11%, at 21 to 40 2%. That alone a pool of depth 10 does not
+rank of 6 to 10, 29% are relevant; at 11 to 20, 11%; at 21 to 40, 2%. That alone a pool of depth 10 does not
 show: from rank 5 to 10 it found 156, where 165 were expected. What it shows is that 510 + 725 relevant documents
 would be more than the 1,033 that there are, each relevant to one topic only, as the 510. Without the two
 rules all errors of MED would be above those of "no drift", up to 4.1 times. Neither rule has a number of its own: the
 first allows for what the interval allows for, a quarter for a doubling; from half of the depth to the whole the other
-cells are off by at most 14%. As both were thought of on MED, that they silence it is no test of them. That they do
-not silence what is right is one. CACM and NPL were cut down to the documents that are relevant to some topic and half
+cells are off by at most 14%. Both rules were devised on MED: that they exclude it is no test of them; that they
+exclude no correct estimate elsewhere is. CACM and NPL were cut down to the documents that are relevant to some topic and half
 as many others, as MED has them, and CACM to twice as many: there, in pools of the seven baselines, neither rule
 applies, and the error is below that of "no drift" in all 24 cells.
 """
@@ -699,9 +699,7 @@ def completeness(completed: Sequence[tuple[Collection, Completeness]]) -> str:
     known = len(rows) - len(unknown)
     outcome = f"The first holds in {held[0]} and the second in {held[1]} of the {known} cells with an estimate.\n"
     if unknown:
-        outcome += (
-            f"In {len(unknown)} the pool contradicts what would be expected, and the score in a deeper pool is "
-        )
+        outcome += f"In {len(unknown)} more cells the pool contradicts what would be expected, and the score in a deeper pool is "
         outcome += "*unknown*:\n\n" + "".join(dict.fromkeys(unknown)) + ABOUT_UNKNOWN
     return COMPLETE.format(outcome=outcome) + renderers.get("markdown")(
         table_of([*heads, "in the 80% interval", "its width"], rows)
@@ -797,8 +795,8 @@ def families(collections: Sequence[Collection], cells: Cells) -> str:
     trec = [cell for (name, _, _), cell in cells.items() if name == "TREC-2"]
     count, kept_with, kept_without, other, kept_other = outcome
     shown = (
-        f"Of {count} true losses of runs that are found unlike {kept_with} are below the upper end with the rule, "
-        f"and {kept_without} without it; of {other} of other runs {kept_other}."
+        f"Of the {count:,} true losses of runs unlike all contributors, {kept_with:,} are below the upper end with the rule "
+        f"and {kept_without:,} without it; of the {other:,} of other runs, {kept_other:,}."
     )
     if count and kept_with == kept_without:
         shown += (

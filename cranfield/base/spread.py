@@ -299,9 +299,7 @@ class Cluster(Workers):
             except (futures.CancelledError, distributed.KilledWorker) as error:
                 # What was scattered went with the workers that held it, or a piece kills whoever takes it.
                 if not left:
-                    raise InputError(
-                        f"the workers of the cluster at {self.name} died again and again ({error})"
-                    ) from None
+                    raise InputError(f"the workers of the cluster at {self.name} died repeatedly ({error})") from None
             finally:
                 if self.begun.status == "running":
                     self.begun.cancel(waiting)

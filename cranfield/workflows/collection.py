@@ -128,7 +128,7 @@ def wrong_in(value: Any, shape: Any, place: str = "") -> Iterator[str]:
             yield from wrong_in(value, shape[0], place)
     elif isinstance(shape, re.Pattern) and isinstance(value, str):
         if not shape.fullmatch(value):
-            yield f"{place.rstrip('.')} is {quoted(value)}, which it cannot be"
+            yield f"{place.rstrip('.')} cannot be {quoted(value)}"
     elif isinstance(shape, range | frozenset) and type(value) in (str, int):
         if value not in shape:
             between = f"between {shape[0]} and {shape[-1]}" if isinstance(shape, range) else ""
