@@ -369,9 +369,9 @@ would be more than the 1,033 that there are, each relevant to one topic only, as
 rules all errors of MED would be above those of "no drift", up to 4.1 times. Neither rule has a number of its own: the
 first allows for what the interval allows for, a quarter for a doubling; from half of the depth to the whole the other
 cells are off by at most 14%. Both rules were devised on MED: that they exclude it is no test of them; that they
-exclude no correct estimate elsewhere is. CACM and NPL were cut down to the documents that are relevant to some topic and half
-as many others, as MED has them, and CACM to twice as many: there, in pools of the seven baselines, neither rule
-applies, and the error is below that of "no drift" in all 24 cells.
+exclude no correct estimate elsewhere is. CACM and NPL were cut down to the documents that are relevant to some topic
+and half as many others, as MED has them, and CACM to twice as many: there, in pools of the seven baselines, neither
+rule applies, and the error is below that of "no drift" in all 24 cells.
 """
 THRESHOLDS = """\
 ## The thresholds
@@ -795,8 +795,8 @@ def families(collections: Sequence[Collection], cells: Cells) -> str:
     trec = [cell for (name, _, _), cell in cells.items() if name == "TREC-2"]
     count, kept_with, kept_without, other, kept_other = outcome
     shown = (
-        f"Of the {count:,} true losses of runs unlike all contributors, {kept_with:,} are below the upper end with the rule "
-        f"and {kept_without:,} without it; of the {other:,} of other runs, {kept_other:,}."
+        f"Of the {count:,} true losses of runs unlike all contributors, {kept_with:,} are below the upper end with "
+        f"the rule and {kept_without:,} without it; of the {other:,} of other runs, {kept_other:,}."
     )
     if count and kept_with == kept_without:
         shown += (
