@@ -699,8 +699,9 @@ def completeness(completed: Sequence[tuple[Collection, Completeness]]) -> str:
     known = len(rows) - len(unknown)
     outcome = f"The first holds in {held[0]} and the second in {held[1]} of the {known} cells with an estimate.\n"
     if unknown:
-        outcome += f"In {len(unknown)} more cells the pool contradicts what would be expected, and the score in a deeper pool is "
-        outcome += "*unknown*:\n\n" + "".join(dict.fromkeys(unknown)) + ABOUT_UNKNOWN
+        outcome += f"In {len(unknown)} more cells the pool contradicts what would be expected, "
+        outcome += "and the score in a deeper pool is *unknown*:\n\n"
+        outcome += "".join(dict.fromkeys(unknown)) + ABOUT_UNKNOWN
     return COMPLETE.format(outcome=outcome) + renderers.get("markdown")(
         table_of([*heads, "in the 80% interval", "its width"], rows)
     )
