@@ -116,11 +116,12 @@ def run_interface(session: "interface_session.Session", *, plain: bool, theme: s
     """Let somebody judge or adjudicate, on the screen or line by line; give the exit status."""
     if plain:
         return plain_interface.Lines(session, sys.stdin, sys.stdout).run()
-    status = interface.run(session, theme=theme)
+    app = interface.AssessorApp(session, theme=theme)
+    if app.run() is None:
+        session.leave()
     if session.ended.text:
         console.say(f"warning: {session.ended.text}")
-        return status or 1
-    return status
+    return app.return_code or int(bool(session.ended.text))
 
 
 def _share(text: str | None) -> float | None:

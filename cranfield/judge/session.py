@@ -201,14 +201,14 @@ class JudgingSession(AdjudicationSession, Protocol):
     def history(self, words: str = "") -> list[HistoryEntry]:
         """This assessor's answers, latest first, those that contain the words."""
 
-    def reopen(self, topic: str, document: str) -> Item:
-        """Open a document again that was answered before, or that was found by searching."""
+    def reopen(self, topic: str, document: str, words: str = "") -> Item:
+        """Open a document again that was answered before; or one that was found by searching for these words.
+
+        That one is put into the pool, as found by search, and leased.
+        """
 
     def search(self, topic: str, words: str) -> list[SearchHit]:
         """Search the whole collection for a topic."""
-
-    def take(self, topic: str, document: str, words: str) -> Item:
-        """Put a found document into the pool, as found by search, lease it and give it."""
 
     def progress(self) -> SessionProgress:
         """How far this assessor is."""

@@ -465,7 +465,7 @@ def test_a_found_document_joins_the_topic_and_is_judged(sit: Sit, judging: Store
     desk = sit(topics=["t3"])
     states = {hit.document: hit.state for hit in desk.search("t3", "soup")}
     assert (states["d20"], states["d30"]) == ("pooled", "new")
-    item = desk.take("t3", "d30", "soup")
+    item = desk.reopen("t3", "d30", "soup")
     assert (item.position, item.of) == (4, 4)
     desk.judge(item, 3, seconds=1)
     assert judging.rows("SELECT topic, document, assessor, words FROM found_documents") == [
@@ -480,14 +480,14 @@ def test_a_found_document_joins_the_topic_and_is_judged(sit: Sit, judging: Store
 
 def test_a_found_document_that_was_left_unjudged_comes_in_its_turn(sit: Sit):
     ana = sit("ana", topics=["t3"])
-    ana.take("t3", "d30", "soup")
+    ana.reopen("t3", "d30", "soup")
     ana.leave()
     assert judged_to_the_end(sit("ben", topics=["t3"])) == [*ALL[18:], ("t3", "d30")]
 
 
 def test_a_pooled_document_that_is_found_stays_the_pools(sit: Sit, judging: Store):
     desk = sit(topics=["t3"])
-    desk.judge(desk.take("t3", "d22", "soup"), 1, seconds=1)
+    desk.judge(desk.reopen("t3", "d22", "soup"), 1, seconds=1)
     assert judging.rows("SELECT * FROM found_documents") == []
     assert [event.purpose for event in events(judging)] == ["pool"]
 
@@ -496,9 +496,9 @@ def test_a_document_that_another_is_judging_cannot_be_taken(sit: Sit, kept: Kept
     ana, ben = sit("ana", topics=["t3"]), sit("ben", topics=["t3"])
     ana.next_item()
     with kept.raises(InputError):
-        ben.take("t3", "d20", "soup")
+        ben.reopen("t3", "d20", "soup")
     with kept.raises(UnknownName):
-        ben.take("t3", "d99", "soup")
+        ben.reopen("t3", "d99", "soup")
 
 
 def test_a_queue_is_judged_by_its_name(sit: Sit, judging: Store, kept: Kept):

@@ -18,9 +18,9 @@ def test_a_document_put_aside_counts_what_was_judged_and_found_meanwhile(sit: Si
     desk = sit()
     aside = next_of(desk)
     assert (aside.left, aside.of) == (12, 12)
-    desk.judge(desk.take("t1", "d05", "soup"), 1, seconds=1)
+    desk.judge(desk.reopen("t1", "d05", "soup"), 1, seconds=1)
     assert (desk.recounted(aside).left, desk.recounted(aside).of) == (11, 12)
-    desk.judge(desk.take("t1", "d30", "soup"), 1, seconds=1)
+    desk.judge(desk.reopen("t1", "d30", "soup"), 1, seconds=1)
     assert (desk.recounted(aside).left, desk.recounted(aside).of) == (11, 13)
     desk.undo()
     assert desk.recounted(aside).left == 12

@@ -84,7 +84,7 @@ class Bench:
         elif action == "take":
             # Somebody else may be judging it at the moment.
             with suppress(InputError):
-                desk.judge(desk.take(f"t{number % 3 + 1}", f"d{number % 30 + 1:02}", "soup"), 1, seconds=1)
+                desk.judge(desk.reopen(f"t{number % 3 + 1}", f"d{number % 30 + 1:02}", "soup"), 1, seconds=1)
         elif past := desk.history():
             chosen = past[number % len(past)]
             desk.judge(desk.reopen(chosen.topic, chosen.document), 2, seconds=1)

@@ -191,7 +191,7 @@ def test_what_was_found_in_a_packet_by_searching_counts_as_pooled_here(judging: 
     path = packet_for(judging, tmp_path, topics=("t2", "t3"))
     with open_store(path) as packet:
         desk = open_session(packet, assessor="eve")
-        desk.judge(desk.take("t3", "d05", "soup"), 3, seconds=1.0)
+        desk.judge(desk.reopen("t3", "d05", "soup"), 3, seconds=1.0)
         desk.leave()
     merge_packet(judging, path)
     assert judging.rows("SELECT topic, document, assessor, words FROM found_documents") == [

@@ -137,8 +137,12 @@ class FakeJudging:
             )
         ][:HISTORY_LIMIT]
 
-    def reopen(self, topic: str, document: str) -> Item:
+    def reopen(self, topic: str, document: str, words: str = "") -> Item:
         self._check("reopen")
+        if words:
+            self.log.append(("take", topic, document, words))
+            if document not in self.queues[topic]:
+                self.queues[topic].append(document)
         return self._item(topic, document)
 
     def search(self, topic: str, words: str) -> list[SearchHit]:
@@ -149,13 +153,6 @@ class FakeJudging:
             for document in self.documents
             if any(word in f"{document.title} {document.text}".casefold() for word in wanted)
         ]
-
-    def take(self, topic: str, document: str, words: str) -> Item:
-        self._check("take")
-        self.log.append(("take", topic, document, words))
-        if document not in self.queues[topic]:
-            self.queues[topic].append(document)
-        return self._item(topic, document)
 
     def progress(self) -> SessionProgress:
         self._check("progress")

@@ -207,37 +207,33 @@ class StoredSession(Judging):
     def next_item(self) -> Item | None:
         """The document that is open, else the next one of the topic, else of the next topic, leased."""
         queue = self._queue
-        for item in list(self._open.values()):
-            renewed: LeasedEntry | None = item
-            if item.until is not None and item.until <= queue.clock():
-                # A lease that has run out is renewed where nobody else has the document now.
-                with self._store.write():
-                    renewed = None if queue.is_gone(item, queue.answers(*item.pair)) else queue.lease(item)
-            if renewed is not None:
-                self._open[item.pair] = renewed
-                return self._in_turn(renewed)
-            del self._open[item.pair]
         while True:
+            for item in list(self._open.values()):
+                renewed: LeasedEntry | None = item
+                if item.until is not None and item.until <= queue.clock():
+                    # A lease that has run out is renewed where nobody else has the document now.
+                    with self._store.write():
+                        renewed = None if queue.is_gone(item, queue.answers(*item.pair)) else queue.lease(item)
+                if renewed is not None:
+                    self._open[item.pair] = renewed
+                    if self._outside is not None:
+                        # Those after it are fetched while it is read.
+                        coming = queue.current.waiting[: AHEAD + 1] if queue.current is not None else ()
+                        self._outside.want([renewed.entry.document, *(entry.document for entry in coming)])
+                    return self._item(renewed)
+                del self._open[item.pair]
+            following = None
             if queue.current is not None:
                 with self._store.write():
                     following = queue.next(owed=queue.owed, deferred=queue.deferred)
-                if following is not None:
-                    self._keep_open(following)
-                    return self._in_turn(following)
-            if not queue.move_on():
+            if following is not None:
+                self._keep_open(following)
+            elif not queue.move_on():
                 return None
 
     def _keep_open(self, item: LeasedEntry) -> None:
         self._open[item.pair] = item
         self._queue.owed -= item.is_probe
-
-    def _in_turn(self, item: LeasedEntry) -> Item:
-        """The document in turn; those after it are fetched while it is read."""
-        if self._outside is not None:
-            queue = self._queue.current
-            coming = queue.waiting[: AHEAD + 1] if queue is not None else ()
-            self._outside.want([item.entry.document, *(entry.document for entry in coming)])
-        return self._item(item)
 
     def _item(self, item: LeasedEntry, *, before: Answer | None = None) -> Item:
         topic, (document, remark, missing) = self._topic(item.topic), self._document(item.entry.document)
@@ -274,7 +270,7 @@ class StoredSession(Judging):
 
     def note(self, item: Item, text: str) -> None:
         """Record a remark without judging."""
-        event = self._about(item, "noted", note=text)
+        event = self._about(item, self._leased(item), "noted", note=text)
         with self._recording(event):
             events.append_events(self._store, [event])
 
@@ -288,7 +284,7 @@ class StoredSession(Judging):
             return None
         (undone, answered), queue = self._answered[-1], self._queue
         item = self._item(answered, before=answer_of(undone, self._other_scales))
-        event = replace(self._about(item, "undone", undoes=undone.uuid), purpose=answered.entry.purpose)
+        event = self._about(item, answered, "undone", undoes=undone.uuid)
         with self._recording(event):
             events.append_events(self._store, [event])
             known = queue.answers(*answered.pair)
@@ -307,11 +303,13 @@ class StoredSession(Judging):
         queue.count(again.topic)
         return replace(item, left=self._count(again.topic).left)
 
-    def _about(self, item: Item, kind: Kind, seconds: float | None = None, **content: Any) -> Event:
+    def _about(
+        self, item: Item, leased: LeasedEntry, kind: Kind, seconds: float | None = None, **content: Any
+    ) -> Event:
         return self._event(
             kind,
             *item.pair,
-            purpose=self._leased(item).entry.purpose,
+            purpose=leased.entry.purpose,
             seconds=seconds if seconds is not None and isfinite(seconds) and seconds >= 0 else None,
             document_hash="" if item.missing else item.document.content_hash,
             order=self._queue.source.order,
@@ -341,8 +339,8 @@ class StoredSession(Judging):
             self._refuse_unfit(item, grade)
         kind: Kind = "judged" if grade is not None else "cannot-judge" if reason else "postponed"
         said = {"grade": grade, "note": note, "evidence": tuple(evidence), "reason": reason}
-        event = self._about(item, kind, seconds, **said)
         leased, queue = self._leased(item), self._queue
+        event = self._about(item, leased, kind, seconds, **said)
         pair, topic = leased.pair, leased.topic
         has_more = any(other != pair for other in self._open)
         makes_due = event.kind == "judged" and queue.makes_probe_due(topic, leased.entry)
@@ -432,15 +430,32 @@ class StoredSession(Judging):
                 found.append(HistoryEntry(event.topic, event.document, title, answer_of(event, older)))
         return sorted(found, key=lambda line: line.document.casefold() not in wanted)
 
-    def reopen(self, topic: str, document: str) -> Item:
-        """Open a document again that was answered before, or that was found by searching."""
-        item = self._open.get(pair := (topic, document))
-        if item is not None and not item.is_probe:
+    def reopen(self, topic: str, document: str, words: str = "") -> Item:
+        """Open a document again that was answered before; or put a found one into the pool, lease it and give it."""
+        item, queue, source = self._open.get(pair := (topic, document)), self._queue, self._queue.source
+        if item is not None and not item.is_probe and not words:
             return self._item(item)
-        if not self._queue.answers(topic, document).own:
-            return self.take(topic, document, "")
-        self._open.pop(pair, None)
-        return self._item(self._queue.placed(topic, document))
+        entry, answers = Entry(document), queue.answers(topic, document)
+        if answers.own and not words:
+            self._open.pop(pair, None)
+            return self._item(queue.placed(topic, document))
+        if documents.unknown(self._store, [document]):
+            raise UnknownName("document", document, documents.ids_near(self._store, document))
+        with self._store.write():
+            if queue.blocking(topic, entry, replace(answers, graded=frozenset())) is not None:
+                raise InputError(f"another assessor is judging {quoted(document)} at the moment")
+            # What the pool has stays the pool's, and a draft topic keeps no list of what was found.
+            pooled = source.pool is not None and any(
+                one.document == document and one.purpose != "search" for one in source.entries(topic)
+            )
+            if source.purpose != "try" and not pooled:
+                events.add_found(self._store, Found(topic, document, self.assessor, words, now()))
+            until = queue.lease(LeasedEntry(topic, entry, 1, 1, answers)).until
+        if queue.loaded(topic):
+            queue.current = queue.load(topic)
+        self._open[pair] = leased = replace(queue.placed(topic, document), until=until)
+        queue.count(topic)
+        return self._item(leased)
 
     def search(self, topic: str, words: str) -> list[SearchHit]:
         """Search the whole collection; each hit says whether it is judged by this assessor, or will be judged."""
@@ -456,29 +471,6 @@ class StoredSession(Judging):
                 shown = replace(shown, state="judged", grade=None if said.scale in older else said.grade)
             hits.append(shown)
         return hits
-
-    def take(self, topic: str, document: str, words: str) -> Item:
-        """Put a found document into the pool, as found by search, lease it and give it."""
-        queue, source = self._queue, self._queue.source
-        if documents.unknown(self._store, [document]):
-            raise UnknownName("document", document, documents.ids_near(self._store, document))
-        entry, answers = Entry(document), queue.answers(topic, document)
-        with self._store.write():
-            if queue.blocking(topic, entry, replace(answers, graded=frozenset())) is not None:
-                raise InputError(f"another assessor is judging {quoted(document)} at the moment")
-            # What the pool has stays the pool's, and a draft topic keeps no list of what was found.
-            pooled = source.pool is not None and any(
-                one.document == document and one.purpose != "search" for one in source.entries(topic)
-            )
-            if source.purpose != "try" and not pooled:
-                events.add_found(self._store, Found(topic, document, self.assessor, words, now()))
-            until = queue.lease(LeasedEntry(topic, entry, 1, 1, answers)).until
-        if queue.loaded(topic):
-            queue.current = queue.load(topic)
-        item = replace(queue.placed(topic, document), until=until)
-        self._open[item.pair] = item
-        queue.count(topic)
-        return self._item(item)
 
     def progress(self) -> SessionProgress:
         """How far the assessor is; what others did since shows when the topics are looked at again."""
