@@ -61,9 +61,6 @@ CHANGED = _trouble("{what} changed; this session still uses the old version: [pr
 
 # The way of the documents
 QUIET = _hint("")
-REJUDGE = _hint(
-    "{answers} of yours predate the current scale or guidelines; judge again with: cranfield judge --rejudge"
-)
 NOTHING_HERE = _hint("no document is open")
 TOPIC_FIRST = _aside("a new topic: Enter goes on to its first document; nothing was saved")
 NOTHING_TO_UNDO = _hint("nothing left to undo in this session")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Literal, TypeVar, cast
 
 from assessor_ui import messages
@@ -81,29 +80,23 @@ class Session:
     # The way of the documents
 
     def start(self) -> Notice:
-        """Open the first document; say whether there are answers to give again."""
-        notice = messages.QUIET
-        with suppress(*FAILURES):
-            if not self.adjudicates and (older := self._assessing.older()):
-                notice = messages.REJUDGE.filled(answers=counted(older, "judgment"))
-        return self._go_on(notice)
+        """Open the first document."""
+        return self._go_on(messages.QUIET)
 
     def tick(self) -> Notice | None:
         """Some seconds have passed: keep the document while it is being read; tell of changes."""
         if self.adjudicates:
             return None
-        if self.open is not None and self.watch.idle < PAUSE:
-            try:
-                self._assessing.keep(self.open)
-            except CollectionMoved as error:
-                return self._say(messages.TROUBLE, error=error)
-            except FAILURES:
-                pass  # a lost lease harms nothing: the answer is kept as a second opinion
-        with suppress(*FAILURES):
-            if self._clock() - self._told_at >= TOLD_AGAIN_AFTER and (changed := self._assessing.outdated()):
-                self._told_at = self._clock()
-                return self._say(messages.CHANGED, what=changed)
-        return None
+        try:
+            changed = self._assessing.keep(self.open if self.watch.idle < PAUSE else None)
+        except CollectionMoved as error:
+            return self._say(messages.TROUBLE, error=error)
+        except FAILURES:
+            return None  # a lost lease harms nothing: the answer is kept as a second opinion
+        if not changed or self._clock() - self._told_at < TOLD_AGAIN_AFTER:
+            return None
+        self._told_at = self._clock()
+        return self._say(messages.CHANGED, what=changed)
 
     def leave(self) -> Notice:
         """End the session. A note that belongs to no answer yet is saved on its own."""

@@ -95,7 +95,7 @@ def judge(
             console.say(note)
         session = interface_session.Session(stored, language=language)
         # What the end of a topic needs takes a while to load: that is done while the first document is read.
-        loading = Timer(1.0, stored.prepare)
+        loading = Timer(1.0, lambda: stored.source.is_live)
         loading.daemon = True
         loading.start()
         status = run_interface(session, plain=plain, theme=theme)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,9 +87,6 @@ class Labels:
     topics: Codes
     assessor_names: tuple[str, ...]
     topic_names: tuple[str, ...]
-
-    def __len__(self) -> int:
-        return len(self.items)
 
     @cached_property
     def counts(self) -> Numbers:
@@ -238,9 +235,7 @@ def _of_coincidences(pairs: Numbers, single: Numbers, steps: Steps) -> dict[str,
         "raw": ratio(np.trace(pairs, axis1=-2, axis2=-1), pairs.sum((-2, -1))),
         "positive": ratio(2 * both, 2 * both + one),
         "overlap": ratio(both, both + one),
-        "alpha-nominal": alpha(single, level="nominal", values=steps.values),
-        "alpha-ordinal": alpha(single, level="ordinal", values=steps.values),
-        "alpha-interval": alpha(single, level="interval", values=steps.values),
+        **{f"alpha-{level}": alpha(single, level=level, values=steps.values) for level in get_args(Level)},
     }
 
 

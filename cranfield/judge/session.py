@@ -216,17 +216,14 @@ class JudgingSession(AdjudicationSession, Protocol):
     def recounted(self, item: Item) -> Item:
         """An open document with what is left of its topic now; other answers have changed that."""
 
-    def older(self) -> int:
-        """How many answers were given under an older scale or older guidelines, and wait to be given again."""
-
-    def outdated(self) -> str:
-        """What was changed since the session began: the scale, the guidelines, both, or nothing (empty)."""
-
     def beyond(self) -> Sequence[str]:
         """What is left to judge beside this session, by whom, and how this assessor could get some of it."""
 
-    def keep(self, item: Item) -> None:
-        """Renew the lease of the document that is being read."""
+    def keep(self, item: Item | None) -> str:
+        """Renew the lease of the document that is being read, if one is.
+
+        Says what was changed since the session began: the scale, the guidelines, both, or nothing (empty).
+        """
 
     def leave(self) -> None:
         """Give back all leases: the session is over."""

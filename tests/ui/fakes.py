@@ -51,7 +51,6 @@ class FakeJudging:
     """
 
     assessor: str = "ada"
-    older_answers: int = 0
     changed: str = ""
     scale: GradeScale = FOUR_GRADES
     guidelines: str = "# Guidelines\n\nRead the *whole* document.\n"
@@ -163,18 +162,14 @@ class FakeJudging:
         now = self._item(item.topic.id, item.document.id)
         return replace(item, left=now.left, of=now.of)
 
-    def older(self) -> int:
-        return self.older_answers
-
-    def outdated(self) -> str:
-        return self.changed
-
     def beyond(self) -> tuple[str, ...]:
         return self.others_left
 
-    def keep(self, item: Item) -> None:
+    def keep(self, item: Item | None) -> str:
         self._check("keep")
-        self.log.append(("keep", item.document.id))
+        if item is not None:
+            self.log.append(("keep", item.document.id))
+        return self.changed
 
     def rescue(self) -> str:
         return ""

@@ -195,7 +195,7 @@ class StoredSession(Judging):
         with self._store.write():
             events.add_assessor(self._store, assessor)
             judging.forget_expired(self._store, clock())
-        self._queue = Queue(source, assessor, self._session, clock=clock)
+        self.source, self._queue = source, Queue(source, assessor, self._session, clock=clock)
         self._open: dict[Pair, LeasedEntry] = {}
         self._answered: list[tuple[Event, LeasedEntry]] = []
         today = start_of_today()
@@ -312,7 +312,7 @@ class StoredSession(Judging):
             purpose=leased.entry.purpose,
             seconds=seconds if seconds is not None and isfinite(seconds) and seconds >= 0 else None,
             document_hash="" if item.missing else item.document.content_hash,
-            order=self._queue.source.order,
+            order=self.source.order,
             position=item.position,
             **content,
         )
@@ -365,7 +365,9 @@ class StoredSession(Judging):
         self._answered.append((event, replace(leased, late=late)))
         if not leased.is_probe:
             role, after = queue.role(topic), queue.answers(*pair)
-            was, is_now = (queue.source.state(leased.entry, known, role) for known in (before, after))
+            was, is_now = (
+                rules.state_of(leased.entry, known, role, self.source.versions) for known in (before, after)
+            )
             if topic in queue.counts:
                 queue.counts[topic] = queue.counts[topic].after(was, is_now)
             if is_now == "done" and (current := queue.loaded(topic)):
@@ -432,7 +434,7 @@ class StoredSession(Judging):
 
     def reopen(self, topic: str, document: str, words: str = "") -> Item:
         """Open a document again that was answered before; or put a found one into the pool, lease it and give it."""
-        item, queue, source = self._open.get(pair := (topic, document)), self._queue, self._queue.source
+        item, queue, source = self._open.get(pair := (topic, document)), self._queue, self.source
         if item is not None and not item.is_probe and not words:
             return self._item(item)
         entry, answers = Entry(document), queue.answers(topic, document)
@@ -462,7 +464,7 @@ class StoredSession(Judging):
         if self._outside is not None and not documents.count(self._store):
             raise InputError(outside.NO_SEARCH)
         older, hits = self._store.other_scales(), list[SearchHit]()
-        pooled = {entry.document for entry in self._queue.source.entries(topic)}
+        pooled = {entry.document for entry in self.source.entries(topic)}
         pooled |= {one.document for one in events.finds(self._store, topic)}
         for hit in documents.search(self._store, words, limit=_SEARCH_LIMIT):
             said = self._latest_answer((topic, hit.document))
@@ -479,7 +481,7 @@ class StoredSession(Judging):
         counts = [self._count(topic) for topic in self._queue.roles]
         seconds = median(self._seconds) if self._seconds else None
         done, of = sum(count.done for count in counts), sum(count.of for count in counts)
-        live = self._queue.source.live_queue
+        live = self.source.live_queue
         return SessionProgress(done, of, self._today, seconds, "" if live is None else live.decided)
 
     def recounted(self, item: Item) -> Item:
@@ -489,32 +491,27 @@ class StoredSession(Judging):
 
     def older(self) -> int:
         """How many grades here were given under an older version; none while they are given again."""
-        if self._queue.source.purpose == "rejudge":
+        if self.source.purpose == "rejudge":
             return 0
         return judging.older_than(self._store, layer=self._layer, assessor=self.assessor)
 
-    def outdated(self) -> str:
-        """What was changed since the session began; it goes on under what the assessor was given."""
+    def keep(self, item: Item | None) -> str:
+        """Renew the lease of the document that is being read, unless another has it by now.
+
+        Says what was changed since the session began; it goes on under what the assessor was given.
+        """
+        leased = self._open.get(item.pair) if item is not None else None
+        if leased is not None and leased.until is not None:
+            with self._store.write():
+                is_free = self._queue.blocking(leased.topic, leased.entry, leased.known) is None
+                renewed = self._queue.lease(leased) if is_free else leased
+            self._open[leased.pair] = renewed
         scale, guidelines = self._store.versions()
         changed = {
             "the scale": scale != self._scale_version,
             "the guidelines": guidelines != self._guidelines_version,
         }
         return " and ".join(filter(changed.get, changed))
-
-    def prepare(self) -> bool:
-        """Load what the end of a topic needs, in any thread, while somebody reads; say whether the pool is live."""
-        return self._queue.source.is_live
-
-    def keep(self, item: Item) -> None:
-        """Renew the lease of the document that is being read, unless another has it by now."""
-        leased = self._open.get(item.pair)
-        if leased is None or leased.until is None:
-            return
-        with self._store.write():
-            is_free = self._queue.blocking(leased.topic, leased.entry, leased.known) is None
-            renewed = self._queue.lease(leased) if is_free else leased
-        self._open[leased.pair] = renewed
 
     def leave(self) -> None:
         """Give back all leases: the session is over."""
@@ -524,7 +521,7 @@ class StoredSession(Judging):
 
     def beyond(self) -> list[str]:
         """What is left to judge beside this session, by whom, and how the assessor could get some of it."""
-        source, told = replace(self._queue.source, only=()), list[str]()
+        source, told = replace(self.source, only=()), list[str]()
         if judging.packet_facts(self._store) is not None:
             return ["send this packet back to the organiser, who merges it"]
         if source.purpose not in ("pool", "queue"):
