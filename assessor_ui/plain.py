@@ -237,10 +237,6 @@ class Lines:
             reading.found, reading.current = (), None
         self._tell(notice)
 
-    def do_unmark(self, _: str) -> None:
-        if self._session.open is not None:
-            self._tell(self._session.unmark(self._session.reading.marked))
-
 
 def _title(line: SearchHit | HistoryEntry) -> str:
     """The title in a list: one that is a whole first paragraph is cut."""

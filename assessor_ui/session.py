@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Literal, TypeVar, cast
 
 from assessor_ui import messages
@@ -318,8 +319,9 @@ class Session:
         reading.marked = sorted([joined, *(one for one in reading.marked if one not in touching)])
         return self._say(messages.MARKED, text=shortened(reading.document.text[slice(*place)], 40))
 
-    def unmark(self, spans: Sequence[Span]) -> Notice:
-        """Take marks away."""
+    def unmark(self, spans: Sequence[Span] | None = None) -> Notice:
+        """Take marks away, these or all."""
+        spans = self.reading.marked if spans is None else spans
         if not spans:
             return self._say(messages.MARK_LEFT)
         self.reading.marked = [span for span in self.reading.marked if span not in spans]
@@ -412,7 +414,8 @@ class Session:
         try:
             if not self.adjudicates:
                 self.progress = self._assessing.progress()
-                self.open = self._assessing.recounted(self.open) if self.open is not None else None
+                if (item := self.open) is not None and (now := self.progress.topics.get(item.topic.id)) is not None:
+                    self.open = replace(item, left=now.left, of=max(now.of, item.position))
         except FAILURES as error:
             return self._fail(notice, error)
         return self._say(notice)

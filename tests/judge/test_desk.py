@@ -1,6 +1,7 @@
 """What an assessor is given, in which order, and what is kept of his answers."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from kept import Kept
@@ -50,7 +51,7 @@ def test_one_topic_after_the_other_in_the_order_of_the_plan(sit: Sit):
     desk = sit()
     assert judged_to_the_end(desk) == ALL
     assert desk.next_item() is None
-    assert desk.progress() == SessionProgress(21, 21, 21, 2.0)
+    assert replace(desk.progress(), topics={}) == SessionProgress(21, 21, 21, 2.0)
 
 
 def test_the_same_document_is_given_until_it_is_answered(sit: Sit):
@@ -347,7 +348,7 @@ def test_a_probe_shows_an_earlier_document_and_never_counts(sit: Sit, judging: S
     while (item := desk.next_item()) is not None:
         again = item.document.id in [document for _, document in shown]
         shown.append(("again" if again else "new", item.document.id))
-        left.append((item.left, desk.progress().left, desk.recounted(item).left))
+        left.append((item.left, desk.progress().left, desk.progress().topics["t1"].left))
         assert item.before is None
         desk.judge(item, 0 if again else 2, seconds=1)
     again = [document for kind, document in shown if kind == "again"]

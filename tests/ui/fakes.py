@@ -1,5 +1,6 @@
 """Sessions and a clock in memory: what the interface is tested on. `log` keeps what changes something."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -7,6 +8,7 @@ from cranfield.base.errors import CollectionError, CranfieldError
 from cranfield.base.records import Document, Grade, GradeScale, Topic
 from cranfield.base.text import HIT_END, HIT_START
 from cranfield.judge.events import Evidence
+from cranfield.judge.queue import Count
 from cranfield.judge.session import (
     HISTORY_LIMIT,
     Answer,
@@ -155,12 +157,12 @@ class FakeJudging:
 
     def progress(self) -> SessionProgress:
         self._check("progress")
-        done = sum(answer.kind != "postponed" for answer in self._answers.values())
-        return SessionProgress(done, sum(map(len, self.queues.values())), done, 12.0 if done else None)
-
-    def recounted(self, item: Item) -> Item:
-        now = self._item(item.topic.id, item.document.id)
-        return replace(item, left=now.left, of=now.of)
+        done = Counter(topic for (topic, _), answer in self._answers.items() if answer.kind != "postponed")
+        topics = {topic: Count(done[topic], len(queue)) for topic, queue in self.queues.items()}
+        total = done.total()
+        return SessionProgress(
+            total, sum(map(len, self.queues.values())), total, 12.0 if total else None, topics=topics
+        )
 
     def beyond(self) -> tuple[str, ...]:
         return self.others_left

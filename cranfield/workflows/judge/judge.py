@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from cranfield.base.errors import InputError, UsageError, check_known, quoted
 from cranfield.base.files import Progress, silent
 from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
-from cranfield.base.text import Changed, Listing, counted, table_of
+from cranfield.base.text import Changed, Listing, counted, moment, table_of
 from cranfield.judge import queue as rules
 from cranfield.store import Store, documents, judging
 from cranfield.workflows import collection
@@ -36,9 +36,40 @@ class Judge:
         facts = judging.packet_facts(self._store)
         return "" if facts is None else facts.assessor
 
-    def session(self, assessor: str, **options: Any) -> sessions.StoredSession:
-        """Begin to judge; the options are those of `open_session`."""
-        return sessions.open_session(self._store, assessor=assessor, **options)
+    def session(
+        self,
+        assessor: str,
+        *,
+        pool: str = "",
+        queue: str = "",
+        layer: str = "",
+        topics: Sequence[str] = (),
+        rejudge: bool = False,
+        clock: Callable[[], float] = moment,
+    ) -> sessions.StoredSession:
+        """Begin to judge a pool (the latest by default), a queue, or one's own judgments under older versions.
+
+        In a packet it is the packet's own queue. The layer is `main`, or that of the queue. With `topics` only these
+        are judged.
+        """
+        if queue and (pool or rejudge):
+            raise UsageError("--queue cannot be combined with --pool or --rejudge")
+        name, packet = sessions.checked_name(self._store, assessor), judging.packet_facts(self._store)
+        if packet is not None:
+            # What could not be merged is refused: another name, or another layer.
+            if name != packet.assessor:
+                raise UsageError(
+                    f"this packet is for {quoted(packet.assessor)}, not for {quoted(name)}: judge it with"
+                    f" -a {packet.assessor!r}, or request a packet of your own"
+                )
+            if layer and layer != packet.layer:
+                raise UsageError(f"this packet is for the layer {quoted(packet.layer)}: omit --layer")
+            queue = queue if queue or pool or rejudge else judging.PACKET
+        rejudged_by = name if rejudge else ""
+        source = queues.choose_source(self._store, pool=pool, queue=queue, rejudged_by=rejudged_by, layer=layer)
+        if topics:
+            check_known("topic assigned to you", topics, source.roles(name))
+        return sessions.StoredSession(replace(source, only=tuple(topics)), name, clock=clock)
 
     def closing_notes(self, ended: sessions.StoredSession) -> list[str]:
         """What is left for an assessor at the end of a judging session."""

@@ -73,41 +73,6 @@ def checked_name(store: Store, assessor: str) -> str:
     return name
 
 
-def open_session(
-    store: Store,
-    *,
-    assessor: str,
-    pool: str = "",
-    queue: str = "",
-    layer: str = "",
-    topics: Sequence[str] = (),
-    rejudge: bool = False,
-    clock: Callable[[], float] = moment,
-) -> StoredSession:
-    """Begin to judge a pool (the latest by default), a queue, or one's own judgments under older versions.
-
-    In a packet it is the packet's own queue. The layer is `main`, or that of the queue. `topics` are the only ones
-    that are judged, where some are given.
-    """
-    if queue and (pool or rejudge):
-        raise UsageError("--queue cannot be combined with --pool or --rejudge")
-    name, packet = checked_name(store, assessor), judging.packet_facts(store)
-    if packet is not None:
-        # What could not be merged is refused: another name, or another layer.
-        if name != packet.assessor:
-            raise UsageError(
-                f"this packet is for {quoted(packet.assessor)}, not for {quoted(name)}: judge it with"
-                f" -a {packet.assessor!r}, or request a packet of your own"
-            )
-        if layer and layer != packet.layer:
-            raise UsageError(f"this packet is for the layer {quoted(packet.layer)}: omit --layer")
-        queue = queue if queue or pool or rejudge else judging.PACKET
-    source = choose_source(store, pool=pool, queue=queue, rejudged_by=name if rejudge else "", layer=layer)
-    if topics:
-        check_known("topic assigned to you", topics, source.roles(name))
-    return StoredSession(replace(source, only=tuple(topics)), name, clock=clock)
-
-
 class Judging:
     """An assessor or external judge at work in a layer: with the versions of scale and guidelines, and a session."""
 
@@ -478,16 +443,11 @@ class StoredSession(Judging):
         """How far the assessor is; what others did since shows when the topics are looked at again."""
         if self._queue.roles.keys() - self._queue.counts.keys():
             self._queue.count_all()
-        counts = [self._count(topic) for topic in self._queue.roles]
+        counts = {topic: self._count(topic) for topic in self._queue.roles}
         seconds = median(self._seconds) if self._seconds else None
-        done, of = sum(count.done for count in counts), sum(count.of for count in counts)
+        done, of = sum(count.done for count in counts.values()), sum(count.of for count in counts.values())
         live = self.source.live_queue
-        return SessionProgress(done, of, self._today, seconds, "" if live is None else live.decided)
-
-    def recounted(self, item: Item) -> Item:
-        """An open document with what is left of its topic now."""
-        count = self._count(item.topic.id)
-        return replace(item, left=count.left, of=max(count.of, item.position))
+        return SessionProgress(done, of, self._today, seconds, "" if live is None else live.decided, counts)
 
     def older(self) -> int:
         """How many grades here were given under an older version; none while they are given again."""
