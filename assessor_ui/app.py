@@ -107,10 +107,6 @@ class AssessorApp(App[int]):
     def get_default_screen(self) -> Screen[None]:
         return self.reading
 
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        """The colours that the styles name, as the dark theme has them."""
-        return themes()[0].variables
-
     def on_mount(self) -> None:
         """Start the clock for leases."""
         self.set_interval(TICK_SECONDS, self._tick)

@@ -235,7 +235,8 @@ class StoredSession(Judging):
 
     def note(self, item: Item, text: str) -> None:
         """Record a remark without judging."""
-        event = self._about(item, self._leased(item), "noted", note=text)
+        leased = self._open.get(item.pair) or self._queue.placed(*item.pair)
+        event = self._about(item, leased, "noted", note=text)
         with self._recording(event):
             events.append_events(self._store, [event])
 
@@ -282,9 +283,6 @@ class StoredSession(Judging):
             **content,
         )
 
-    def _leased(self, item: Item) -> LeasedEntry:
-        return self._open.get(item.pair) or self._queue.placed(*item.pair)
-
     def judge(
         self,
         item: Item,
@@ -304,7 +302,8 @@ class StoredSession(Judging):
             self._refuse_unfit(item, grade)
         kind: Kind = "judged" if grade is not None else "cannot-judge" if reason else "postponed"
         said = {"grade": grade, "note": note, "evidence": tuple(evidence), "reason": reason}
-        leased, queue = self._leased(item), self._queue
+        queue = self._queue
+        leased = self._open.get(item.pair) or queue.placed(*item.pair)
         event = self._about(item, leased, kind, seconds, **said)
         pair, topic = leased.pair, leased.topic
         has_more = any(other != pair for other in self._open)
