@@ -107,10 +107,6 @@ class AssessorApp(App[int]):
     def get_default_screen(self) -> Screen[None]:
         return self.reading
 
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        """The colours that the styles name, as the dark theme has them."""
-        return themes()[0].variables
-
     def on_mount(self) -> None:
         """Start the clock for leases."""
         self.set_interval(TICK_SECONDS, self._tick)
@@ -135,7 +131,8 @@ class AssessorApp(App[int]):
         if isinstance(self.screen, JudgeScreen | Chooser):
             self.screen.show_notice(messages.WAITING[self.session.doing])
 
-    def perform(self, action: Callable[[], object], *, answers: bool = False) -> None:
+    @work(group="judging")
+    async def perform(self, action: Callable[[], object], *, answers: bool = False) -> None:
         """Let the session do something, then show how things stand.
 
         While something that answers is on its way no other is taken: its document was not yet seen.
@@ -144,9 +141,6 @@ class AssessorApp(App[int]):
             self.reading.show_notice(messages.STILL_BUSY)
             return
         self._answering = self._answering or answers
-        self.run_worker(self._perform(action, answers=answers), group="judging")
-
-    async def _perform(self, action: Callable[[], object], *, answers: bool) -> None:
         try:
             await self.ask(action)
             self.reading.refresh_all()
@@ -163,12 +157,3 @@ class AssessorApp(App[int]):
         self.exit(0)
 
     action_leave = do_leave
-
-
-def run(session: Session, *, theme: str = "auto") -> int:
-    """Let somebody judge, or decide between assessors, on the screen; give the exit status."""
-    app = AssessorApp(session, theme=theme)
-    status = app.run()
-    if status is None:
-        session.leave()
-    return app.return_code or status or 0

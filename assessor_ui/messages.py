@@ -11,7 +11,7 @@ from typing import Literal
 from cranfield.base.errors import CranfieldError
 from cranfield.base.records import GradeScale
 from cranfield.base.text import counted, in_words, shortened, visible_line
-from cranfield.judge.session import Answer, Item, Saved, SearchHit, SessionProgress, TopicState
+from cranfield.judge.session import Answer, Saved, SearchHit, SessionProgress, TopicState
 
 Kind = Literal["saved", "undone", "trouble", "hint", "aside"]
 Status = tuple[str, tuple[int, int] | None, SessionProgress | None]
@@ -61,9 +61,6 @@ CHANGED = _trouble("{what} changed; this session still uses the old version: [pr
 
 # The way of the documents
 QUIET = _hint("")
-REJUDGE = _hint(
-    "{answers} of yours predate the current scale or guidelines; judge again with: cranfield judge --rejudge"
-)
 NOTHING_HERE = _hint("no document is open")
 TOPIC_FIRST = _aside("a new topic: Enter goes on to its first document; nothing was saved")
 NOTHING_TO_UNDO = _hint("nothing left to undo in this session")
@@ -108,13 +105,12 @@ WAITING = {
 
 # In the place of a document
 MISSING = "the document cannot be shown now: {}. Enter tries again, l (later) postpones it"
-ENTER = "Enter checks again"
 NONE_ASSIGNED = "No document is assigned to you; the organiser assigns topics with cranfield judge assign."
 OWN_DONE = "Nothing is left for you. Thank you!"
 ALL_DONE = "Nothing is left to judge. Thank you!"
-ALL_DONE_MORE = "u undo · h history · s search · t topics · q quit"
-ALL_DONE_WORDS = "undo, history, search WORDS, topics, quit"
-LOOK_AGAIN = f"Nothing for you right now, but not everything is judged yet ({ENTER})"
+ALL_DONE_MORE = "Enter checks again · u undo · h history · s search · t topics · q quit"
+ALL_DONE_WORDS = "Enter checks again; undo, history, search WORDS, topics, quit"
+LOOK_AGAIN = "Nothing for you right now, but not everything is judged yet"
 STUCK = "The next document could not be opened."
 STUCK_MORE = "Enter tries again · u undo · q quit; everything saved is safe"
 NEW_TOPIC = "Change of topic"
@@ -186,20 +182,7 @@ def nothing_now(states: Sequence[TopicState], done: SessionProgress | None, beyo
     which = ", ".join(visible_line(topic) for topic, _ in waiting[:3]) + (" and more" if len(waiting) > 3 else "")
     soon = in_words(min(held.seconds for _, held in waiting))
     what = f"{counted(documents, 'document')} of {which} {'is' if documents == 1 else 'are'} leased to {who}"
-    return f"Nothing for you now: {what}; try again in up to {soon} ({ENTER})"
-
-
-def what_now(nothing: str, more: str, between: str) -> str:
-    """Say what can be done where there is no document; that Enter looks again is not said twice."""
-    return more if ENTER in nothing else f"{ENTER}{between}{more}"
-
-
-def left(item: Item | None, done: SessionProgress | None) -> str:
-    """Say what is left for the assessor: "2 left in this topic, 48 in all"."""
-    if item is None:
-        return f"{done.left:,} left in all" if done is not None and done.left else ""
-    everywhere = f", {done.left:,} in all" if done is not None else ""
-    return f"{item.left:,} left in this topic{everywhere}"
+    return f"Nothing for you now: {what}; try again in up to {soon}"
 
 
 def found_state(hit: SearchHit) -> str:

@@ -232,22 +232,18 @@ def stemmer(language: str = "english") -> Stem:
 
 def terms_of(topic: Topic, stem: Stem) -> Terms:
     """The terms of a topic: those of its description, and those of its title, which weigh more."""
-    texts = {topic.description: False, topic.title: True}
-    return {term: of_title for text, of_title in texts.items() for term in _topic_terms(text, stem)}
-
-
-def _topic_terms(text: str, stem: Stem) -> Iterator[tuple[str, ...]]:
-    previous: re.Match[str] | None = None
-    for word in WORD.finditer(text):
-        if _ONE_UNSPACED.fullmatch(word.group()):
-            pair = f"{previous.group()}{word.group()}" if previous and previous.end() == word.start() else ""
-            if pair and not _HIRAGANA.fullmatch(pair):
-                yield tuple(pair)
-            previous = word
-            continue
-        previous = None
-        if word.group().casefold() not in _STOPWORDS and (len(word.group()) > 1 or word.group().isdigit()):
-            yield (stem(word.group()),)
+    terms: dict[tuple[str, ...], bool] = {}
+    for text, of_title in ((topic.description, False), (topic.title, True)):
+        unspaced_end, before = -1, ""  # of the character of a script without blanks that was the last word
+        for match in WORD.finditer(text):
+            word = match.group()
+            if _ONE_UNSPACED.fullmatch(word):
+                if match.start() == unspaced_end and not _HIRAGANA.fullmatch(before + word):
+                    terms[before, word] = of_title
+                unspaced_end, before = match.end(), word
+            elif word.casefold() not in _STOPWORDS and (len(word) > 1 or word.isdigit()):
+                terms[(stem(word),)] = of_title
+    return terms
 
 
 def hits_of(text: str, terms: Terms, stem: Stem) -> tuple[list[Span], list[Span]]:

@@ -117,10 +117,9 @@ class Lines:
         session, opened, reading = self._session, self._session.open, self._session.reading
         self._shown = reading
         if opened is None:
-            nothing = session.nothing[0]
-            self._say(nothing)
+            self._say(session.nothing[0])
             if not session.adjudicates:
-                self._say(messages.what_now(nothing, messages.ALL_DONE_WORDS, "; "))
+                self._say(messages.ALL_DONE_WORDS)
             return
         if session.card:
             change = f"{messages.NEW_TOPIC.upper()}: {visible_line(opened.topic.title)} ({session.status[0]})"
@@ -177,10 +176,6 @@ class Lines:
         if notice.text:
             self._say(notice.words)
 
-    def _tell_trouble(self) -> None:
-        if self._session.notice.kind == "trouble":
-            self._tell(self._session.notice)
-
     def _say(self, text: str) -> None:
         if self._out.isatty():
             width = shutil.get_terminal_size().columns
@@ -196,7 +191,7 @@ class Lines:
         for state in self._session.topics():
             name, progress = visible_line(state.topic.title), messages.topic_progress(state)
             self._say(f"{visible_line(state.topic.id)} {name}: {progress}")
-        self._tell_trouble()
+        self._tell(self._session.notice)
 
     def do_history(self, words: str) -> None:
         past = self._listed = self._session.history(words)
@@ -206,7 +201,7 @@ class Lines:
             self._say(f"{number}. {said}: {visible_line(line.document)} {_title(line)} for {line.topic}{note}")
         older = f"the latest {HISTORY_PAGE}; history WORDS finds others; " if len(past) > HISTORY_PAGE else ""
         self._say(f"{older}take NUMBER reopens one" if past else "no matching answers")
-        self._tell_trouble()
+        self._tell(self._session.notice)
 
     def do_search(self, words: str) -> None:
         hits = self._listed = self._session.search(words)
@@ -225,7 +220,7 @@ class Lines:
             return
         line = self._listed[int(number) - 1]
         if isinstance(line, SearchHit):
-            self._tell(self._session.take(line, self._session.searched[1]))
+            self._tell(self._session.take(line))
         else:
             self._tell(self._session.reopen(line.topic, line.document))
 
@@ -241,10 +236,6 @@ class Lines:
             notice = session.add_mark(reading.found[0])
             reading.found, reading.current = (), None
         self._tell(notice)
-
-    def do_unmark(self, _: str) -> None:
-        if self._session.open is not None:
-            self._tell(self._session.unmark(self._session.reading.marked))
 
 
 def _title(line: SearchHit | HistoryEntry) -> str:

@@ -1,18 +1,14 @@
-"""What a session is made of: the page that is read, what is marked in it, the digits typed, the time it takes."""
+"""What a session is made of: the page that is read, what is marked in it, the time it takes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass
 
-from assessor_ui import messages
-from assessor_ui.messages import Notice
 from assessor_ui.page import Page, Span
 from cranfield.base.errors import CranfieldError
-from cranfield.base.records import Document, GradeScale
-from cranfield.judge.events import Evidence
+from cranfield.base.records import Document
 from cranfield.judge.session import Item
 
 FAILURES = (CranfieldError, OSError)
@@ -83,14 +79,6 @@ class Marker:
         """The characters of the page that are marked."""
         return self.sentences[self.first][0], self.sentences[self.last][1]
 
-    def moved(self, move: Literal["next", "previous", "more", "less"]) -> Marker:
-        """The marker after one step; at the edge of the text it stays."""
-        end = len(self.sentences) - 1
-        if move in ("next", "previous"):
-            here = min(max(self.first + (1 if move == "next" else -1), 0), end)
-            return replace(self, first=here, last=here)
-        return replace(self, last=min(max(self.last + (1 if move == "more" else -1), self.first), end))
-
 
 _NO_DOCUMENT, _NO_PAGE = Document("", ""), Page("", 0, 0, 0)
 
@@ -99,8 +87,7 @@ _NO_DOCUMENT, _NO_PAGE = Document("", ""), Page("", 0, 0, 0)
 class Reading:
     """A page that is being read, an empty one where no document is open: its hits, what was found and marked.
 
-    `others` are the marks of each opinion on it. All places are characters of the page, only `kept` gives those of
-    the document.
+    `others` are the marks of each opinion on it. All places are characters of the page.
     """
 
     document: Document = _NO_DOCUMENT
@@ -122,37 +109,6 @@ class Reading:
     def touching(self, span: Span) -> list[Span]:
         """The marks that overlap with a span."""
         return [one for one in self.marked if one[0] < span[1] and span[0] < one[1]]
-
-    @property
-    def kept(self) -> list[Evidence]:
-        """The evidence, in characters of the document's text."""
-        places = [place for span in self.marked if (place := self.page.to_document(span)) is not None]
-        return [Evidence(start, end, self.document.text[start:end]) for start, end in places]
-
-
-class GradeKeys:
-    """The digits typed so far, as a grade of the scale."""
-
-    def __init__(self, scale: GradeScale) -> None:
-        self.grades, self.digits = {str(step.grade): step.grade for step in scale.grades}, ""
-
-    def is_open(self, digits: str) -> bool:
-        """Say whether more digits may follow these."""
-        return any(name != digits and name.startswith(digits) for name in self.grades)
-
-    def meaning(self, digits: str) -> int | Notice:
-        """The grade that is called so, or a notice that there is none."""
-        if digits in self.grades:
-            return self.grades[digits]
-        return messages.NOT_ON_SCALE.filled(grade=digits, known=", ".join(self.grades))
-
-    def press(self, digit: str) -> int | Notice:
-        """Take a digit: give the grade that is meant, or say what is still open. No digit ends what was typed."""
-        typed, self.digits = self.digits + digit, ""
-        if not digit or not self.is_open(typed):
-            return self.meaning(typed)
-        self.digits = typed
-        return messages.GRADE_OPEN.filled(digits=typed, enter=f"Enter for {typed}, " if typed in self.grades else "")
 
 
 @dataclass(frozen=True)

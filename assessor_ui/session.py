@@ -9,16 +9,17 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from dataclasses import replace
 from typing import Literal, TypeVar, cast
 
 from assessor_ui import messages
 from assessor_ui.messages import Notice
 from assessor_ui.page import Span, find, hits_of, index_at, page_of, stemmer, terms_of
-from assessor_ui.reader import FAILURES, FOLDS, PAUSE, Draft, GradeKeys, Marker, Reading, Watch, sentences
+from assessor_ui.reader import FAILURES, FOLDS, PAUSE, Draft, Marker, Reading, Watch, sentences
 from cranfield.base.errors import CollectionMoved
 from cranfield.base.records import Pair
 from cranfield.base.text import counted, shortened
+from cranfield.judge.events import Evidence
 from cranfield.judge.session import (
     AdjudicationSession,
     HistoryEntry,
@@ -46,7 +47,9 @@ class Session:
     ) -> None:
         self.judging, self.scale, self.guidelines = judging, judging.scale, judging.guidelines
         self.adjudicates = not isinstance(judging, JudgingSession)
-        self._stem, self.watch, self.keys = stemmer(language), Watch(clock), GradeKeys(judging.scale)
+        self._stem, self.watch = stemmer(language), Watch(clock)
+        self.grades, self.digits = [str(step.grade) for step in judging.scale.grades], ""
+        """The grades as they are typed, and the digits typed so far."""
         self.open: Item | None = None
         self.reading = Reading()
         self.grade_before: int | None = None
@@ -78,29 +81,23 @@ class Session:
     # The way of the documents
 
     def start(self) -> Notice:
-        """Open the first document; say whether there are answers to give again."""
-        notice = messages.QUIET
-        with suppress(*FAILURES):
-            if not self.adjudicates and (older := self._assessing.older()):
-                notice = messages.REJUDGE.filled(answers=counted(older, "judgment"))
-        return self._go_on(notice)
+        """Open the first document."""
+        return self._go_on(messages.QUIET)
 
     def tick(self) -> Notice | None:
         """Some seconds have passed: keep the document while it is being read; tell of changes."""
         if self.adjudicates:
             return None
-        if self.open is not None and self.watch.idle < PAUSE:
-            try:
-                self._assessing.keep(self.open)
-            except CollectionMoved as error:
-                return self._say(messages.TROUBLE, error=error)
-            except FAILURES:
-                pass  # a lost lease harms nothing: the answer is kept as a second opinion
-        with suppress(*FAILURES):
-            if self._clock() - self._told_at >= TOLD_AGAIN_AFTER and (changed := self._assessing.outdated()):
-                self._told_at = self._clock()
-                return self._say(messages.CHANGED, what=changed)
-        return None
+        try:
+            changed = self._assessing.keep(self.open if self.watch.idle < PAUSE else None)
+        except CollectionMoved as error:
+            return self._say(messages.TROUBLE, error=error)
+        except FAILURES:
+            return None  # a lost lease harms nothing: the answer is kept as a second opinion
+        if not changed or self._clock() - self._told_at < TOLD_AGAIN_AFTER:
+            return None
+        self._told_at = self._clock()
+        return self._say(messages.CHANGED, what=changed)
 
     def leave(self) -> Notice:
         """End the session. A note that belongs to no answer yet is saved on its own."""
@@ -123,7 +120,12 @@ class Session:
         item = self.open
         share = None if item is None else (max(item.of - item.left, 0), item.of)
         if not self.adjudicates:
-            return messages.left(item, self.progress), share, self.progress
+            done = self.progress
+            if item is None:
+                left = f"{done.left:,} left in all" if done is not None and done.left else ""
+            else:
+                left = f"{item.left:,} left in this topic" + (f", {done.left:,} in all" if done is not None else "")
+            return left, share, done
         return "" if item is None else f"case {item.position} of {item.of}", share, None
 
     @property
@@ -133,29 +135,53 @@ class Session:
             return messages.STUCK, messages.STUCK_MORE
         if self.adjudicates:
             return messages.ALL_DECIDED, messages.ALL_DECIDED_MORE
-        nothing = messages.nothing_now(self.waiting, self.progress, self.beyond)
-        return nothing, messages.what_now(nothing, messages.ALL_DONE_MORE, " · ")
+        return messages.nothing_now(self.waiting, self.progress, self.beyond), messages.ALL_DONE_MORE
 
     # Answers
 
-    def judge(self, grade: int) -> Notice:
-        """Judge with a grade and go on."""
-        if isinstance(unknown := self.keys.meaning(str(grade)), Notice):
-            return self._say(unknown)
-        return self._send(grade)
+    def judge(self, grade: int | None, reason: str = "") -> Notice:
+        """Judge with a grade, or tell for which `reason` there is none, or put the document off; then go on.
+
+        What was sent is said once it is in the file.
+        """
+        if grade is not None and str(grade) not in self.grades:
+            return self._say(messages.NOT_ON_SCALE, grade=grade, known=", ".join(self.grades))
+        if self.open is None or self.card:
+            return self._say(messages.TOPIC_FIRST if self.card else messages.NOTHING_HERE)
+        self.doing = "saving"
+        try:
+            self.end_search()
+            note, evidence = "", list[Evidence]()
+            if grade is None:
+                # A note that is no part of the answer, unless it is that of an earlier one, which this one leaves.
+                self._save_note(replaced=bool(reason))
+            else:
+                note, document = self.note, self.open.document
+                places = filter(None, map(self.reading.page.to_document, self.reading.marked))
+                evidence = [Evidence(start, end, document.text[start:end]) for start, end in places]
+            saved = self.judging.judge(
+                self.open, grade, seconds=self.watch.seconds, note=note, evidence=evidence, reason=reason
+            )
+        except FAILURES as error:
+            self.refused = True
+            return self._say(messages.NOT_SAVED, error=error)
+        self._taken_back.discard(saved.item.pair)
+        notice = messages.saved(saved, self.scale)
+        self.refused |= notice.kind == "trouble"
+        return self._go_on(self._say(notice))
 
     def later(self) -> Notice:
         """Put the document off."""
-        return self._send(None)
+        return self.judge(None)
 
     def cannot(self, reason: str) -> Notice:
         """Say that the document cannot be judged, and why."""
-        return self._send(None, told) if (told := reason.strip()) else self._say(messages.REASON_NEEDED)
+        return self.judge(None, told) if (told := reason.strip()) else self._say(messages.REASON_NEEDED)
 
     def back(self) -> Notice:
         """Leave a document that was opened out of turn, unanswered."""
-        if self.keys.digits:
-            self.keys.digits = ""
+        if self.digits:
+            self.digits = ""
             return self._say(messages.QUIET)
         if not self._aside:
             return self._say(messages.NOWHERE_TO_GO_BACK)
@@ -177,17 +203,25 @@ class Session:
         self._open(item)
         return self._count(messages.UNDONE.filled(answer=answer, document=item.document.id))
 
+    def may_go_on(self, digits: str) -> bool:
+        """Whether some grade has more digits than these."""
+        return any(name != digits and name.startswith(digits) for name in self.grades)
+
     def digit(self, digit: str) -> Notice:
-        """A digit was typed, or none (Enter): it judges where only one grade can be meant."""
+        """A digit was typed: it judges where only one grade can be meant."""
         if self.open is None or self.card:
             return self._say(messages.TOPIC_FIRST if self.card else messages.NOTHING_HERE)
-        meant = self.keys.press(digit)
-        return self._say(meant) if isinstance(meant, Notice) else self.judge(meant)
+        typed, self.digits = self.digits + digit, ""
+        if not self.may_go_on(typed):
+            return self.judge(int(typed))
+        self.digits = typed
+        return self._say(messages.GRADE_OPEN, digits=typed, enter=f"Enter for {typed}, " * (typed in self.grades))
 
     def enter(self) -> Notice:
         """Enter was pressed: it ends a grade of several digits, or tries again to open the next document."""
-        if self.keys.digits:
-            return self.digit("")
+        if typed := self.digits:
+            self.digits = ""
+            return self.judge(int(typed))
         is_there = self.open is not None and not self.open.missing
         return self._say(messages.QUIET) if is_there else self._go_on(messages.QUIET)
 
@@ -254,9 +288,14 @@ class Session:
         return self._say(messages.MARKING)
 
     def move_mark(self, move: Literal["next", "previous", "more", "less"]) -> Notice:
-        """Move what is being marked, or take a sentence more or less."""
-        if self.reading.marker is not None:
-            self.reading.marker = self.reading.marker.moved(move)
+        """Move what is being marked, or take a sentence more or less; at the edge of the text it stays."""
+        if (marker := self.reading.marker) is not None:
+            end, step = len(marker.sentences) - 1, 1 if move in ("next", "more") else -1
+            if move in ("next", "previous"):
+                first = last = min(max(marker.first + step, 0), end)
+            else:
+                first, last = marker.first, min(max(marker.last + step, marker.first), end)
+            self.reading.marker = Marker(marker.sentences, first, last)
         return self.notice
 
     def end_mark(self, how: Literal["keep", "drop", "leave"]) -> Notice:
@@ -280,8 +319,9 @@ class Session:
         reading.marked = sorted([joined, *(one for one in reading.marked if one not in touching)])
         return self._say(messages.MARKED, text=shortened(reading.document.text[slice(*place)], 40))
 
-    def unmark(self, spans: Sequence[Span]) -> Notice:
-        """Take marks away."""
+    def unmark(self, spans: Sequence[Span] | None = None) -> Notice:
+        """Take marks away, these or all."""
+        spans = self.reading.marked if spans is None else spans
         if not spans:
             return self._say(messages.MARK_LEFT)
         self.reading.marked = [span for span in self.reading.marked if span not in spans]
@@ -309,9 +349,20 @@ class Session:
         """The assessor's own answers, latest first."""
         return self._list(lambda: self._assessing.history(words))
 
-    def reopen(self, topic: str, document: str) -> Notice:
-        """Open a document that was answered before."""
-        return self._turn_to(lambda: self._assessing.reopen(topic, document))
+    def reopen(self, topic: str, document: str, words: str = "") -> Notice:
+        """Open a document that was answered before, or that was found by searching for these words."""
+        self.doing = "opening"
+        try:
+            item = self._assessing.reopen(topic, document, words)
+        except FAILURES as error:
+            return self._say(messages.TROUBLE, error=error)
+        self.end_search()
+        if self.open is None or self.open.pair != item.pair:
+            self._put_aside()
+        self._open(item)
+        if item.before is None:
+            return self._count(messages.OPENED)
+        return self._count(messages.REOPENED.filled(answer=messages.answered(item.before, self.scale)))
 
     def search(self, words: str) -> list[SearchHit]:
         """Search the whole collection for the current topic."""
@@ -321,7 +372,6 @@ class Session:
         if self._before_search is None:
             self._before_search = self.watch.seconds
         self.searched = self.topic, words
-        self._say(messages.QUIET)
         hits = self._list(lambda: self._assessing.search(self.topic, words))
         if self.notice.kind != "trouble":
             searched = messages.SEARCHED if hits else messages.SEARCHED_IN_VAIN
@@ -335,39 +385,15 @@ class Session:
             self._before_search = None
             self._say(messages.QUIET)
 
-    def take(self, hit: SearchHit, words: str) -> Notice:
-        """Open a found document."""
-        if hit.state == "judged":
-            return self.reopen(self.topic, hit.document)
-        return self._turn_to(lambda: self._assessing.take(self.topic, hit.document, words))
+    def take(self, hit: SearchHit) -> Notice:
+        """Open a document of the latest search."""
+        return self.reopen(self.topic, hit.document, "" if hit.state == "judged" else self.searched[1])
 
     # Inner workings
 
-    def _send(self, grade: int | None, reason: str = "") -> Notice:
-        """Send an answer and go on; what was sent is said once it is in the file."""
-        if self.open is None or self.card:
-            return self._say(messages.TOPIC_FIRST if self.card else messages.NOTHING_HERE)
-        self.doing = "saving"
-        try:
-            self.end_search()
-            if grade is None:
-                # A note that is no part of the answer, unless it is that of an earlier one, which this one leaves.
-                self._save_note(replaced=bool(reason))
-            note, evidence = (self.note, self.reading.kept) if grade is not None else ("", ())
-            saved = self.judging.judge(
-                self.open, grade, seconds=self.watch.seconds, note=note, evidence=evidence, reason=reason
-            )
-        except FAILURES as error:
-            self.refused = True
-            return self._say(messages.NOT_SAVED, error=error)
-        self._taken_back.discard(saved.item.pair)
-        notice = messages.saved(saved, self.scale)
-        self.refused |= notice.kind == "trouble"
-        return self._go_on(self._say(notice))
-
     def _go_on(self, notice: Notice) -> Notice:
         """Open what was put aside, else the next document. The answer before is safe whatever happens here."""
-        self.open, self.reading, self.note, self.keys.digits, self.doing = None, Reading(), "", "", "opening"
+        self.open, self.reading, self.note, self.digits, self.doing = None, Reading(), "", "", "opening"
         self.card = False
         try:
             if self._aside:
@@ -388,24 +414,11 @@ class Session:
         try:
             if not self.adjudicates:
                 self.progress = self._assessing.progress()
-                self.open = self._assessing.recounted(self.open) if self.open is not None else None
+                if (item := self.open) is not None and (now := self.progress.topics.get(item.topic.id)) is not None:
+                    self.open = replace(item, left=now.left, of=max(now.of, item.position))
         except FAILURES as error:
             return self._fail(notice, error)
         return self._say(notice)
-
-    def _turn_to(self, fetch: Callable[[], Item]) -> Notice:
-        self.doing = "opening"
-        try:
-            item = fetch()
-        except FAILURES as error:
-            return self._say(messages.TROUBLE, error=error)
-        self.end_search()
-        if self.open is None or self.open.pair != item.pair:
-            self._put_aside()
-        self._open(item)
-        if item.before is None:
-            return self._count(messages.OPENED)
-        return self._count(messages.REOPENED.filled(answer=messages.answered(item.before, self.scale)))
 
     def _put_aside(self) -> None:
         if self.open is not None:
@@ -421,7 +434,7 @@ class Session:
         before, remark = item.before, messages.MISSING.format(item.remark) if item.missing else item.remark
         page = page_of(item.document, remark=remark, reflow=self.reflow)
         self.card, self.topic = self.topic not in ("", item.topic.id), item.topic.id
-        self.open, self.stuck, self.keys.digits = item, False, ""
+        self.open, self.stuck, self.digits = item, False, ""
         # The reason of a refusal is no note: it does not go over to the answer that takes its place.
         self.note = item.note or (before.note if before and before.kind != "cannot-judge" else "")
         # A grade of an older scale has no place on this one.
@@ -462,6 +475,7 @@ class Session:
 
     def _list(self, fetch: Callable[[], list[Listed]]) -> list[Listed]:
         self.doing = "looking"
+        self._say(messages.QUIET)
         try:
             return fetch()
         except FAILURES as error:

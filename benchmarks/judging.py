@@ -17,7 +17,8 @@ from benchmarks.generate import SMALL
 from cranfield.store.store import Store, open_store
 from cranfield.workflows import corpus
 from cranfield.workflows.collection import NAMED, init_collection
-from cranfield.workflows.judge.session import StoredSession, open_session
+from cranfield.workflows.judge.judge import Judge
+from cranfield.workflows.judge.session import StoredSession
 
 NOW = "2026-01-01T00:00:00.000Z"
 ASSESSORS = 8
@@ -128,10 +129,10 @@ def measure(path: Path, *, count: int, **options: object) -> None:
     name = " ".join(f"{key}={value}" for key, value in options.items()) or "plan"
     with open_store(path) as store:
         started = time.perf_counter()
-        desk = open_session(store, assessor="assessor0", **options)  # type: ignore[arg-type]
+        desk = Judge(store).session("assessor0", **options)  # type: ignore[arg-type]
         desk.next_item()
         opened = (time.perf_counter() - started) * 1000
-        first, loaded = timed(desk.progress), timed(desk.prepare)
+        first, loaded = timed(desk.progress), timed(lambda: desk.source.is_live)
         tell(keys(desk, count), f"key to next document ({name}, below 50)")
         others = {
             "first document": opened,

@@ -99,7 +99,7 @@ class JudgeScreen(Screen[None]):
         self.query_one(StatusLine).status = session.status
         self.query_one(TopicPanel).show(session.open.topic if session.open else None, session.fold)
         scale.display = is_open
-        scale.before, scale.typed = session.grade_before, session.keys.digits
+        scale.before, scale.typed = session.grade_before, session.digits
         hints = keymap.HINTS if is_open else keymap.HINTS_AT_THE_END
         self.query_one(HintLine).commands = [self._words[word] for word in hints if word in self._words]
         self.show_notice(session.notice)
@@ -131,7 +131,7 @@ class JudgeScreen(Screen[None]):
 
     def on_key(self, event: events.Key) -> None:
         """Find out what a key means here and now: while a span is being marked, it never judges."""
-        session, keys = self.session, self.session.keys
+        session = self.session
         session.watch.touch()
         marking = session.reading.marker is not None
         command = (self._marking if marking else self._commands).get(event.key)
@@ -141,10 +141,10 @@ class JudgeScreen(Screen[None]):
                 self.call_next(self._obey, command)
         elif (digit := event.character) is not None and digit in "0123456789":
             event.stop()
-            typed = keys.digits + digit
-            if not keys.digits and self._is_hasty(digit):
+            typed = session.digits + digit
+            if not session.digits and self._is_hasty(digit):
                 return
-            if typed in keys.grades and not keys.is_open(typed):
+            if typed in session.grades and not session.may_go_on(typed):
                 self.app.perform(lambda: session.digit(digit), answers=True)
             else:
                 session.digit(digit)

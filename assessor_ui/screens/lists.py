@@ -37,7 +37,7 @@ class Chooser(Screen[None]):
 
     ALLOW_SELECT = False
     BINDINGS = [  # noqa: RUF012
-        ("escape,q", "leave", "back"),
+        ("escape,q", "dismiss", "back"),
         ("slash", "type", "type"),
     ]
     heading = ""
@@ -69,7 +69,7 @@ class Chooser(Screen[None]):
         self.options.clear_options()
         self.options.add_options(lines)
         self.options.highlighted = 0 if lines else None
-        self.show_notice(self.session.notice if self.session.notice.kind == "trouble" else messages.QUIET)
+        self.show_notice(self.session.notice)
 
     def on_key(self, event: events.Key) -> None:
         """Count a key as attention."""
@@ -82,10 +82,6 @@ class Chooser(Screen[None]):
         """Go back, and do what the line stands for."""
         self.dismiss(None)
         self.app.perform(self._choices[event.option_index])
-
-    def action_leave(self) -> None:
-        """Go back without choosing."""
-        self.dismiss(None)
 
     def action_type(self) -> None:
         """Go to the line to type in."""
@@ -183,7 +179,7 @@ class SearchScreen(Chooser):
     async def search(self, words: str) -> None:
         """Show each document with what is known of it, its title, and where the words stand."""
         hits = await self.app.ask(lambda: self.session.search(words))
-        notice, width, lines = self.session.notice, self.app.size.width - 4, []
+        width, lines = self.app.size.width - 4, []
         for hit in hits:
             sign, style = {"judged": ("●", "$saved"), "pooled": ("○", "$quiet"), "new": ("+", "bold $hit")}[hit.state]
             head = Content.assemble(
@@ -199,11 +195,10 @@ class SearchScreen(Chooser):
             snippet = Content.assemble(*((visible_line(text), look) for text, look in pieces))
             below = indent(snippet, width, by=STATE_WIDTH + 3)
             lines.append(Content("\n").join([head.truncate(width, ellipsis=True), below]))
-        self.fill(lines, [partial(self.session.take, hit, words) for hit in hits])
-        self.show_notice(notice)
+        self.fill(lines, [partial(self.session.take, hit) for hit in hits])
 
-    def action_leave(self) -> None:
+    async def action_dismiss(self, result: None = None) -> None:
         """Go back to the document in turn."""
         self.session.end_search()
-        self.dismiss(None)
+        await super().action_dismiss(result)
         self.app.reading.refresh_all()

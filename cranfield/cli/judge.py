@@ -95,7 +95,7 @@ def judge(
             console.say(note)
         session = interface_session.Session(stored, language=language)
         # What the end of a topic needs takes a while to load: that is done while the first document is read.
-        loading = Timer(1.0, stored.prepare)
+        loading = Timer(1.0, lambda: stored.source.is_live)
         loading.daemon = True
         loading.start()
         status = run_interface(session, plain=plain, theme=theme)
@@ -116,11 +116,12 @@ def run_interface(session: "interface_session.Session", *, plain: bool, theme: s
     """Let somebody judge or adjudicate, on the screen or line by line; give the exit status."""
     if plain:
         return plain_interface.Lines(session, sys.stdin, sys.stdout).run()
-    status = interface.run(session, theme=theme)
+    app = interface.AssessorApp(session, theme=theme)
+    if app.run() is None:
+        session.leave()
     if session.ended.text:
         console.say(f"warning: {session.ended.text}")
-        return status or 1
-    return status
+    return app.return_code or int(bool(session.ended.text))
 
 
 def _share(text: str | None) -> float | None:

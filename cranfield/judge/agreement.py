@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,9 +88,6 @@ class Labels:
     assessor_names: tuple[str, ...]
     topic_names: tuple[str, ...]
 
-    def __len__(self) -> int:
-        return len(self.items)
-
     @cached_property
     def counts(self) -> Numbers:
         """Assessors per grade, one row for each item with two or more judgments."""
@@ -113,11 +110,11 @@ def agreement(labels: Labels, *, rng: np.random.Generator) -> list[Estimate]:
     commonest = sizes[::-1][np.argmax(often[::-1])] if len(sizes) else 0
     even, even_times = _kinds(counts[counts.sum(1) == commonest])
     once = partial(coincidences, each_label_once=True)
-    estimates = _estimates(
-        times, lambda times: _of_coincidences(coincidences(patterns, times), once(patterns, times), labels.steps), rng
+    return _estimates(
+        rng,
+        (times, lambda some: _of_coincidences(coincidences(patterns, some), once(patterns, some), labels.steps)),
+        (even_times, lambda some: {"fleiss": fleiss_kappa(even, some)}),
     )
-    estimates += _estimates(even_times, lambda times: {"fleiss": fleiss_kappa(even, times)}, rng)
-    return sorted(estimates, key=lambda one: list(COEFFICIENTS).index(one.coefficient))
 
 
 def agreement_of_two(table: Codes, steps: Steps, *, rng: np.random.Generator) -> list[Estimate]:
@@ -134,8 +131,7 @@ def agreement_of_two(table: Codes, steps: Steps, *, rng: np.random.Generator) ->
             "kappa-quadratic": kappa(tables, weights="quadratic"),
         }
 
-    estimates = _estimates(table.astype(np.float64).reshape(-1), compute, rng)
-    return sorted(estimates, key=lambda one: list(COEFFICIENTS).index(one.coefficient))
+    return _estimates(rng, (table.astype(np.float64).reshape(-1), compute))
 
 
 def pooled_confusion(labels: Labels) -> Codes:
@@ -177,25 +173,26 @@ def _kinds(counts: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _estimates(
-    times: Numbers, compute: Callable[[Numbers], dict[str, Numbers]], rng: np.random.Generator
+    rng: np.random.Generator, *parts: tuple[Numbers, Callable[[Numbers], dict[str, Numbers]]]
 ) -> list[Estimate]:
-    """Compute the coefficients, and bootstrap their intervals.
+    """Compute coefficients from how often each pattern occurs, and bootstrap their intervals.
 
     Items with one pattern are interchangeable: a bootstrap sample is a multinomial draw of how often each occurs.
     """
-    items = int(times.sum())
-    if not items:
-        return [Estimate(name, None, None, None, 0) for name in compute(times)]
-    drawn = rng.multinomial(items, times / items, size=DRAWS).astype(np.float64)
-    again, edges, made = compute(drawn), ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2), []
-    for name, value in compute(times).items():
-        defined = again[name][~np.isnan(again[name])]  # draws in which the coefficient is not defined are left out
-        if np.isnan(value) or not len(defined):
-            made.append(Estimate(name, None, None, None, items))
-        else:
-            low, high = np.quantile(defined, edges)
-            made.append(Estimate(name, float(value), float(low), float(high), items))
-    return made
+    made, edges = list[Estimate](), ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
+    for times, compute in parts:
+        items = int(times.sum())
+        drawn = rng.multinomial(items, times / items, size=DRAWS).astype(np.float64) if items else times[None]
+        again = compute(drawn)
+        for name, value in compute(times).items():
+            # Draws in which the coefficient is not defined are left out.
+            defined = again[name][~np.isnan(again[name])]
+            if not items or np.isnan(value) or not len(defined):
+                made.append(Estimate(name, None, None, None, items))
+            else:
+                low, high = np.quantile(defined, edges)
+                made.append(Estimate(name, float(value), float(low), float(high), items))
+    return sorted(made, key=lambda one: list(COEFFICIENTS).index(one.coefficient))
 
 
 # Coefficients of agreement, from counts alone, for many resampled counts at once.
@@ -238,9 +235,7 @@ def _of_coincidences(pairs: Numbers, single: Numbers, steps: Steps) -> dict[str,
         "raw": ratio(np.trace(pairs, axis1=-2, axis2=-1), pairs.sum((-2, -1))),
         "positive": ratio(2 * both, 2 * both + one),
         "overlap": ratio(both, both + one),
-        "alpha-nominal": alpha(single, level="nominal", values=steps.values),
-        "alpha-ordinal": alpha(single, level="ordinal", values=steps.values),
-        "alpha-interval": alpha(single, level="interval", values=steps.values),
+        **{f"alpha-{level}": alpha(single, level=level, values=steps.values) for level in get_args(Level)},
     }
 
 

@@ -51,8 +51,8 @@ def question(topic: Topic, document: Document, scale: GradeScale, *, guidelines:
     )
 
 
-def label_from(line: str, scale: GradeScale, asked: Container[Pair], answered: Container[Pair] = ()) -> Label | str:
-    """The label in an answer, or a sentence that says what is wrong; `answered` are the pairs labelled before."""
+def label_from(line: str, scale: GradeScale, missing: Container[Pair]) -> Label | str:
+    """The label in an answer, or a sentence that says what is wrong; `missing` are the pairs without a label."""
     try:
         said = json.loads(line)
     except (ValueError, RecursionError):
@@ -60,10 +60,9 @@ def label_from(line: str, scale: GradeScale, asked: Container[Pair], answered: C
     if not isinstance(said, dict):
         return f"not a JSON object: {quoted(line)}"
     pair = _id(said.get("topic")), _id(said.get("document"))
-    if pair in answered:
-        return f"a second answer for topic {quoted(pair[0])} and document {quoted(pair[1])}: the first one counts"
-    if pair not in asked:
-        return f"an answer for topic {quoted(pair[0])} and document {quoted(pair[1])}, which was not requested"
+    if pair not in missing:
+        told = f"an answer for topic {quoted(pair[0])} and document {quoted(pair[1])}"
+        return f"{told}, which was not requested or has one already"
     if "grade" not in said:  # null says that the judge cannot tell; a program that echoes its input says nothing
         return f"topic {pair[0]}, document {pair[1]}: no grade"
     grade, confidence = said["grade"], said.get("confidence")

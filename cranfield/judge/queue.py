@@ -174,12 +174,21 @@ class Answers:
 NOTHING = Answers()
 
 
-def state_of(entry: Entry, answers: Answers, role: Role) -> State:
+WITHOUT_GRADE = ("", "postponed", "cannot-judge")
+"""The kinds of own answers that have no grade."""
+
+
+def state_of(entry: Entry, answers: Answers, role: Role, versions: tuple[int, int] | None = None) -> State:
     """The state of a document for an assessor.
 
     A second assessor judges the overlap, and what another could not judge. A document is done when they have
-    answered, when as many others as needed have, or when it is adjudicated.
+    answered, when as many others as needed have, or when it is adjudicated. With `versions`, those of scale and
+    guidelines, their own judgments of older ones are to be repeated.
     """
+    if versions is not None and answers.own in WITHOUT_GRADE:
+        return "not theirs"
+    if versions is not None:
+        return "done" if answers.own_versions == versions else "open"
     if answers.own and answers.own != "postponed":
         return "done"
     if role == "second" and entry.needed < 2 and not answers.refused:
@@ -187,13 +196,6 @@ def state_of(entry: Entry, answers: Answers, role: Role) -> State:
     if answers.decided or len(answers.graded) >= entry.needed:
         return "done"
     return "postponed" if answers.own else "open"
-
-
-def state_for_rejudging(answers: Answers, versions: tuple[int, int]) -> State:
-    """The state of an own judgment that is to be repeated under a newer scale or newer guidelines."""
-    if answers.own in ("", "postponed", "cannot-judge"):
-        return "not theirs"
-    return "done" if answers.own_versions == versions else "open"
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,19 @@
 """What an assessor's interface needs of a collection: the records it is given, and what it may ask for.
 
-Every front end (the terminal interface, plain lines, a packet, a test) talks to a `JudgingSession`; `open_session` in
-`workflows/judge/session.py` gives the one over a collection file. Nothing here tells which run, rank or score brought
-a document, nor what others said of it: assessors stay blind.
+Every front end (the terminal interface, plain lines, a packet, a test) talks to a `JudgingSession`; that over a
+collection file is in `workflows/judge/session.py`. Nothing here tells which run, rank or score brought a document,
+nor what others said of it: assessors stay blind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
 from cranfield.base.records import Document, GradeScale, Pair, Topic
 from cranfield.judge.events import Evidence
+from cranfield.judge.queue import Count
 
 HISTORY_LIMIT = 200
 """The most answers that a list of the history has."""
@@ -131,7 +132,7 @@ class SessionProgress:
     """How far the assessor is in all, and how fast. `seconds` is the median attention per document; None at first.
 
     `done` of `of` documents need them no more, whoever has answered; `today` are their own answers. `decided` says by
-    what a live queue has ended.
+    what a live queue has ended. `topics` are the counts of each topic.
     """
 
     done: int
@@ -139,6 +140,7 @@ class SessionProgress:
     today: int
     seconds: float | None
     decided: str = ""
+    topics: Mapping[str, Count] = field(default_factory=dict)
 
     @property
     def left(self) -> int:
@@ -201,32 +203,26 @@ class JudgingSession(AdjudicationSession, Protocol):
     def history(self, words: str = "") -> list[HistoryEntry]:
         """This assessor's answers, latest first, those that contain the words."""
 
-    def reopen(self, topic: str, document: str) -> Item:
-        """Open a document again that was answered before, or that was found by searching."""
+    def reopen(self, topic: str, document: str, words: str = "") -> Item:
+        """Open a document again that was answered before; or one that was found by searching for these words.
+
+        That one is put into the pool, as found by search, and leased.
+        """
 
     def search(self, topic: str, words: str) -> list[SearchHit]:
         """Search the whole collection for a topic."""
 
-    def take(self, topic: str, document: str, words: str) -> Item:
-        """Put a found document into the pool, as found by search, lease it and give it."""
-
     def progress(self) -> SessionProgress:
         """How far this assessor is."""
-
-    def recounted(self, item: Item) -> Item:
-        """An open document with what is left of its topic now; other answers have changed that."""
-
-    def older(self) -> int:
-        """How many answers were given under an older scale or older guidelines, and wait to be given again."""
-
-    def outdated(self) -> str:
-        """What was changed since the session began: the scale, the guidelines, both, or nothing (empty)."""
 
     def beyond(self) -> Sequence[str]:
         """What is left to judge beside this session, by whom, and how this assessor could get some of it."""
 
-    def keep(self, item: Item) -> None:
-        """Renew the lease of the document that is being read."""
+    def keep(self, item: Item | None) -> str:
+        """Renew the lease of the document that is being read, if one is.
+
+        Says what was changed since the session began: the scale, the guidelines, both, or nothing (empty).
+        """
 
     def leave(self) -> None:
         """Give back all leases: the session is over."""

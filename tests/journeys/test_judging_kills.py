@@ -22,7 +22,7 @@ from cranfield.base.errors import CollectionError, CollectionMoved
 from cranfield.store.events import events, projection_faults, standing
 from cranfield.store.store import Store, open_store
 from cranfield.workflows.check import check
-from cranfield.workflows.judge.session import open_session
+from cranfield.workflows.judge.judge import Judge
 
 SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
 KILLS, ROUNDS = (1_000, 200) if SOAK else (20, 3)
@@ -230,7 +230,7 @@ def test_judging_through_a_link_ends_when_the_log_is_taken_away(pooled: Path, tm
     shutil.copy(pooled, file := tmp_path / "shared" / "collection.db")
     (tmp_path / "link.db").symlink_to(file)
     with open_store(tmp_path / "link.db") as store:
-        desk = open_session(store, assessor="ana")
+        desk = Judge(store).session("ana")
         desk.judge(desk.next_item(), 1, seconds=1.0)  # type: ignore[arg-type]
         file.with_name("collection.db-wal").rename(tmp_path / "taken")
         with pytest.raises(CollectionMoved):
@@ -243,7 +243,7 @@ def test_judging_ends_when_its_link_leads_elsewhere_and_the_file_keeps_its_log(p
         shutil.copy(pooled, copy)
     link.symlink_to(file)
     with open_store(file) as bobs, open_store(link) as anas:
-        bob, ana = open_session(bobs, assessor="bob"), open_session(anas, assessor="ana")
+        bob, ana = Judge(bobs).session("bob"), Judge(anas).session("ana")
         for desk in (bob, ana):
             desk.judge(desk.next_item(), 1, seconds=1.0)  # type: ignore[arg-type]
         link.unlink()
@@ -259,7 +259,7 @@ def test_judging_ends_when_its_link_leads_elsewhere_and_the_file_keeps_its_log(p
 def test_judging_ends_when_the_file_becomes_a_link(before: int, pooled: Path, tmp_path: Path):
     shutil.copy(pooled, file := tmp_path / "collection.db")
     with open_store(file) as store:
-        desk = open_session(store, assessor="ana")
+        desk = Judge(store).session("ana")
         for _ in range(before):
             desk.judge(desk.next_item(), 1, seconds=1.0)  # type: ignore[arg-type]
         file.rename(tmp_path / "moved.db")
@@ -335,7 +335,7 @@ def test_a_log_that_is_left_of_a_renamed_file_is_named_and_joined_by_renaming(
     shutil.copy(pooled, file)
     folder.mkdir()
     with open_store(file) as store:
-        desk = open_session(store, assessor="ana")
+        desk = Judge(store).session("ana")
         desk.judge(desk.next_item(), 1, seconds=1.0)  # type: ignore[arg-type]
         before = in_file(store)
         # What is there when the session is killed now, after somebody has renamed the file.
@@ -356,11 +356,11 @@ def test_who_has_opened_the_new_file_beside_an_old_log_is_told(pooled: Path, tmp
     file = tmp_path / "collection.db"
     shutil.copy(pooled, file)
     with open_store(file) as bobs:
-        bob = open_session(bobs, assessor="bob")
+        bob = Judge(bobs).session("bob")
         bob.judge(bob.next_item(), 1, seconds=1.0)  # type: ignore[arg-type]
         replace_by_another(file, pooled)
         with open_store(file) as dans:
-            dan = open_session(dans, assessor="dan")
+            dan = Judge(dans).session("dan")
             dan.judge(dan.next_item(), 1, seconds=1.0)  # type: ignore[arg-type]
             with pytest.raises(CollectionMoved):
                 bob.judge(bob.next_item(), 1, seconds=1.0)  # type: ignore[arg-type]
@@ -400,7 +400,7 @@ def test_after_a_kill_the_work_goes_on_where_it_was(pooled: Path, tmp_path: Path
     killed_sitting(path, tmp_path, 0.2)
     with open_store(path) as store:
         before = {event.document for event in standing(store)}
-        desk = open_session(store, assessor="ana", topics=["t00"], clock=lambda: time.time() + 3_600)
+        desk = Judge(store).session("ana", topics=["t00"], clock=lambda: time.time() + 3_600)
         shown = []
         while (item := desk.next_item()) is not None:
             shown.append(item.document.id)
@@ -449,7 +449,7 @@ def test_eight_processes_judge_one_collection_at_once(pooled: Path, tmp_path: Pa
 def test_a_full_disk_is_told_and_the_sitting_goes_on_when_there_is_room(pooled: Path, tmp_path: Path, kept: Kept):
     path = Path(shutil.copy(pooled, tmp_path / "collection.db"))
     with open_store(path) as store, open_store(path) as reader:
-        desk = open_session(store, assessor="ana")
+        desk = Judge(store).session("ana")
         item = desk.next_item()
         assert item is not None
         desk.judge(item, 1, seconds=1)

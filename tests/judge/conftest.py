@@ -10,8 +10,9 @@ from cranfield.base.records import Document, Topic
 from cranfield.store import documents as stored_documents
 from cranfield.store.store import Store, open_store
 from cranfield.workflows.collection import NAMED, init_collection
+from cranfield.workflows.judge.judge import Judge
 from cranfield.workflows.judge.queue import LEASE_SECONDS
-from cranfield.workflows.judge.session import StoredSession, open_session
+from cranfield.workflows.judge.session import StoredSession
 
 NOW = "2026-01-01T00:00:00.000Z"
 TOPICS = {"t1": 12, "t2": 6, "t3": 3}
@@ -101,7 +102,7 @@ def sit(collection: Path, clock: Clock) -> Iterator[Callable[..., StoredSession]
 
     def seat(assessor: str = "ana", *, lease_seconds: float = LEASE_SECONDS, **options: object) -> StoredSession:
         opened.append(open_store(collection))
-        desk = open_session(opened[-1], assessor=assessor, clock=clock, **options)
+        desk = Judge(opened[-1]).session(assessor, clock=clock, **options)
         desk._queue.lease_seconds = lease_seconds
         return desk
 

@@ -244,4 +244,4 @@ def test_confusion_counts_the_first_by_rows_and_the_pooled_one_the_lower_grade_b
 
 def test_topics_with_nothing_judged_by_two_are_left_out():
     labels = labels_of([[0, 1, 1, 0], [0, None, 1, None]], grades=(0, 1), topics=["a", "b", "c", "b"])
-    assert [(topic, len(part)) for topic, part in by_topic(labels)] == [("a", 2), ("c", 2)]
+    assert [(topic, len(part.items)) for topic, part in by_topic(labels)] == [("a", 2), ("c", 2)]

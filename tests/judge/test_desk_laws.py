@@ -15,7 +15,8 @@ from cranfield.judge.session import Item
 from cranfield.store.events import events, projection_faults, standing
 from cranfield.store.judging import live_leases, put_setting
 from cranfield.store.store import Store, open_store
-from cranfield.workflows.judge.session import StoredSession, open_session
+from cranfield.workflows.judge.judge import Judge
+from cranfield.workflows.judge.session import StoredSession
 
 EXAMPLES = 1_000 if os.environ.get("CRANFIELD_SOAK") else 12
 ASSESSORS = ("ana", "ana", "ben", "cleo")
@@ -50,7 +51,7 @@ class Bench:
         self.items: dict[int, Item] = {}
 
     def seat(self, store: Store, name: str) -> StoredSession:
-        desk = open_session(store, assessor=name, clock=lambda: self.seconds)
+        desk = Judge(store).session(name, clock=lambda: self.seconds)
         desk._queue.lease_seconds = 100.0
         return desk
 
@@ -84,7 +85,7 @@ class Bench:
         elif action == "take":
             # Somebody else may be judging it at the moment.
             with suppress(InputError):
-                desk.judge(desk.take(f"t{number % 3 + 1}", f"d{number % 30 + 1:02}", "soup"), 1, seconds=1)
+                desk.judge(desk.reopen(f"t{number % 3 + 1}", f"d{number % 30 + 1:02}", "soup"), 1, seconds=1)
         elif past := desk.history():
             chosen = past[number % len(past)]
             desk.judge(desk.reopen(chosen.topic, chosen.document), 2, seconds=1)

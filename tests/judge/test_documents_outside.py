@@ -18,7 +18,8 @@ from search_server import SearchServer, search_server
 from cranfield.base.errors import InputError
 from cranfield.judge.session import Item
 from cranfield.store.store import open_store
-from cranfield.workflows.judge.session import StoredSession, open_session
+from cranfield.workflows.judge.judge import Judge
+from cranfield.workflows.judge.session import StoredSession
 
 DOCUMENTS = {
     f"d{number:02}": {"title": f"Title {number}", "text": f"text {number} about soup"} for number in range(1, 11)
@@ -70,7 +71,7 @@ def sit(tmp_path: Path) -> Iterator[Callable[..., StoredSession]]:
 
     def seat(assessor: str = "ann", **options: object) -> StoredSession:
         opened.append(open_store(tmp_path / "collection.db"))
-        return open_session(opened[-1], assessor=assessor, **options)
+        return Judge(opened[-1]).session(assessor, **options)
 
     yield seat
     for store in opened:

@@ -21,7 +21,7 @@ from cranfield.workflows.judge.judge import Judge
 from cranfield.workflows.judge.organise import judging_progress
 from cranfield.workflows.judge.packets import make_packet, merge_packet
 from cranfield.workflows.judge.queue import split_notes
-from cranfield.workflows.judge.session import StoredSession, open_session
+from cranfield.workflows.judge.session import StoredSession
 
 NOW = "2026-01-01T00:00:00.000Z"
 LENGTH = 4
@@ -125,7 +125,7 @@ def test_whoever_is_killed_goes_on_where_all_was_saved(
     open_one = desk.next_item()
     clock.seconds += 10_000  # nobody gave the lease back
     with open_store(collection) as store:
-        again = open_session(store, assessor="ana", queue="pair", clock=clock)
+        again = Judge(store).session("ana", queue="pair", clock=clock)
         assert (again.next_item().pair, len(judge_all(again))) == (open_one.pair, 8)
 
 
@@ -167,7 +167,7 @@ def test_a_packet_takes_what_is_needed_now_and_its_grades_decide(
     made = make_packet(judging, tmp_path / "packet.db", assessor="eve", queue="pair")
     assert made.facts["documents"] == 16
     with open_store(tmp_path / "packet.db") as packet:
-        judge_all(open_session(packet, assessor="eve"))
+        judge_all(Judge(packet).session("eve"))
     merge_packet(judging, tmp_path / "packet.db")
     desk = sit("ana", queue="pair")
     assert (desk.next_item(), bool(desk.progress().decided)) == (None, True)

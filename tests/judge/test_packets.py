@@ -17,8 +17,9 @@ from cranfield.store.judging import live_leases, older_than, packet_facts, put_a
 from cranfield.store.store import Store, open_store
 from cranfield.workflows.check import check
 from cranfield.workflows.collection import NAMED, back_up
+from cranfield.workflows.judge.judge import Judge
 from cranfield.workflows.judge.packets import make_packet, merge_packet
-from cranfield.workflows.judge.session import StoredSession, open_session
+from cranfield.workflows.judge.session import StoredSession
 from cranfield.workflows.qrels import Selection, qrels_for
 from cranfield.workflows.status import status as collection_status
 
@@ -33,7 +34,7 @@ def packet_for(store: Store, folder: Path, assessor: str = "eve", **options: obj
 
 def judge_all(path: Path, grade: int, assessor: str = "eve") -> int:
     with open_store(path) as store:
-        desk = open_session(store, assessor=assessor)
+        desk = Judge(store).session(assessor)
         count = 0
         while item := desk.next_item():
             desk.judge(item, grade, seconds=1.0)
@@ -77,7 +78,7 @@ def test_a_packet_is_judged_by_the_same_desk_and_comes_back_once(judging: Store,
 def test_what_happened_after_the_first_merge_comes_with_the_second_undoing_included(judging: Store, tmp_path: Path):
     path = packet_for(judging, tmp_path, topics=("t3",))
     with open_store(path) as packet:
-        desk = open_session(packet, assessor="eve")
+        desk = Judge(packet).session("eve")
         desk.judge(desk.next_item(), 2, seconds=1.0)
         merge_packet(judging, path)
         desk.undo()
@@ -169,7 +170,7 @@ def test_a_copy_of_the_collection_that_was_judged_apart_is_merged_if_it_is_trust
 ):
     back_up(judging, tmp_path / "copy.db")
     with open_store(tmp_path / "copy.db") as copy:
-        desk = open_session(copy, assessor="eve", topics=["t3"])
+        desk = Judge(copy).session("eve", topics=["t3"])
         desk.judge(desk.next_item(), 3, seconds=1.0)
         desk.leave()
     with kept.raises(InputError):
@@ -190,8 +191,8 @@ def test_a_packet_of_an_unknown_topic_or_for_a_name_that_is_none_is_refused(
 def test_what_was_found_in_a_packet_by_searching_counts_as_pooled_here(judging: Store, tmp_path: Path):
     path = packet_for(judging, tmp_path, topics=("t2", "t3"))
     with open_store(path) as packet:
-        desk = open_session(packet, assessor="eve")
-        desk.judge(desk.take("t3", "d05", "soup"), 3, seconds=1.0)
+        desk = Judge(packet).session("eve")
+        desk.judge(desk.reopen("t3", "d05", "soup"), 3, seconds=1.0)
         desk.leave()
     merge_packet(judging, path)
     assert judging.rows("SELECT topic, document, assessor, words FROM found_documents") == [
@@ -385,16 +386,16 @@ def test_a_packet_is_judged_by_whom_and_for_what_it_was_made(judging: Store, tmp
     path = packet_for(judging, tmp_path, topics=("t3",))
     with open_store(path) as packet:
         with kept.raises(UsageError):
-            open_session(packet, assessor="bob")
+            Judge(packet).session("bob")
         with kept.raises(UsageError):
-            open_session(packet, assessor="eve", layer="after")
+            Judge(packet).session("eve", layer="after")
 
 
 def test_the_status_of_a_packet_says_what_to_do_with_it(judging: Store, tmp_path: Path, kept: Kept):
     path = packet_for(judging, tmp_path, topics=("t3",))
     with open_store(path) as packet:
         kept(collection_status(packet).next_step)
-        desk = open_session(packet, assessor="eve")
+        desk = Judge(packet).session("eve")
         desk.judge(desk.next_item(), 2, seconds=1.0)
         desk.judge(desk.next_item(), None, reason="broken", seconds=1.0)
         desk.judge(desk.next_item(), None, seconds=1.0)

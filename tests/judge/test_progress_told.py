@@ -9,15 +9,15 @@ from kept import Kept
 from cranfield.base.errors import CranfieldError
 from cranfield.judge.queue import Speed
 from cranfield.store.store import Store, open_store
+from cranfield.workflows.judge.judge import Judge
 from cranfield.workflows.judge.organise import JudgingProgress, TopicProgress, judging_progress
 from cranfield.workflows.judge.packets import make_packet
-from cranfield.workflows.judge.session import open_session
 
 
 def test_in_a_packet_progress_looks_at_the_queue_of_the_packet(judging: Store, tmp_path: Path, kept: Kept):
     make_packet(judging, tmp_path / "packet.db", assessor="eve", topics=("t3",))
     with open_store(tmp_path / "packet.db") as packet:
-        desk = open_session(packet, assessor="eve")
+        desk = Judge(packet).session("eve")
         item = desk.next_item()
         assert item is not None
         desk.judge(item, 2, seconds=1)

@@ -58,7 +58,7 @@ def test_the_primary_assessor_comes_before_the_latest_and_the_collections_own_ru
 def test_three_states_are_kept_apart(judged: Store, sit: Sit):
     desk = sit("ana", topics=["t3"])
     desk.judge(desk.next_item(), None, reason="torn", seconds=1.0)
-    desk.judge(desk.take("t3", "d30", "soup"), 3, seconds=1.0)
+    desk.judge(desk.reopen("t3", "d30", "soup"), 3, seconds=1.0)
     desk.leave()
     whole = {(topic, document): grade for topic, document, grade in qrels_for(judged, None, Selection(unjudged=True))}
     assert {pair: grade for pair, grade in whole.items() if pair[0] == "t3"} == {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cranfield.judge.queue import NOTHING, Answers, Entry, draw, may_lease, state_for_rejudging, state_of
+from cranfield.judge.queue import NOTHING, Answers, Entry, draw, may_lease, state_of
 from cranfield.pool.candidates import document_draws
 
 ONE, TWO = Entry("d"), Entry("d", "overlap", 2)
@@ -46,7 +46,7 @@ def test_how_a_document_stands_for_an_assessor(entry, answers, role, state):
     ],
 )
 def test_what_is_judged_again_is_what_was_judged_under_older_versions(answers, state):
-    assert state_for_rejudging(answers, (2, 2)) == state
+    assert state_of(ONE, answers, "primary", (2, 2)) == state
 
 
 @pytest.mark.parametrize(

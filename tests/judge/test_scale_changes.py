@@ -13,7 +13,8 @@ from cranfield.store.events import append_events
 from cranfield.store.store import Store
 from cranfield.workflows.collection import NAMED, change_guidelines, change_scale
 from cranfield.workflows.judge.agreement import agreement_report, agreement_with_people
-from cranfield.workflows.judge.organise import StoredAdjudication, begin_trial, judging_progress, open_cases, trial_of
+from cranfield.workflows.judge.judge import Judge
+from cranfield.workflows.judge.organise import StoredAdjudication, judging_progress, open_cases
 from cranfield.workflows.judge.session import StoredSession
 from cranfield.workflows.qrels import Qrels, Selection, older_grades, qrels_for, scoring_warnings
 from cranfield.workflows.status import status as collection_status
@@ -173,10 +174,11 @@ def test_a_case_shows_each_opinion_on_its_own_scale(changed: Store):
 
 
 def test_a_trial_counts_relevant_by_the_scale_its_author_judged_on(judging: Store):
-    desk = begin_trial(judging, "t1", author="ana")
+    desk = Judge(judging).begin_trial("t1", author="ana")
     judge(desk, *([1] * 5))
     change_scale(judging, NEW)
-    assert (trial_of(judging, "t1").estimate.judged, trial_of(judging, "t1").estimate.relevant) == (5, 0)
+    estimate = Judge(judging).try_("t1").estimate
+    assert (estimate.judged, estimate.relevant) == (5, 0)
 
 
 def test_whoever_looks_is_told_what_waits_to_be_judged_again(changed: Store, sit: Sit):
@@ -192,12 +194,12 @@ def test_whoever_looks_is_told_what_waits_to_be_judged_again(changed: Store, sit
 
 def test_a_sitting_notices_that_scale_or_guidelines_were_changed(judging: Store, sit: Sit, tmp_path, kept: Kept):
     desk = sit("ana")
-    assert desk.outdated() == ""
+    assert desk.keep(None) == ""
     change_scale(judging, NEW)
-    kept(desk.outdated())
+    kept(desk.keep(None))
     (tmp_path / "guidelines.md").write_text("Judge well.")
     change_guidelines(judging, tmp_path / "guidelines.md")
-    kept(desk.outdated())
+    kept(desk.keep(None))
     desk.judge(desk.next_item(), 3, seconds=1)
     assert judging.rows("SELECT scale, guidelines FROM judgments") == [(1, 0)], "under what he was shown"
-    assert sit("ana").outdated() == ""
+    assert sit("ana").keep(None) == ""

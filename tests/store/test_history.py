@@ -25,7 +25,7 @@ from cranfield.store.judging import add_packet
 from cranfield.store.store import open_store
 from cranfield.workflows.check import check
 from cranfield.workflows.collection import init_collection
-from cranfield.workflows.judge.session import open_session
+from cranfield.workflows.judge.judge import Judge
 
 ARTEFACTS = Path(__file__).parent.parent / "fixtures" / "artefacts"
 
@@ -345,7 +345,7 @@ def test_a_table_of_the_users_own_that_refers_to_ours_keeps_nobody_from_judging(
                CREATE TABLE yours (title REFERENCES documents(title), lease REFERENCES leases(expires))"""
         )
     with open_store(file) as store:
-        desk = open_session(store, assessor="bob")
+        desk = Judge(store).session("bob")
         for _ in range(2):
             desk.judge(desk.next_item(), 1, seconds=1.0)  # type: ignore[arg-type]
         desk.leave()

@@ -1,5 +1,6 @@
 """Sessions and a clock in memory: what the interface is tested on. `log` keeps what changes something."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -7,6 +8,7 @@ from cranfield.base.errors import CollectionError, CranfieldError
 from cranfield.base.records import Document, Grade, GradeScale, Topic
 from cranfield.base.text import HIT_END, HIT_START
 from cranfield.judge.events import Evidence
+from cranfield.judge.queue import Count
 from cranfield.judge.session import (
     HISTORY_LIMIT,
     Answer,
@@ -51,7 +53,6 @@ class FakeJudging:
     """
 
     assessor: str = "ada"
-    older_answers: int = 0
     changed: str = ""
     scale: GradeScale = FOUR_GRADES
     guidelines: str = "# Guidelines\n\nRead the *whole* document.\n"
@@ -137,8 +138,12 @@ class FakeJudging:
             )
         ][:HISTORY_LIMIT]
 
-    def reopen(self, topic: str, document: str) -> Item:
+    def reopen(self, topic: str, document: str, words: str = "") -> Item:
         self._check("reopen")
+        if words:
+            self.log.append(("take", topic, document, words))
+            if document not in self.queues[topic]:
+                self.queues[topic].append(document)
         return self._item(topic, document)
 
     def search(self, topic: str, words: str) -> list[SearchHit]:
@@ -150,34 +155,23 @@ class FakeJudging:
             if any(word in f"{document.title} {document.text}".casefold() for word in wanted)
         ]
 
-    def take(self, topic: str, document: str, words: str) -> Item:
-        self._check("take")
-        self.log.append(("take", topic, document, words))
-        if document not in self.queues[topic]:
-            self.queues[topic].append(document)
-        return self._item(topic, document)
-
     def progress(self) -> SessionProgress:
         self._check("progress")
-        done = sum(answer.kind != "postponed" for answer in self._answers.values())
-        return SessionProgress(done, sum(map(len, self.queues.values())), done, 12.0 if done else None)
-
-    def recounted(self, item: Item) -> Item:
-        now = self._item(item.topic.id, item.document.id)
-        return replace(item, left=now.left, of=now.of)
-
-    def older(self) -> int:
-        return self.older_answers
-
-    def outdated(self) -> str:
-        return self.changed
+        done = Counter(topic for (topic, _), answer in self._answers.items() if answer.kind != "postponed")
+        topics = {topic: Count(done[topic], len(queue)) for topic, queue in self.queues.items()}
+        total = done.total()
+        return SessionProgress(
+            total, sum(map(len, self.queues.values())), total, 12.0 if total else None, topics=topics
+        )
 
     def beyond(self) -> tuple[str, ...]:
         return self.others_left
 
-    def keep(self, item: Item) -> None:
+    def keep(self, item: Item | None) -> str:
         self._check("keep")
-        self.log.append(("keep", item.document.id))
+        if item is not None:
+            self.log.append(("keep", item.document.id))
+        return self.changed
 
     def rescue(self) -> str:
         return ""

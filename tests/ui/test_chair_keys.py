@@ -296,9 +296,9 @@ async def test_v_marks_a_sentence_as_evidence_that_is_saved_with_the_grade(chair
 @seated()
 async def test_a_mark_is_taken_away_with_d_and_left_alone_with_escape(chair: Chair):
     await chair.press("v", "enter", "v", "escape")
-    assert len(chair.session.reading.kept) == 1  # type: ignore[union-attr]
+    assert len(chair.session.reading.marked) == 1  # type: ignore[union-attr]
     await chair.press("v", "d")
-    assert chair.session.reading.kept == []  # type: ignore[union-attr]
+    assert chair.session.reading.marked == []  # type: ignore[union-attr]
 
 
 @seated()

@@ -1,13 +1,16 @@
 """Where the words of the topic stand in a document."""
 
 from itertools import pairwise
+from typing import Literal
 
 import pytest
+from fakes import FakeJudging
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assessor_ui.page import find, hits_of, page_of, stemmer, terms_of
-from assessor_ui.reader import Marker, sentences
+from assessor_ui.page import find, hits_of, stemmer, terms_of
+from assessor_ui.reader import sentences
+from assessor_ui.session import Session
 from cranfield.base.errors import UnknownName
 from cranfield.base.records import Document, Topic
 
@@ -79,14 +82,16 @@ def test_sentences_end_at_stops_and_line_ends():
 
 
 def test_a_marker_moves_by_sentences():
-    page = page_of(Document("d", "One two. Three four five. Six."))
-    marker = Marker(sentences(page.text, page.body_start, page.body_end), 0, 0)
+    document = Document("d", "One two. Three four five. Six.")
 
-    def after(*moves: str) -> str:
-        moved = marker
+    def after(*moves: Literal["next", "previous", "more", "less"]) -> str:
+        session = Session(FakeJudging(documents=(document,), queues={"T1": ["d"], "T2": []}))
+        session.start()
+        session.begin_mark(0)
         for move in moves:
-            moved = moved.moved(move)  # type: ignore[arg-type]
-        return page.text[slice(*moved.span)]
+            session.move_mark(move)
+        assert session.reading.marker is not None
+        return session.reading.page.text[slice(*session.reading.marker.span)]
 
     assert after() == "One two."
     assert after("previous") == "One two."

@@ -101,10 +101,7 @@ def test_what_others_hold_is_told_with_the_time_and_enter_looks_again(kept: Kept
 
     out = io.StringIO()
     assert plain.Lines(Session(judging), Typed(), out).run() == 0
-    sentence = (
-        "Nothing for you now: 1 document of T1 is leased to another assessor;"
-        " try again in up to 2 minutes (Enter checks again)\n"
-    )
+    sentence = "Nothing for you now: 1 document of T1 is leased to another assessor; try again in up to 2 minutes\n"
     assert out.getvalue().count(sentence) == 3
     kept(out.getvalue())
     assert calls(judging) == [("judge", "T1", "d1", 2), ("leave",)]

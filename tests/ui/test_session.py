@@ -6,7 +6,6 @@ import pytest
 from fakes import FakeJudging, HandClock
 from kept import Kept
 
-from assessor_ui import messages
 from assessor_ui.session import Session
 from cranfield.base.errors import CollectionBusy, CollectionError
 from cranfield.base.records import Document
@@ -60,7 +59,7 @@ def test_time_in_the_search_belongs_to_no_document(session: Session, judging: Fa
     clock.now += 10
     (hit,) = session.search("vinegar")
     clock.now += 20
-    session.take(hit, "vinegar")
+    session.take(hit)
     clock.now += 7
     session.judge(3)
     session.search("vinegar")
@@ -74,7 +73,7 @@ def test_time_in_the_search_belongs_to_no_document(session: Session, judging: Fa
 def test_a_found_document_that_the_desk_refuses_leaves_the_one_in_turn_open(session: Session, judging: FakeJudging):
     (hit,) = session.search("vinegar")
     judging.trouble = CollectionError("somebody else is judging it")
-    notice = session.take(hit, "vinegar")
+    notice = session.take(hit)
     assert (notice.kind, notice.text) == ("trouble", "somebody else is judging it")
     assert (open_document(session), judging.log) == ("d1", [])
 
@@ -211,7 +210,7 @@ def test_a_note_without_an_answer_is_saved_when_the_document_is_put_off_or_left(
 
 def test_a_judged_hit_is_opened_again_and_not_taken_into_the_pool(session: Session, judging: FakeJudging):
     session.judge(2)
-    session.take(SearchHit("d1", "", "", "judged", 2), "pan")
+    session.take(SearchHit("d1", "", "", "judged", 2))
     assert [call[0] for call in judging.log] == ["judge"]
     assert session.open is not None
     assert session.open.before is not None
@@ -252,13 +251,13 @@ def test_where_nothing_is_left_every_action_still_answers(session: Session):
 
 
 def left(session: Session) -> str:
-    return messages.left(session.open, session.progress)
+    return session.status[0]
 
 
 def test_what_is_left_of_a_topic_is_counted_anew_when_a_document_is_taken_up_again(session: Session, kept: Kept):
     kept(left(session))
     pooled = next(hit for hit in session.search("pan") if hit.document == "d2")
-    session.take(pooled, "pan")
+    session.take(pooled)
     session.judge(1)
     kept(left(session))
     session.undo()
@@ -269,7 +268,7 @@ def test_what_is_left_of_a_topic_is_counted_anew_when_a_document_is_taken_up_aga
 
 def test_what_is_left_is_true_after_going_back_too(session: Session, kept: Kept):
     (hit,) = session.search("vinegar")
-    session.take(hit, "vinegar")
+    session.take(hit)
     kept(left(session))
     session.back()
     kept((open_document(session), left(session)))

@@ -15,7 +15,7 @@ from command import call
 
 from assessor_ui.screens.judge import SEEN
 from cranfield.workflows.collection import open_collection
-from cranfield.workflows.judge.session import open_session
+from cranfield.workflows.judge.judge import Judge
 
 KITCHEN = Path(__file__).parents[2] / "collections" / "kitchen"
 PATIENCE = 60.0
@@ -91,7 +91,7 @@ def collection(tmp_path: Path) -> Path:
 def answers(collection: Path) -> list[tuple[str, int | None, str]]:
     """Give what the file holds, latest first."""
     with open_collection(collection) as store:
-        past = open_session(store, assessor="ada").history()
+        past = Judge(store).session("ada").history()
     return [(each.document, each.answer.grade, each.answer.note) for each in past]
 
 

@@ -123,8 +123,16 @@ class AgreementReport(Result):
                 yield table_of(columns, rows, caption=caption)
             else:
                 yield self.wide_table(kind)
-        if self.effect is not None:
-            yield effect_table(self.effect)
+        if (effect := self.effect) is not None:
+            widths = [float((high - low).mean()) for low, high in zip(effect.low, effect.high, strict=True)]
+            names = (("tau", "mean tau-b"), ("low", "95% from"), ("high", "to"), ("lowest", "lowest"))
+            columns = [Column("measure"), *(Number(name, heading, digits=3) for name, heading in names)]
+            yield table_of(
+                [*columns, Number("width", "mean range of scores")],
+                [(str(one), *effect.tau(one), width) for one, width in zip(effect.measures, widths, strict=True)],
+                caption="Effect on the ranking of runs: qrels sampled from the assessors, against the official qrels",
+                notes=[f"rankings with tau of at least {TAU_RULE:g} are commonly regarded as equivalent"],
+            )
 
     def wide_table(self, kind: str, *, names: Mapping[str, str] | None = None) -> Table:
         """One row per pair, topic or assessor, with a column per coefficient; `names` replace assessors'."""
@@ -172,23 +180,6 @@ def overall_table(comparisons: Sequence[Compared], caption: str) -> Table:
     return table_of(columns, rows, caption=caption, notes=notes)
 
 
-def effect_table(effect: correlation.AssessorEffect) -> Table:
-    """The effect on the ranking of runs, measure by measure."""
-    rows: list[tuple[str | float, ...]] = []
-    for place, measure in enumerate(effect.measures):
-        width = float((effect.high[place] - effect.low[place]).mean())
-        rows.append((str(measure), *effect.tau(measure), width))
-    names = (("tau", "mean tau-b"), ("low", "95% from"), ("high", "to"), ("lowest", "lowest"))
-    columns = [Column("measure"), *(Number(name, heading, digits=3) for name, heading in names)]
-    columns.append(Number("width", "mean range of scores"))
-    return table_of(
-        columns,
-        rows,
-        caption="Effect on the ranking of runs: qrels sampled from the assessors, against the official qrels",
-        notes=[f"rankings with tau of at least {TAU_RULE:g} are commonly regarded as equivalent"],
-    )
-
-
 def agreement_report(store: Store, *, by: str | None = None, layers: Sequence[str] = (MAIN,)) -> AgreementReport:
     """Compare everybody who judged the same documents, in the layers together; decisions are no opinions.
 
@@ -200,11 +191,23 @@ def agreement_report(store: Store, *, by: str | None = None, layers: Sequence[st
     if not rows and not seen_again:
         raise InputError("no document was judged by two assessors, and there are no consistency probes")
     steps, places = _steps(store, [row[3] for row in rows])
-    labels, older = _labels(rows, steps, places), store.other_scales()
+    (topic_names, topics), (document_names, documents), (assessor_names, assessors) = (
+        np.unique(np.array([row[place] for row in rows], dtype=np.str_), return_inverse=True) for place in range(3)
+    )
+    labels = coefficients.Labels(
+        steps=steps,
+        items=topics * len(document_names) + documents,
+        assessors=assessors,
+        places=np.array([places[row[3]] for row in rows], dtype=np.int64),
+        topics=topics,
+        assessor_names=tuple(assessor_names.tolist()),
+        topic_names=tuple(topic_names.tolist()),
+    )
+    older = store.other_scales()
 
     def group(name: str, part: coefficients.Labels) -> Compared:
         estimates = coefficients.agreement(part, rng=np.random.default_rng(SEED))
-        share = float(np.mean(part.places >= steps.relevant_from)) if len(part) else np.nan
+        share = float(np.mean(part.places >= steps.relevant_from)) if len(part.places) else np.nan
         return Compared(name, "", estimates, share_relevant=share)
 
     again = grouped((name, (first, second)) for name, first, second in seen_again)
@@ -261,24 +264,6 @@ def _steps(store: Store, seen: Sequence[Graded]) -> tuple[coefficients.Steps, di
     relevant_from = [relevant for relevant, _ in graded].index(True)
     steps = coefficients.Steps(tuple(grade for _, grade in graded), relevant_from)
     return steps, {grade: place for place, grade in enumerate(graded)}
-
-
-def _labels(
-    rows: Sequence[tuple[str, str, str, Graded, int]], steps: coefficients.Steps, places: Mapping[Graded, int]
-) -> coefficients.Labels:
-    """Make columns of (topic, document, assessor, grade, scale)."""
-    (topic_names, topics), (document_names, documents), (assessor_names, assessors) = (
-        np.unique(np.array([row[place] for row in rows], dtype=np.str_), return_inverse=True) for place in range(3)
-    )
-    return coefficients.Labels(
-        steps=steps,
-        items=topics * len(document_names) + documents,
-        assessors=assessors,
-        places=np.array([places[row[3]] for row in rows], dtype=np.int64),
-        topics=topics,
-        assessor_names=tuple(assessor_names.tolist()),
-        topic_names=tuple(topic_names.tolist()),
-    )
 
 
 def effect_on_rankings(store: Store, layers: Sequence[str]) -> correlation.AssessorEffect | None:

@@ -217,7 +217,7 @@ class _Labelling(Judging):
                 continue
             self._hashes[name] = text.content_hash
             questions[topic, name] = question(self._topic(topic), text, self.scale, guidelines=self.guidelines)
-        missing, answered, mark = set(questions), set[Pair](), str(uuid4())
+        missing, mark = set(questions), str(uuid4())
         environment = os.environ | {"CRANFIELD_JUDGE": mark}
         try:
             process = await asyncio.create_subprocess_exec(
@@ -234,7 +234,7 @@ class _Labelling(Judging):
         complaints = bytearray()
         listening = asyncio.create_task(_keep_tail(process, complaints))
         try:
-            await self._converse(process, questions.values(), missing, answered)
+            await self._converse(process, questions.values(), missing)
             trouble = f"ended with status {process.returncode}" if process.returncode else ""
         except TimeoutError:
             trouble = f"gave no answer for {self._timeout:g} seconds"
@@ -257,11 +257,9 @@ class _Labelling(Judging):
             example = f"for example topic {topic}, document {name}"
             message = f"{counted(len(missing), 'document')} got no answer, {example}"
             self._trouble("no-answer", message, count=len(missing))
-        self._in_vain = 0 if answered else self._in_vain + 1
+        self._in_vain = self._in_vain + 1 if len(missing) == len(questions) else 0
 
-    async def _converse(
-        self, process: Process, questions: Iterable[str], missing: set[Pair], answered: set[Pair]
-    ) -> None:
+    async def _converse(self, process: Process, questions: Iterable[str], missing: set[Pair]) -> None:
         """Write the questions while answers are read; a TimeoutError after too long a silence.
 
         Silence is counted from the latest question or label: what is no label does not end it. More output than any
@@ -288,24 +286,23 @@ class _Labelling(Judging):
                     printed += len(line)
                     if printed > LONGEST_OUTPUT:
                         raise OverflowError
-                    labelled = len(answered)
-                    self._take(line.decode("utf-8", "replace"), missing, answered)
-                    if len(answered) > labelled:
+                    left = len(missing)
+                    self._take(line.decode("utf-8", "replace"), missing)
+                    if len(missing) < left:
                         silence.reschedule(asyncio.get_running_loop().time() + limit)
                 await process.wait()
             finally:
                 writing.cancel()
 
-    def _take(self, line: str, missing: set[Pair], answered: set[Pair]) -> None:
+    def _take(self, line: str, missing: set[Pair]) -> None:
         """Take one line of answer: a label is saved soon, anything else is a problem."""
         if not line.strip():
             return
-        label = label_from(line.rstrip("\r\n"), self.scale, missing, answered)
+        label = label_from(line.rstrip("\r\n"), self.scale, missing)
         if isinstance(label, str):
             self._trouble("bad-answer", label)
             return
         missing.discard(pair := (label.topic, label.document))
-        answered.add(pair)
         cannot_tell = label.grade is None
         self._unsaved.append(
             self._event(

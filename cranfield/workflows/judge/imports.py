@@ -121,18 +121,18 @@ def _problems(store: Store, rows: Sequence[reading.FileJudgment]) -> list[Proble
     on_scale = {step.grade for step in store.scale().grades}
     seen = Counter((row.topic, row.document, row.assessor, row.time) for row in rows)
     for row in rows:
-        if topics and row.topic not in topics:
-            findings.add("unknown-topic", [row.line], example=row.topic)
-        if row.document in unknown:
-            findings.add("unknown-document", [row.line], example=row.document)
-        if row.grade not in on_scale:
-            findings.add("off-the-scale", [row.line], example=str(row.grade))
-        if len(row.assessor) > _LONGEST_NAME or not row.assessor.isprintable():
-            findings.add("bad-assessor", [row.line], example=row.assessor)
-        if row.time.startswith(_UNREADABLE):
-            findings.add("bad-time", [row.line], example=row.time.removeprefix(_UNREADABLE))
-        if seen[row.topic, row.document, row.assessor, row.time] > 1:
-            findings.add("judged-twice", [row.line], example=f"{row.topic} {row.document} by {row.assessor}")
+        is_bad_name = len(row.assessor) > _LONGEST_NAME or not row.assessor.isprintable()
+        is_again = seen[row.topic, row.document, row.assessor, row.time] > 1
+        for code, is_wrong, example in (
+            ("unknown-topic", topics and row.topic not in topics, row.topic),
+            ("unknown-document", row.document in unknown, row.document),
+            ("off-the-scale", row.grade not in on_scale, str(row.grade)),
+            ("bad-assessor", is_bad_name, row.assessor),
+            ("bad-time", row.time.startswith(_UNREADABLE), row.time.removeprefix(_UNREADABLE)),
+            ("judged-twice", is_again, f"{row.topic} {row.document} by {row.assessor}"),
+        ):
+            if is_wrong:
+                findings.add(code, [row.line], example=example)
     return list(findings.problems())
 
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from cranfield.base.errors import InputError, UsageError, check_known, quoted
 from cranfield.base.files import Progress, silent
 from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
-from cranfield.base.text import Changed, Listing, counted, table_of
-from cranfield.store import Store, judging
+from cranfield.base.text import Changed, Listing, counted, moment, table_of
+from cranfield.judge import queue as rules
+from cranfield.store import Store, documents, judging
 from cranfield.workflows import collection
 
 with deferred:
     from cranfield.workflows.judge import agreement, external, imports, organise, packets
+    from cranfield.workflows.judge import queue as queues
     from cranfield.workflows.judge import session as sessions
 
 
@@ -33,9 +36,40 @@ class Judge:
         facts = judging.packet_facts(self._store)
         return "" if facts is None else facts.assessor
 
-    def session(self, assessor: str, **options: Any) -> sessions.StoredSession:
-        """Begin to judge; the options are those of `open_session`."""
-        return sessions.open_session(self._store, assessor=assessor, **options)
+    def session(
+        self,
+        assessor: str,
+        *,
+        pool: str = "",
+        queue: str = "",
+        layer: str = "",
+        topics: Sequence[str] = (),
+        rejudge: bool = False,
+        clock: Callable[[], float] = moment,
+    ) -> sessions.StoredSession:
+        """Begin to judge a pool (the latest by default), a queue, or one's own judgments under older versions.
+
+        In a packet it is the packet's own queue. The layer is `main`, or that of the queue. With `topics` only these
+        are judged.
+        """
+        if queue and (pool or rejudge):
+            raise UsageError("--queue cannot be combined with --pool or --rejudge")
+        name, packet = sessions.checked_name(self._store, assessor), judging.packet_facts(self._store)
+        if packet is not None:
+            # What could not be merged is refused: another name, or another layer.
+            if name != packet.assessor:
+                raise UsageError(
+                    f"this packet is for {quoted(packet.assessor)}, not for {quoted(name)}: judge it with"
+                    f" -a {packet.assessor!r}, or request a packet of your own"
+                )
+            if layer and layer != packet.layer:
+                raise UsageError(f"this packet is for the layer {quoted(packet.layer)}: omit --layer")
+            queue = queue if queue or pool or rejudge else judging.PACKET
+        rejudged_by = name if rejudge else ""
+        source = queues.choose_source(self._store, pool=pool, queue=queue, rejudged_by=rejudged_by, layer=layer)
+        if topics:
+            check_known("topic assigned to you", topics, source.roles(name))
+        return sessions.StoredSession(replace(source, only=tuple(topics)), name, clock=clock)
 
     def closing_notes(self, ended: sessions.StoredSession) -> list[str]:
         """What is left for an assessor at the end of a judging session."""
@@ -54,8 +88,24 @@ class Judge:
         return told
 
     def begin_trial(self, topic: str, author: str) -> sessions.StoredSession:
-        """Let the author judge a sample of the hits of a draft topic."""
-        return organise.begin_trial(self._store, topic, author=author)
+        """Let the author judge a sample of the hits of a draft topic; it is drawn once and kept."""
+        store, name = self._store, sessions.checked_name(self._store, author)
+        titles = {one.id: one.title for one in documents.topics(store)}
+        check_known("topic", [topic], titles)
+        known = judging.draft_of(store, topic)
+        if known is not None and known.author != name:
+            raise InputError(f"topic {quoted(topic)} can be tried only by its author, {quoted(known.author)}")
+        if known is None:
+            title = titles[topic]
+            hits = [document for document, _ in documents.rank(store, title, limit=rules.DEEPEST)]
+            if not hits:
+                raise InputError(f"no document matches the title of topic {quoted(topic)} ({quoted(title)})")
+            with store.write():
+                tried = rules.sample_of_hits(topic, hits)
+                judging.put_draft(store, judging.Draft(topic, name), tried=tried)
+        return sessions.StoredSession(
+            queues.Source(store, "try", queues.TRY_LAYER, assessor=name, only=(topic,)), name
+        )
 
     def adjudicate(
         self, adjudicator: str, *, layer: str = MAIN, across: bool = False, topics: Sequence[str] = ()
@@ -75,8 +125,30 @@ class Judge:
     # What the organiser does
 
     def try_(self, topic: str, *, accept: bool = False, refuse: str | None = None) -> organise.Trial:
-        """Accept or refuse a draft topic, or estimate its number of relevant documents."""
-        return organise.trial_of(self._store, topic, accept=accept, refuse=refuse)
+        """Accept a draft topic (its author is primary then) or refuse it, or estimate its relevant documents."""
+        store = self._store
+        if accept and refuse is not None:
+            raise UsageError("a topic is either accepted or refused, not both")
+        if refuse is not None and not refuse.strip():
+            raise InputError("a reason is required to refuse a topic")
+        check_known("topic", [topic], documents.topic_ids(store))
+        draft = judging.draft_of(store, topic)
+        if draft is None:
+            raise InputError(f"topic {quoted(topic)} has not been tried; start with: cranfield judge try {topic}")
+        tried = judging.tried_hits(store, topic)
+        made = rules.estimate(tried, judging.own_relevance(store, queues.TRY_LAYER, topic, draft.author))
+        if accept or refuse is not None:
+            state: judging.DraftState = "accepted" if accept else "refused"
+            draft = replace(draft, state=state, reason=(refuse or "").strip(), expected=made.expected)
+            with store.write():
+                judging.put_draft(store, draft)
+                if accept:
+                    others = [one for one in judging.assigned(store) if one.topic == topic]
+                    kept = [replace(one, role="share") if one.role == "primary" else one for one in others]
+                    primary = rules.Assigned(topic, draft.author, "primary")
+                    assigned = [primary, *(one for one in kept if one.assessor != draft.author)]
+                    judging.put_assignments(store, assigned, topics=[topic])
+        return organise.Trial(draft, made, len(tried))
 
     def assign(self, assessors: Sequence[str] = (), **options: Any) -> organise.Assignments:
         """Assign topics to assessors in equal shares; plan overlap and probes; list the assignments.

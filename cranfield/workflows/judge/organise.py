@@ -19,8 +19,8 @@ from cranfield.judge.queue import Assigned, Overlap, Probes
 from cranfield.judge.session import Answer, Item, Saved
 from cranfield.store import Store, documents, events, files, judging, pools
 from cranfield.workflows.collection import rejudging
-from cranfield.workflows.judge.queue import TRY_LAYER, Source, choose_source, open_queues
-from cranfield.workflows.judge.session import Judging, StoredSession, answer_of, checked_name
+from cranfield.workflows.judge.queue import choose_source, open_queues
+from cranfield.workflows.judge.session import Judging, answer_of, checked_name
 
 _HOUR = 3600.0
 
@@ -67,50 +67,6 @@ class Trial(Result):
             more = counted(self.sampled, "sampled hit")
             return [f"too few judgments for an estimate; judge more of the {more}"]
         return [f"decide with: cranfield judge try {draft.topic} --accept (or --refuse REASON)"]
-
-
-def begin_trial(store: Store, topic: str, *, author: str) -> StoredSession:
-    """Let the author judge a sample of the hits of a draft topic; it is drawn once and kept."""
-    name, titles = checked_name(store, author), {one.id: one.title for one in documents.topics(store)}
-    check_known("topic", [topic], titles)
-    known = judging.draft_of(store, topic)
-    if known is not None and known.author != name:
-        raise InputError(f"topic {quoted(topic)} can be tried only by its author, {quoted(known.author)}")
-    if known is None:
-        title = titles[topic]
-        hits = [document for document, _ in documents.rank(store, title, limit=rules.DEEPEST)]
-        if not hits:
-            raise InputError(f"no document matches the title of topic {quoted(topic)} ({quoted(title)})")
-        with store.write():
-            tried = rules.sample_of_hits(topic, hits)
-            judging.put_draft(store, judging.Draft(topic, name), tried=tried)
-    return StoredSession(Source(store, "try", TRY_LAYER, assessor=name, only=(topic,)), name)
-
-
-def trial_of(store: Store, topic: str, *, accept: bool = False, refuse: str | None = None) -> Trial:
-    """How a draft stands, once its author became the primary assessor, or it was refused: then nobody judges it."""
-    if accept and refuse is not None:
-        raise UsageError("a topic is either accepted or refused, not both")
-    if refuse is not None and not refuse.strip():
-        raise InputError("a reason is required to refuse a topic")
-    check_known("topic", [topic], documents.topic_ids(store))
-    draft = judging.draft_of(store, topic)
-    if draft is None:
-        raise InputError(f"topic {quoted(topic)} has not been tried; start with: cranfield judge try {topic}")
-    tried = judging.tried_hits(store, topic)
-    made = rules.estimate(tried, judging.own_relevance(store, TRY_LAYER, topic, draft.author))
-    if accept or refuse is not None:
-        state: judging.DraftState = "accepted" if accept else "refused"
-        draft = replace(draft, state=state, reason=(refuse or "").strip(), expected=made.expected)
-        with store.write():
-            judging.put_draft(store, draft)
-            if accept:
-                others = [one for one in judging.assigned(store) if one.topic == topic]
-                kept = [replace(one, role="share") if one.role == "primary" else one for one in others]
-                primary = Assigned(topic, draft.author, "primary")
-                assigned = [primary, *(one for one in kept if one.assessor != draft.author)]
-                judging.put_assignments(store, assigned, topics=[topic])
-    return Trial(draft, made, len(tried))
 
 
 # Sharing topics out among assessors, and planning what is judged twice and what is seen again.

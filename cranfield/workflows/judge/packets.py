@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import ceil
@@ -307,15 +306,6 @@ class MergedPacket(Result):
         return table_of(["conflict", "topic", "document", "what"], self.conflicts)
 
 
-@contextmanager
-def _asked_for_again() -> Iterator[None]:
-    """Say of a damaged packet, which has no backup, that its assessor may have a better one."""
-    try:
-        yield
-    except CollectionError as error:
-        raise type(error)(str(error).replace(RESTORE, "ask its assessor for another copy")) from error
-
-
 def merge_packet(store: Store, path: Path, *, trust: bool = False) -> MergedPacket:
     """Take in the events of a packet by their UUIDs; doing it twice is harmless.
 
@@ -324,27 +314,32 @@ def merge_packet(store: Store, path: Path, *, trust: bool = False) -> MergedPack
     """
     if not path.exists():
         raise InputError(f"no packet at {path}")
-    with _asked_for_again(), open_store(path) as packet:
-        facts = judging.packet_facts(packet)
-        own, there = ((one.setting("name", ""), one.setting("made", "")) for one in (store, packet))
-        if facts is not None:
-            there = facts.collection, facts.collection_made
-        if own != there:
-            raise InputError(
-                f"{path} does not come from this collection, but from {quoted(there[0])}, made {there[1]}"
-            )
-        if path.samefile(store.path):
-            raise InputError(f"{path} is this collection itself")
-        if facts is None and not trust:
-            raise InputError(f"{path} is no packet, but a copy of the whole collection; --trust merges it")
-        if not trust:
-            texts = (one.id for one, known in documents.each(packet) if one.content_hash != known)
-            wrong = [*files.scale_faults(packet), *(f"document {quoted(id)} does not match its hash" for id in texts)]
-            if wrong:
-                raise InputError(f"{path}: {wrong[0]}; the packet was changed by hand")
-        brought, finds = list(events.events(packet)), events.finds(packet)
-        scale_map, guidelines_map = _version_maps(store, packet, brought, path, trust=trust)
-        other_topics = {topic.id: known for topic, known in documents.topics_with_hash(packet)}
+    try:
+        with open_store(path) as packet:
+            facts = judging.packet_facts(packet)
+            own, there = ((one.setting("name", ""), one.setting("made", "")) for one in (store, packet))
+            if facts is not None:
+                there = facts.collection, facts.collection_made
+            if own != there:
+                raise InputError(
+                    f"{path} does not come from this collection, but from {quoted(there[0])}, made {there[1]}"
+                )
+            if path.samefile(store.path):
+                raise InputError(f"{path} is this collection itself")
+            if facts is None and not trust:
+                raise InputError(f"{path} is no packet, but a copy of the whole collection; --trust merges it")
+            if not trust:
+                changed = [one.id for one, known in documents.each(packet) if one.content_hash != known]
+                texts = (f"document {quoted(name)} does not match its hash" for name in changed)
+                wrong = [*files.scale_faults(packet), *texts]
+                if wrong:
+                    raise InputError(f"{path}: {wrong[0]}; the packet was changed by hand")
+            brought, finds = list(events.events(packet)), events.finds(packet)
+            scale_map, guidelines_map = _version_maps(store, packet, brought, path, trust=trust)
+            other_topics = {topic.id: known for topic, known in documents.topics_with_hash(packet)}
+    except CollectionError as error:
+        # A packet has no backup, but its assessor may have a better one.
+        raise type(error)(str(error).replace(RESTORE, "ask its assessor for another copy")) from error
     translated = [
         replace(event, scale=scale_map[event.scale], guidelines=guidelines_map.get(event.guidelines, 0))
         for event in brought

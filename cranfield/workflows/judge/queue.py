@@ -14,7 +14,7 @@ from cranfield.base.records import MAIN, Pair
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted, few, moment
 from cranfield.judge import queue as rules
-from cranfield.judge.queue import Answers, Count, Entry, Overlap, Role, State
+from cranfield.judge.queue import Answers, Count, Entry, Overlap, Role
 from cranfield.judge.session import Held
 from cranfield.store import Store, documents, events, judging, pools
 from cranfield.store.judging import Lease, QueueFacts
@@ -98,9 +98,8 @@ class Source:
         else:
             answers = judging.answers(self.store, self.layer, topic, assessor=self.assessor)
             own = sorted(filter(lambda name: answers[name].own, answers), key=lambda name: answers[name].own_event)
-            if (versions := self.versions) is not None:
-                again = [name for name in own if rules.state_for_rejudging(answers[name], versions) != "not theirs"]
-                return [Entry(document, "rejudge") for document in again]
+            if self.versions is not None:
+                return [Entry(name, "rejudge") for name in own if answers[name].own not in rules.WITHOUT_GRADE]
             tried = [one.document for one in judging.tried_hits(self.store, topic)]
             return [Entry(document, "try") for document in dict.fromkeys([*tried, *own])]
         is_over = self.live_queue is not None and self.live_queue.decided  # then no second judgment is needed either
@@ -110,17 +109,11 @@ class Source:
                 entries[number] = replace(entry, needed=needed, purpose=purpose)
         return entries
 
-    def state(self, entry: Entry, answers: Answers, role: Role) -> State:
-        """How a document stands for the assessor."""
-        if self.versions is not None:
-            return rules.state_for_rejudging(answers, self.versions)
-        return rules.state_of(entry, answers, role)
-
     def count(self, topic: str, role: Role, *, assessor: str) -> Count:
         """Count the documents of a topic as they stand for an assessor."""
         answers = judging.answers(self.store, self.layer, topic, assessor=assessor)
         entries = self.entries(topic)
-        return rules.count_of(self.state(entry, answers[entry.document], role) for entry in entries)
+        return rules.count_of(rules.state_of(one, answers[one.document], role, self.versions) for one in entries)
 
     def missing(self, topic: str) -> int:
         """How many judgments of a topic are missing, second ones included; none that nobody is left to give."""
@@ -396,7 +389,7 @@ class Queue:
 
     def is_gone(self, item: LeasedEntry, answers: Answers) -> bool:
         """Whether others have judged a document meanwhile, or have it open; a probe is always the assessor's."""
-        state = self.source.state(item.entry, answers, self.role(item.topic))
+        state = rules.state_of(item.entry, answers, self.role(item.topic), self.source.versions)
         answered = state not in ("open", "postponed") and not item.is_probe
         return answered or self.blocking(item.topic, item.entry, answers) is not None
 
@@ -404,11 +397,11 @@ class Queue:
 
     def load(self, topic: str) -> TopicQueue:
         """Read the queue of a topic as it is now; what others have open is left out."""
-        role, state = self.role(topic), self.source.state
+        role, versions = self.role(topic), self.source.versions
         answers = judging.answers(self.store, self.layer, topic, assessor=self.assessor)
         leases = grouped((lease.document, lease) for lease in self.leases(topic))
         entries = self.source.entries(topic)
-        states = {entry.document: state(entry, answers[entry.document], role) for entry in entries}
+        states = {one.document: rules.state_of(one, answers[one.document], role, versions) for one in entries}
         own = [entry for entry in entries if states[entry.document] != "not theirs"]
         undone = [entry for entry in own if states[entry.document] != "done"]
         held = {
@@ -452,7 +445,7 @@ class Queue:
                 return self.lease(LeasedEntry(topic, Entry(document, "probe"), place, queue.count.of, known))
         while queue.fresh:
             item = self.placed(topic, queue.fresh[0].document)
-            state = self.source.state(item.entry, item.known, self.role(topic))
+            state = rules.state_of(item.entry, item.known, self.role(topic), self.source.versions)
             if state == "open" and item.pair not in deferred and not self.is_gone(item, item.known):
                 return self.lease(item)
             queue.fresh.popleft()

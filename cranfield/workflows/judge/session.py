@@ -73,41 +73,6 @@ def checked_name(store: Store, assessor: str) -> str:
     return name
 
 
-def open_session(
-    store: Store,
-    *,
-    assessor: str,
-    pool: str = "",
-    queue: str = "",
-    layer: str = "",
-    topics: Sequence[str] = (),
-    rejudge: bool = False,
-    clock: Callable[[], float] = moment,
-) -> StoredSession:
-    """Begin to judge a pool (the latest by default), a queue, or one's own judgments under older versions.
-
-    In a packet it is the packet's own queue. The layer is `main`, or that of the queue. `topics` are the only ones
-    that are judged, where some are given.
-    """
-    if queue and (pool or rejudge):
-        raise UsageError("--queue cannot be combined with --pool or --rejudge")
-    name, packet = checked_name(store, assessor), judging.packet_facts(store)
-    if packet is not None:
-        # What could not be merged is refused: another name, or another layer.
-        if name != packet.assessor:
-            raise UsageError(
-                f"this packet is for {quoted(packet.assessor)}, not for {quoted(name)}: judge it with"
-                f" -a {packet.assessor!r}, or request a packet of your own"
-            )
-        if layer and layer != packet.layer:
-            raise UsageError(f"this packet is for the layer {quoted(packet.layer)}: omit --layer")
-        queue = queue if queue or pool or rejudge else judging.PACKET
-    source = choose_source(store, pool=pool, queue=queue, rejudged_by=name if rejudge else "", layer=layer)
-    if topics:
-        check_known("topic assigned to you", topics, source.roles(name))
-    return StoredSession(replace(source, only=tuple(topics)), name, clock=clock)
-
-
 class Judging:
     """An assessor or external judge at work in a layer: with the versions of scale and guidelines, and a session."""
 
@@ -195,7 +160,7 @@ class StoredSession(Judging):
         with self._store.write():
             events.add_assessor(self._store, assessor)
             judging.forget_expired(self._store, clock())
-        self._queue = Queue(source, assessor, self._session, clock=clock)
+        self.source, self._queue = source, Queue(source, assessor, self._session, clock=clock)
         self._open: dict[Pair, LeasedEntry] = {}
         self._answered: list[tuple[Event, LeasedEntry]] = []
         today = start_of_today()
@@ -207,37 +172,33 @@ class StoredSession(Judging):
     def next_item(self) -> Item | None:
         """The document that is open, else the next one of the topic, else of the next topic, leased."""
         queue = self._queue
-        for item in list(self._open.values()):
-            renewed: LeasedEntry | None = item
-            if item.until is not None and item.until <= queue.clock():
-                # A lease that has run out is renewed where nobody else has the document now.
-                with self._store.write():
-                    renewed = None if queue.is_gone(item, queue.answers(*item.pair)) else queue.lease(item)
-            if renewed is not None:
-                self._open[item.pair] = renewed
-                return self._in_turn(renewed)
-            del self._open[item.pair]
         while True:
+            for item in list(self._open.values()):
+                renewed: LeasedEntry | None = item
+                if item.until is not None and item.until <= queue.clock():
+                    # A lease that has run out is renewed where nobody else has the document now.
+                    with self._store.write():
+                        renewed = None if queue.is_gone(item, queue.answers(*item.pair)) else queue.lease(item)
+                if renewed is not None:
+                    self._open[item.pair] = renewed
+                    if self._outside is not None:
+                        # Those after it are fetched while it is read.
+                        coming = queue.current.waiting[: AHEAD + 1] if queue.current is not None else ()
+                        self._outside.want([renewed.entry.document, *(entry.document for entry in coming)])
+                    return self._item(renewed)
+                del self._open[item.pair]
+            following = None
             if queue.current is not None:
                 with self._store.write():
                     following = queue.next(owed=queue.owed, deferred=queue.deferred)
-                if following is not None:
-                    self._keep_open(following)
-                    return self._in_turn(following)
-            if not queue.move_on():
+            if following is not None:
+                self._keep_open(following)
+            elif not queue.move_on():
                 return None
 
     def _keep_open(self, item: LeasedEntry) -> None:
         self._open[item.pair] = item
         self._queue.owed -= item.is_probe
-
-    def _in_turn(self, item: LeasedEntry) -> Item:
-        """The document in turn; those after it are fetched while it is read."""
-        if self._outside is not None:
-            queue = self._queue.current
-            coming = queue.waiting[: AHEAD + 1] if queue is not None else ()
-            self._outside.want([item.entry.document, *(entry.document for entry in coming)])
-        return self._item(item)
 
     def _item(self, item: LeasedEntry, *, before: Answer | None = None) -> Item:
         topic, (document, remark, missing) = self._topic(item.topic), self._document(item.entry.document)
@@ -274,7 +235,8 @@ class StoredSession(Judging):
 
     def note(self, item: Item, text: str) -> None:
         """Record a remark without judging."""
-        event = self._about(item, "noted", note=text)
+        leased = self._open.get(item.pair) or self._queue.placed(*item.pair)
+        event = self._about(item, leased, "noted", note=text)
         with self._recording(event):
             events.append_events(self._store, [event])
 
@@ -288,7 +250,7 @@ class StoredSession(Judging):
             return None
         (undone, answered), queue = self._answered[-1], self._queue
         item = self._item(answered, before=answer_of(undone, self._other_scales))
-        event = replace(self._about(item, "undone", undoes=undone.uuid), purpose=answered.entry.purpose)
+        event = self._about(item, answered, "undone", undoes=undone.uuid)
         with self._recording(event):
             events.append_events(self._store, [event])
             known = queue.answers(*answered.pair)
@@ -307,20 +269,19 @@ class StoredSession(Judging):
         queue.count(again.topic)
         return replace(item, left=self._count(again.topic).left)
 
-    def _about(self, item: Item, kind: Kind, seconds: float | None = None, **content: Any) -> Event:
+    def _about(
+        self, item: Item, leased: LeasedEntry, kind: Kind, seconds: float | None = None, **content: Any
+    ) -> Event:
         return self._event(
             kind,
             *item.pair,
-            purpose=self._leased(item).entry.purpose,
+            purpose=leased.entry.purpose,
             seconds=seconds if seconds is not None and isfinite(seconds) and seconds >= 0 else None,
             document_hash="" if item.missing else item.document.content_hash,
-            order=self._queue.source.order,
+            order=self.source.order,
             position=item.position,
             **content,
         )
-
-    def _leased(self, item: Item) -> LeasedEntry:
-        return self._open.get(item.pair) or self._queue.placed(*item.pair)
 
     def judge(
         self,
@@ -341,8 +302,9 @@ class StoredSession(Judging):
             self._refuse_unfit(item, grade)
         kind: Kind = "judged" if grade is not None else "cannot-judge" if reason else "postponed"
         said = {"grade": grade, "note": note, "evidence": tuple(evidence), "reason": reason}
-        event = self._about(item, kind, seconds, **said)
-        leased, queue = self._leased(item), self._queue
+        queue = self._queue
+        leased = self._open.get(item.pair) or queue.placed(*item.pair)
+        event = self._about(item, leased, kind, seconds, **said)
         pair, topic = leased.pair, leased.topic
         has_more = any(other != pair for other in self._open)
         makes_due = event.kind == "judged" and queue.makes_probe_due(topic, leased.entry)
@@ -367,7 +329,9 @@ class StoredSession(Judging):
         self._answered.append((event, replace(leased, late=late)))
         if not leased.is_probe:
             role, after = queue.role(topic), queue.answers(*pair)
-            was, is_now = (queue.source.state(leased.entry, known, role) for known in (before, after))
+            was, is_now = (
+                rules.state_of(leased.entry, known, role, self.source.versions) for known in (before, after)
+            )
             if topic in queue.counts:
                 queue.counts[topic] = queue.counts[topic].after(was, is_now)
             if is_now == "done" and (current := queue.loaded(topic)):
@@ -432,37 +396,17 @@ class StoredSession(Judging):
                 found.append(HistoryEntry(event.topic, event.document, title, answer_of(event, older)))
         return sorted(found, key=lambda line: line.document.casefold() not in wanted)
 
-    def reopen(self, topic: str, document: str) -> Item:
-        """Open a document again that was answered before, or that was found by searching."""
-        item = self._open.get(pair := (topic, document))
-        if item is not None and not item.is_probe:
+    def reopen(self, topic: str, document: str, words: str = "") -> Item:
+        """Open a document again that was answered before; or put a found one into the pool, lease it and give it."""
+        item, queue, source = self._open.get(pair := (topic, document)), self._queue, self.source
+        if item is not None and not item.is_probe and not words:
             return self._item(item)
-        if not self._queue.answers(topic, document).own:
-            return self.take(topic, document, "")
-        self._open.pop(pair, None)
-        return self._item(self._queue.placed(topic, document))
-
-    def search(self, topic: str, words: str) -> list[SearchHit]:
-        """Search the whole collection; each hit says whether it is judged by this assessor, or will be judged."""
-        if self._outside is not None and not documents.count(self._store):
-            raise InputError(outside.NO_SEARCH)
-        older, hits = self._store.other_scales(), list[SearchHit]()
-        pooled = {entry.document for entry in self._queue.source.entries(topic)}
-        pooled |= {one.document for one in events.finds(self._store, topic)}
-        for hit in documents.search(self._store, words, limit=_SEARCH_LIMIT):
-            said = self._latest_answer((topic, hit.document))
-            shown = SearchHit(hit.document, hit.title, hit.snippet, "pooled" if hit.document in pooled else "new")
-            if said is not None and said.grade is not None:
-                shown = replace(shown, state="judged", grade=None if said.scale in older else said.grade)
-            hits.append(shown)
-        return hits
-
-    def take(self, topic: str, document: str, words: str) -> Item:
-        """Put a found document into the pool, as found by search, lease it and give it."""
-        queue, source = self._queue, self._queue.source
+        entry, answers = Entry(document), queue.answers(topic, document)
+        if answers.own and not words:
+            self._open.pop(pair, None)
+            return self._item(queue.placed(topic, document))
         if documents.unknown(self._store, [document]):
             raise UnknownName("document", document, documents.ids_near(self._store, document))
-        entry, answers = Entry(document), queue.answers(topic, document)
         with self._store.write():
             if queue.blocking(topic, entry, replace(answers, graded=frozenset())) is not None:
                 raise InputError(f"another assessor is judging {quoted(document)} at the moment")
@@ -475,54 +419,58 @@ class StoredSession(Judging):
             until = queue.lease(LeasedEntry(topic, entry, 1, 1, answers)).until
         if queue.loaded(topic):
             queue.current = queue.load(topic)
-        item = replace(queue.placed(topic, document), until=until)
-        self._open[item.pair] = item
+        self._open[pair] = leased = replace(queue.placed(topic, document), until=until)
         queue.count(topic)
-        return self._item(item)
+        return self._item(leased)
+
+    def search(self, topic: str, words: str) -> list[SearchHit]:
+        """Search the whole collection; each hit says whether it is judged by this assessor, or will be judged."""
+        if self._outside is not None and not documents.count(self._store):
+            raise InputError(outside.NO_SEARCH)
+        older, hits = self._store.other_scales(), list[SearchHit]()
+        pooled = {entry.document for entry in self.source.entries(topic)}
+        pooled |= {one.document for one in events.finds(self._store, topic)}
+        for hit in documents.search(self._store, words, limit=_SEARCH_LIMIT):
+            said = self._latest_answer((topic, hit.document))
+            shown = SearchHit(hit.document, hit.title, hit.snippet, "pooled" if hit.document in pooled else "new")
+            if said is not None and said.grade is not None:
+                shown = replace(shown, state="judged", grade=None if said.scale in older else said.grade)
+            hits.append(shown)
+        return hits
 
     def progress(self) -> SessionProgress:
         """How far the assessor is; what others did since shows when the topics are looked at again."""
         if self._queue.roles.keys() - self._queue.counts.keys():
             self._queue.count_all()
-        counts = [self._count(topic) for topic in self._queue.roles]
+        counts = {topic: self._count(topic) for topic in self._queue.roles}
         seconds = median(self._seconds) if self._seconds else None
-        done, of = sum(count.done for count in counts), sum(count.of for count in counts)
-        live = self._queue.source.live_queue
-        return SessionProgress(done, of, self._today, seconds, "" if live is None else live.decided)
-
-    def recounted(self, item: Item) -> Item:
-        """An open document with what is left of its topic now."""
-        count = self._count(item.topic.id)
-        return replace(item, left=count.left, of=max(count.of, item.position))
+        done, of = sum(count.done for count in counts.values()), sum(count.of for count in counts.values())
+        live = self.source.live_queue
+        return SessionProgress(done, of, self._today, seconds, "" if live is None else live.decided, counts)
 
     def older(self) -> int:
         """How many grades here were given under an older version; none while they are given again."""
-        if self._queue.source.purpose == "rejudge":
+        if self.source.purpose == "rejudge":
             return 0
         return judging.older_than(self._store, layer=self._layer, assessor=self.assessor)
 
-    def outdated(self) -> str:
-        """What was changed since the session began; it goes on under what the assessor was given."""
+    def keep(self, item: Item | None) -> str:
+        """Renew the lease of the document that is being read, unless another has it by now.
+
+        Says what was changed since the session began; it goes on under what the assessor was given.
+        """
+        leased = self._open.get(item.pair) if item is not None else None
+        if leased is not None and leased.until is not None:
+            with self._store.write():
+                is_free = self._queue.blocking(leased.topic, leased.entry, leased.known) is None
+                renewed = self._queue.lease(leased) if is_free else leased
+            self._open[leased.pair] = renewed
         scale, guidelines = self._store.versions()
         changed = {
             "the scale": scale != self._scale_version,
             "the guidelines": guidelines != self._guidelines_version,
         }
         return " and ".join(filter(changed.get, changed))
-
-    def prepare(self) -> bool:
-        """Load what the end of a topic needs, in any thread, while somebody reads; say whether the pool is live."""
-        return self._queue.source.is_live
-
-    def keep(self, item: Item) -> None:
-        """Renew the lease of the document that is being read, unless another has it by now."""
-        leased = self._open.get(item.pair)
-        if leased is None or leased.until is None:
-            return
-        with self._store.write():
-            is_free = self._queue.blocking(leased.topic, leased.entry, leased.known) is None
-            renewed = self._queue.lease(leased) if is_free else leased
-        self._open[leased.pair] = renewed
 
     def leave(self) -> None:
         """Give back all leases: the session is over."""
@@ -532,7 +480,7 @@ class StoredSession(Judging):
 
     def beyond(self) -> list[str]:
         """What is left to judge beside this session, by whom, and how the assessor could get some of it."""
-        source, told = replace(self._queue.source, only=()), list[str]()
+        source, told = replace(self.source, only=()), list[str]()
         if judging.packet_facts(self._store) is not None:
             return ["send this packet back to the organiser, who merges it"]
         if source.purpose not in ("pool", "queue"):
