@@ -144,8 +144,11 @@ def pooled_runs(runs: Iterable[PoolRun], *, topic_ids: pa.Array, document_ids: p
 
 def runs_of(runs: Sequence[Run], *, groups: Mapping[str, str] | None = None) -> PooledRuns:
     """Some runs in codes of their own, made here; `groups` gives the group of a tag."""
-    topic_ids, topics = _coded_together([run.topic_ids for run in runs])
-    document_ids, documents = _coded_together([run.document_ids for run in runs])
+    together = []
+    for own in ([run.topic_ids for run in runs], [run.document_ids for run in runs]):
+        ids, codes = encoded(pa.chunked_array(list(map(as_ids, own)), pa.large_string()))
+        together.append((ids, np.split(codes, np.cumsum(list(map(len, own)))[:-1])))
+    (topic_ids, topics), (document_ids, documents) = together
     coded = [
         PoolRun(
             run.tag,
@@ -156,12 +159,6 @@ def runs_of(runs: Sequence[Run], *, groups: Mapping[str, str] | None = None) -> 
         for run, own_topics, own_documents in zip(runs, topics, documents, strict=True)
     ]
     return pooled_runs(coded, topic_ids=topic_ids, document_ids=document_ids)
-
-
-def _coded_together(ids_of_runs: Sequence[pa.Array]) -> tuple[pa.Array, list[Codes]]:
-    """The distinct ids of all runs, and for each run the codes of its own."""
-    ids, codes = encoded(pa.chunked_array([as_ids(ids) for ids in ids_of_runs], pa.large_string()))
-    return ids, np.split(codes, np.cumsum([len(own) for own in ids_of_runs])[:-1])
 
 
 FAR = np.iinfo(np.int32).max

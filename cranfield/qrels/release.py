@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from cranfield.base.errors import InputError, SourceError, UnknownName, UsageError, quoted, refuse
-from cranfield.base.files import Source, most_grown
+from cranfield.base.files import Source, refuse_growth
 from cranfield.base.records import Grade, GradeScale
 from cranfield.base.registry import deferred
 from cranfield.base.text import Column, Result, Table, Value, facts_table, table_of
@@ -214,12 +214,11 @@ def _bundle_in(folder: Path, path: Path) -> Bundle:
 
 def _unpack(path: Path, folder: Path) -> None:
     """Write the files that stand beside the checksums of an archive into a folder."""
-    most, total = most_grown(path.stat().st_size), 0
+    total = 0
     try:
         for place, size, stream in _members(path):
             total += size
-            if total > most:
-                raise SourceError(str(path), Source.grown_beyond(most))
+            refuse_growth(str(path), total, path.stat().st_size)
             # Wherever the files lie in the archive, their last names are those of the bundle.
             with closing(stream), (folder / PurePosixPath(place).name).open("wb") as file:
                 file.write(stream.read(size))

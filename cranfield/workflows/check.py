@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from contextlib import suppress
@@ -98,7 +97,13 @@ def check(
             [fault for one in ours for fault in faults(f'PRAGMA foreign_key_check("{one}")', dangling)],
         ),
         "search index": lambda: ("all", list(files.index_faults(store))),
-        "settings": partial(_check_settings, store),
+        "settings": lambda: (
+            ", ".join([counted(len(store.column("SELECT name FROM settings")), "setting"), "scale", "guidelines"]),
+            [
+                *faults("SELECT name FROM settings WHERE NOT json_valid(value)", "the setting {!r} is not JSON"),
+                *files.scale_faults(store),
+            ],
+        ),
         "documents": partial(_check_documents, store, progress),
         "topics": partial(_check_topics, store),
         "runs": partial(_check_runs, store, progress),
@@ -158,21 +163,6 @@ def restore(backup: Path, path: Path, *, unsound: bool = False, progress: Progre
         raise CollectionError(f"{damaged}: restore an earlier backup") from error
 
 
-def _check_settings(store: Store) -> Checked:
-    """Settings are JSON, scales are scales, guidelines have their hash."""
-    rows = store.rows("SELECT name, value FROM settings")
-    wrong = [f"the setting {name!r} is not JSON" for name, value in rows if not _is_json(value)]
-    return f"{counted(len(rows), 'setting')}, scale, guidelines", [*wrong, *files.scale_faults(store)]
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
 def _check_documents(store: Store, progress: Progress) -> Checked:
     total, seen, wrong = documents.count(store), 0, []
     for seen, (document, stored_hash) in enumerate(documents.each(store), start=1):
@@ -219,7 +209,7 @@ def _check_runs(store: Store, progress: Progress) -> Checked:
         if (len(run.topic_ids), run.row_count) != (one.topics, one.rows):
             sizes = f"{len(run.topic_ids)} topics and {run.row_count} rows"
             wrong.append(f"run {one.name!r} has {sizes}, unlike its record")
-    unread = [code for code, lines in store.rows("SELECT code, lines FROM run_warnings") if not _is_json(lines)]
+    unread = store.column("SELECT code FROM run_warnings WHERE NOT json_valid(lines)")
     return counted(len(stored), "run"), wrong + [f"the lines of a warning {code!r} are not JSON" for code in unread]
 
 

@@ -142,12 +142,12 @@ class Corpus:
     def document(self, id: str) -> Document:
         """One document, fetched where it stays outside; an unknown id is answered with those spelled alike."""
         found = stored.fetch(self._store, id)
-        if found is None and (sources := outside.Outside(self._store)):
-            fetched = sources.find(id, patience=outside.LONG_PATIENCE)
+        if found is None:
+            fetched = outside.Outside(self._store).find(id, patience=outside.LONG_PATIENCE)
             if isinstance(fetched, Document):
                 return fetched
-            raise InputError(f"document {quoted(id)} cannot be shown: {fetched.reason}")
-        if found is None:
+            if fetched.reason:
+                raise InputError(f"document {quoted(id)} cannot be shown: {fetched.reason}")
             raise UnknownName("document", id, stored.ids_near(self._store, id))
         return found
 

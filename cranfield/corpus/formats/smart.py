@@ -15,7 +15,7 @@ mark, with a warning, and the text goes on. Citation lists (`.X`) are skipped.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -76,12 +76,6 @@ class _Record:
         lines = self.fields.get(letter, ())
         return "\n".join([line.rstrip() for line in lines]).strip("\n")
 
-    def metadata(self) -> Mapping[str, str]:
-        """The fields that are neither title, text nor citations."""
-        letters = [letter for letter in self.fields if letter not in "TWX"]
-        named = {METADATA.get(letter, letter.lower()): self.text(letter) for letter in letters}
-        return {name: text for name, text in named.items() if text}
-
 
 @dataclass(frozen=True)
 class Smart:
@@ -105,7 +99,10 @@ class Smart:
             parts = {"id": record.id, "title": reading.one_line(title), "text": text}
             if self.kind is reading.TOPIC:  # one without a title (most) has its text as its title: the query
                 parts = {"id": record.id, "title": title or text, "description": text if title else ""}
-            yield from reading.checked(self.kind, parts, record.metadata(), record.line)
+            others = [letter for letter in record.fields if letter not in "TWX"]
+            named = {METADATA.get(letter, letter.lower()): record.text(letter) for letter in others}
+            metadata = {name: text for name, text in named.items() if text}
+            yield from reading.checked(self.kind, parts, metadata, record.line)
 
 
 reading.document_formats.register("smart")(
