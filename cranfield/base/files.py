@@ -396,14 +396,11 @@ def _members(blocks: Iterator[bytes], begin: Callable[[], Any]) -> Iterator[byte
 
 
 def _transcoded(blocks: Iterator[bytes], source: Source) -> Iterator[bytes]:
-    decoder = codecs.getincrementaldecoder(source.encoding)()
     line = 1
     try:
-        for block in blocks:
-            text = decoder.decode(block)
+        for text in codecs.iterdecode(blocks, source.encoding):
             line += text.count("\n")
             yield text.encode("utf-8", "replace")
-        yield decoder.decode(b"", final=True).encode("utf-8", "replace")
     except UnicodeDecodeError as error:
         at = line + error.object.count(b"\n", 0, error.start)
         seen = error.object[error.start : error.start + 1].hex()
@@ -458,10 +455,6 @@ class Place(PosixPath):
     def is_file(self, **options: Any) -> bool:
         """Whether a run can be read there, and is a file."""
         return self.exists() and not self.data_set
-
-    def is_dir(self, **options: Any) -> bool:
-        """No place is a folder of files."""
-        return False
 
     def fetch(self, copy: str, most: int) -> None:
         """Copy the file to this machine; it is refused where it has more than `most` bytes."""

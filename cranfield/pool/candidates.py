@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.base.errors import Problem, ProblemsFound
+from cranfield.base.errors import refuse
 from cranfield.runs.columns import (
     Codes,
     Mask,
@@ -28,7 +28,8 @@ from cranfield.runs.columns import (
 from cranfield.runs.encoding import UNKNOWN, CodedRun, as_ids
 from cranfield.runs.run import Run
 
-# The runs that enter a pool, with who sent them, all in the same codes.
+# The runs that enter a pool, with who sent them, all in the same codes. Python sorts strings by code points, which is
+# the byte order of UTF-8.
 
 ABSENT = -1
 
@@ -72,14 +73,14 @@ class PooledRuns:
     @property
     def teams(self) -> list[str]:
         """The groups, in byte order."""
-        return sorted({run.team for run in self.runs}, key=str.encode)
+        return sorted({run.team for run in self.runs})
 
     @cached_property
     def codes_by_topic(self) -> dict[str, int]:
         """The code of each topic that some run has, topics in byte order."""
         seen = np.unique(np.concatenate([run.ranking.topics for run in self.runs] or [np.empty(0, np.int32)]))
         pairs = zip(named(self.topic_ids, seen), seen.tolist(), strict=True)
-        return dict(sorted(pairs, key=lambda pair: pair[0].encode()))
+        return dict(sorted(pairs))
 
     @property
     def topics(self) -> list[str]:
@@ -136,9 +137,9 @@ class PooledRuns:
 
 def pooled_runs(runs: Iterable[PoolRun], *, topic_ids: pa.Array, document_ids: pa.Array) -> PooledRuns:
     """The runs, each with a name of its own, in byte order of their names; an error says that there are none."""
-    ordered = sorted(runs, key=lambda run: run.name.encode())
+    ordered = sorted(runs, key=lambda run: run.name)
     if not ordered:
-        raise ProblemsFound("there is nothing to pool", [Problem("no-runs", "no run was selected")])
+        refuse("there is nothing to pool", "no-runs", ["no run was selected"])
     return PooledRuns(tuple(ordered), as_ids(topic_ids), as_ids(document_ids))
 
 
@@ -385,7 +386,7 @@ def by_group(candidates: Candidates) -> Candidates:
     if candidates.whole is not None:
         whole, kept = candidates.whole
         return by_group(whole).only(kept)
-    teams = sorted({run.team for run in candidates.runs}, key=str.encode)
+    teams = sorted({run.team for run in candidates.runs})
     team_of_run = np.array([teams.index(run.team) for run in candidates.runs], dtype=np.int32)
     team = team_of_run[candidates.run_of_row]
     priorities = np.argsort(np.array([run.priority for run in candidates.runs]), kind="stable")

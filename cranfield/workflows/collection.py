@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cranfield._version import __version__
-from cranfield.base.errors import CollectionError, CranfieldError, InputError, UnknownName, UsageError, quoted, refuse
+from cranfield.base.errors import CranfieldError, InputError, UnknownName, UsageError, check_known, quoted, refuse
 from cranfield.base.files import Source
 from cranfield.base.records import BINARY, Grade, GradeScale
 from cranfield.base.registry import deferred
@@ -238,9 +238,6 @@ def shipped_recipes() -> list[Path]:
 def shipped_collection(name: str) -> Path:
     """The folder of a shipped collection, relative to here where that is shorter."""
     known = {file.parent.name: file.parent for file in shipped_recipes()}
-    if name in known:
-        folder, here = known[name], Path.cwd()
-        return folder.relative_to(here) if folder.is_relative_to(here) else folder
-    if not known:
-        raise CollectionError("this installation contains no collections; reinstall Cranfield")
-    raise UnknownName("shipped collection", name, known)
+    check_known("shipped collection", [name], known)
+    folder, here = known[name], Path.cwd()
+    return folder.relative_to(here) if folder.is_relative_to(here) else folder

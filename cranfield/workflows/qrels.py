@@ -91,9 +91,7 @@ def qrels_for(
     if store is not None and chosen == NOW:
         with store.snapshot():
             opinions, merged = merged_now(store, selection)
-            qrels = merged.qrels
-            if binary:
-                qrels = merge.binary_by_scale(opinions, merged, live_pools.thresholds(store))
+            qrels = merge.binary_by_scale(opinions, merged, live_pools.thresholds(store)) if binary else merged.qrels
             return with_pooled(store, qrels) if selection.unjudged else qrels
     return _kept_qrels(store, chosen, binary=binary)
 
