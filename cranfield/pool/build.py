@@ -76,7 +76,7 @@ def checked_topics(plan: Plan, runs: PooledRuns, topics: Sequence[str] | None) -
 
     None means every topic that some run has.
     """
-    wanted = sorted(set(runs.topics if topics is None else topics))
+    wanted = sorted(set(runs.codes_by_topic if topics is None else topics))
     problems = []
     if not wanted:
         problems.append(Problem("no-topics", "no topic to pool: none was selected, or no run has any"))

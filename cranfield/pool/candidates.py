@@ -82,11 +82,6 @@ class PooledRuns:
         pairs = zip(named(self.topic_ids, seen), seen.tolist(), strict=True)
         return dict(sorted(pairs))
 
-    @property
-    def topics(self) -> list[str]:
-        """The ids of the topics that some run has, in byte order."""
-        return list(self.codes_by_topic)
-
     @cached_property
     def depth(self) -> int:
         """The length of the longest list."""

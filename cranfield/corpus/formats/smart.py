@@ -54,14 +54,6 @@ class _Record:
     target: list[str] | None = None
     is_preface: bool = False
 
-    def begin(self, letter: str, number: int) -> None:
-        """Begin a field, or continue it. In the text, a mark that the record has had already is a stray one."""
-        if letter in self.fields and self.target is self.fields.get("W"):
-            message = f"a second .{letter} within the text; the rest is read as text"
-            self.problems.append(Problem("stray-field", message, "warning", lines=(number,)))
-        else:
-            self.target = self.fields.setdefault(letter, [])
-
     def add(self, line: str, number: int) -> None:
         """Add a line to the field that is open. Text outside any field is reported once."""
         self.size += len(line)
@@ -121,7 +113,12 @@ def _records(source: Source) -> Iterator[_Record | Problem]:
             record = _Record(number, line[2:].strip())
         # A mark stands alone on its line: `.4` or `.a` within a text is text.
         elif line.startswith(".") and not record.is_preface and (match := _FIELD.match(line)):
-            record.begin(match.group(1), number)
+            # In the text, a mark that the record has had already is a stray one; elsewhere its field is continued.
+            if match[1] in record.fields and record.target is record.fields.get("W"):
+                message = f"a second .{match[1]} within the text; the rest is read as text"
+                record.problems.append(Problem("stray-field", message, "warning", lines=(number,)))
+            else:
+                record.target = record.fields.setdefault(match[1], [])
         else:
             record.add(line, number)
         record.problems += problems
