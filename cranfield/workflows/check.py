@@ -105,9 +105,23 @@ def check(
             ],
         ),
         "documents": partial(_check_documents, store, progress),
-        "topics": partial(_check_topics, store),
+        "topics": lambda: (
+            counted(len(documents.topics_with_hash(store)), "topic"),
+            [
+                f"topic {topic.id!r} does not match its content hash"
+                for topic, known in documents.topics_with_hash(store)
+                if topic.content_hash != known
+            ],
+        ),
         "runs": partial(_check_runs, store, progress),
-        "pools": partial(_check_pools, store),
+        "pools": lambda: (  # each is built again, and must come out the same
+            counted(len(pools.pool_facts(store)), "pool"),
+            [
+                f"pool {facts.name!r}: {difference}"
+                for facts in pools.pool_facts(store)
+                for difference in verify.verify_pool(store, facts.name).differences
+            ],
+        ),
         "judgments": partial(_check_judgments, store),
         "history": partial(_check_history, store, against, anchor),
         "releases": lambda: (counted(len(releases.known(store)), "release"), qrels_workflow.release_faults(store)),
@@ -179,12 +193,6 @@ def _check_documents(store: Store, progress: Progress) -> Checked:
     return counted(seen + len(kept), "document"), wrong
 
 
-def _check_topics(store: Store) -> Checked:
-    pairs = documents.topics_with_hash(store)
-    changed = [topic.id for topic, stored_hash in pairs if topic.content_hash != stored_hash]
-    return counted(len(pairs), "topic"), [f"topic {name!r} does not match its content hash" for name in changed]
-
-
 def _check_runs(store: Store, progress: Progress) -> Checked:
     """Every ranking, withdrawn or not, must give the content its hash says, and as many rows as are recorded."""
     stored, wrong = runs.facts(store, withdrawn=True), []
@@ -211,15 +219,6 @@ def _check_runs(store: Store, progress: Progress) -> Checked:
             wrong.append(f"run {one.name!r} has {sizes}, unlike its record")
     unread = store.column("SELECT code FROM run_warnings WHERE NOT json_valid(lines)")
     return counted(len(stored), "run"), wrong + [f"the lines of a warning {code!r} are not JSON" for code in unread]
-
-
-def _check_pools(store: Store) -> Checked:
-    """Every pool is built again and must come out the same."""
-    names = [facts.name for facts in pools.pool_facts(store)]
-    wrong = [
-        f"pool {name!r}: {difference}" for name in names for difference in verify.verify_pool(store, name).differences
-    ]
-    return counted(len(names), "pool"), wrong
 
 
 def _check_history(store: Store, against: Path | None, anchor: history.Anchor | None) -> Checked:
