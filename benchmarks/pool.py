@@ -112,7 +112,7 @@ def whole_command(folder: Path, files: Path, *, repeat: int = 3) -> float:
 
 def steps(runs: PooledRuns, names: list[str]) -> Iterator[tuple[str, float]]:
     """Give (strategy, milliseconds from a judgment to the next document) on the first topic."""
-    candidates = candidates_of(runs, runs.topics[0])
+    candidates = candidates_of(runs, next(iter(runs.codes_by_topic)))
     print(f"one step at {len(runs.runs)} runs and {len(candidates):,} candidates, in ms:")
     rng = np.random.default_rng(1)
     nobody = np.zeros(len(candidates), dtype=bool)

@@ -36,7 +36,7 @@ WIDTH, HEIGHT, MARGIN = 720, 420, 60
 
 def curves(runs: PooledRuns, labels: Mapping[str, Mapping[str, bool]]) -> dict[str, np.ndarray]:
     """Give for each plan the relevant documents found with 0, 1, 2 … documents a topic."""
-    topics = len(runs.topics)
+    topics = len(runs.codes_by_topic)
     judged = {plan: replay(parse(plan), runs, labels) for plan in PLANS}
     return {plan: running_sum([one.relevant is True for one in some])[::topics] for plan, some in judged.items()}
 

@@ -137,27 +137,36 @@ class Source:
         return stem if dot and stem and suffix.lower() in _SUFFIXES else self.bare_name
 
     @property
+    def is_utf8(self) -> bool:
+        """Whether nothing is to be decoded; an encoding that does not exist is a `UsageError`."""
+        try:
+            known = codecs.lookup(self.encoding)
+            "".encode(self.encoding)
+        except (LookupError, ValueError):
+            there_are = "utf-8, utf-16, latin-1, cp1252 and any other Python encoding"
+            raise UsageError(f"unknown encoding {quoted(self.encoding)}; known are {there_are}") from None
+        return known.name == "utf-8"
+
+    @property
     def size(self) -> int | None:
         """The bytes of the file as it lies there; None for what comes through a pipe or from a URL."""
         return None if self.is_stdin or not (file := Path(self.whole)).is_file() else file.stat().st_size
 
     def open(self) -> BinaryIO:
         """Open a fresh stream of decompressed bytes from the start."""
-        is_utf8 = self.encoding == "utf-8" or codec_name(self.encoding) == "utf-8"
-        raw = self._raw()
+        is_utf8, raw = self.is_utf8, self._raw()
         with _translated(self.name):
             begin = _decompressor_for(raw.read(6))
             raw.seek(0)
         blocks = iter(partial(raw.read, _FEED if begin else _BLOCK), b"")
-        blocks = blocks if self.watch is None else _watched(blocks, self.watch)
         blocks = _members(blocks, begin) if begin else blocks
         blocks = blocks if is_utf8 else _transcoded(blocks, self)
-        blocks = self._bounded(blocks, most_grown(os.fstat(raw.fileno()).st_size) if begin else None)
+        blocks = self._bounded(blocks, raw, is_compressed=begin is not None)
         return cast(BinaryIO, io.BufferedReader(_Stream(raw, self.name, blocks), buffer_size=_BLOCK))
 
     def open_as_it_lies(self) -> BinaryIO | None:
         """Open the file without anything between, if nothing is to be decompressed, decoded or watched; else None."""
-        if self.watch is not None or (self.encoding != "utf-8" and codec_name(self.encoding) != "utf-8"):
+        if self.watch is not None or not self.is_utf8:
             return None
         raw = self._raw(buffering=0)
         with _translated(self.name):
@@ -285,39 +294,27 @@ class Source:
             reason = reason_of(error) if isinstance(error, OSError) else error
             raise SourceError(self.name, f"cannot be opened: {reason}") from None
 
-    def _bounded(self, blocks: Iterator[bytes], most: int | None) -> Iterator[bytes]:
-        """The blocks of a file, as long as it neither grows beyond `most` bytes nor is blank for too long."""
-        size = blank = 0
+    def _bounded(self, blocks: Iterator[bytes], raw: BinaryIO, *, is_compressed: bool) -> Iterator[bytes]:
+        """The blocks of a file, watched, as long as it neither grows too large nor is blank for too long."""
+        size, blank, outside = 0, 0, os.fstat(raw.fileno()).st_size
         for block in blocks:
             size += len(block)
             blank = blank + len(block) if block.isspace() else len(block) - len(block.rstrip())
-            if most is not None and size > most:
-                raise SourceError(self.name, self.grown_beyond(most))
+            if is_compressed:
+                refuse_growth(self.name, size, outside)
             if blank > MOST_BLANK:
                 raise SourceError(self.name, f"more than {MOST_BLANK >> 20} MB of blank lines; is this file damaged?")
+            if self.watch is not None:
+                self.watch(raw.tell())
             yield block
 
-    @staticmethod
-    def grown_beyond(most: int) -> str:
-        """What is said of a file that is much larger inside than outside."""
-        how = "if that is right, decompress it first"
-        return f"it decompresses to more than {most >> 20:,} MB, over {GROWTH} times its size; {how}"
 
-
-def most_grown(size: int) -> int:
-    """How many bytes a compressed file of this size may hold."""
-    return max(GROWN, GROWTH * size)
-
-
-def codec_name(encoding: str) -> str:
-    """The one name of an encoding that has several; one that does not exist is a `UsageError`."""
-    try:
-        known = codecs.lookup(encoding)
-        "".encode(encoding)
-    except (LookupError, ValueError):
-        there_are = "utf-8, utf-16, latin-1, cp1252 and any other Python encoding"
-        raise UsageError(f"unknown encoding {quoted(encoding)}; known are {there_are}") from None
-    return known.name
+def refuse_growth(name: str, size: int, outside: int) -> None:
+    """Refuse a compressed file of `outside` bytes that holds far more: `size`, or as much so far."""
+    most = max(GROWN, GROWTH * outside)
+    if size > most:
+        grown = f"it decompresses to more than {most >> 20:,} MB, over {GROWTH} times its size"
+        raise SourceError(name, f"{grown}; if that is right, decompress it first")
 
 
 @contextmanager
@@ -365,14 +362,6 @@ class _Stream(io.RawIOBase):
         super().close()
 
 
-def _watched(blocks: Iterator[bytes], watch: Callable[[int], None]) -> Iterator[bytes]:
-    done = 0
-    for block in blocks:
-        yield block
-        done += len(block)
-        watch(done)
-
-
 def _decompressor_for(magic: bytes) -> Callable[[], Any] | None:
     """What makes a decompressor; those of all four libraries have `decompress`, `eof` and `unused_data`."""
     if magic.startswith(b"\x1f\x8b"):
@@ -407,14 +396,11 @@ def _members(blocks: Iterator[bytes], begin: Callable[[], Any]) -> Iterator[byte
 
 
 def _transcoded(blocks: Iterator[bytes], source: Source) -> Iterator[bytes]:
-    decoder = codecs.getincrementaldecoder(source.encoding)()
     line = 1
     try:
-        for block in blocks:
-            text = decoder.decode(block)
+        for text in codecs.iterdecode(blocks, source.encoding):
             line += text.count("\n")
             yield text.encode("utf-8", "replace")
-        yield decoder.decode(b"", final=True).encode("utf-8", "replace")
     except UnicodeDecodeError as error:
         at = line + error.object.count(b"\n", 0, error.start)
         seen = error.object[error.start : error.start + 1].hex()
@@ -469,10 +455,6 @@ class Place(PosixPath):
     def is_file(self, **options: Any) -> bool:
         """Whether a run can be read there, and is a file."""
         return self.exists() and not self.data_set
-
-    def is_dir(self, **options: Any) -> bool:
-        """No place is a folder of files."""
-        return False
 
     def fetch(self, copy: str, most: int) -> None:
         """Copy the file to this machine; it is refused where it has more than `most` bytes."""

@@ -150,8 +150,8 @@ class Registry(Generic[Part]):
 
         One of ours is found without a look at what other distributions bring: that takes longer than all else here.
         """
-        for discover in (self._discover_ours, self._discover):
-            discover()
+        for others in (False, True):
+            self._discover(others=others)
             if (named := self._aliases.get(name, name)) in self._parts:
                 return named
         words = [*self._parts, *self._aliases]
@@ -180,8 +180,8 @@ class Registry(Generic[Part]):
     def in_turn(self) -> Iterator[Part]:
         """All parts by name, ours first: those of other distributions are looked for only where these do not do."""
         tried: set[str] = set()
-        for discover in (self._discover_ours, self._discover):
-            discover()
+        for others in (False, True):
+            self._discover(others=others)
             new = sorted(self._parts.keys() - tried)
             tried |= self._parts.keys()
             yield from (self._parts[name] for name in new)
@@ -191,24 +191,20 @@ class Registry(Generic[Part]):
         self._discover()
         return sorted(alias for alias, target in self._aliases.items() if target == name)
 
-    def _discover(self) -> None:
-        """Load what other distributions bring, too."""
-        with self._lock:
-            self._discover_ours()
-            if not self._discovered_others:
-                for entry in metadata.entry_points(group=self.group):
-                    part = entry.load()
-                    if entry.name not in self._parts:
-                        self.register(entry.name)(part)
-                self._discovered_others = True
-
-    def _discover_ours(self) -> None:
+    def _discover(self, *, others: bool = True) -> None:
+        """Load our parts, and what other distributions bring."""
         with self._lock:
             if not self._discovered_ours:
                 # A registry of a few small parts may be one module, not a folder: then there is nothing to search.
                 for module in pkgutil.iter_modules(getattr(import_module(self.package), "__path__", ())):
                     import_module(f"{self.package}.{module.name}")
                 self._discovered_ours = True
+            if others and not self._discovered_others:
+                for entry in metadata.entry_points(group=self.group):
+                    part = entry.load()
+                    if entry.name not in self._parts:
+                        self.register(entry.name)(part)
+                self._discovered_others = True
 
 
 # Options of a part: the keyword parameters of its function, set from words on a command line. A part may also be a
@@ -255,7 +251,14 @@ def configured(part: Callable[..., Any], words: Mapping[str, Any]) -> Any:
         if name not in declared:
             raise UnknownName("option", given, declared)
         kind, option, _ = declared[name]
-        value = values[name] = _parsed(name, word, kind) if isinstance(word, str) else word
+        value = word
+        if isinstance(word, str) and get_origin(kind) is not Literal:
+            try:
+                value = _TRUTH[word.lower()] if kind is bool else kind(word)
+            except (KeyError, ValueError):
+                noun = {bool: "yes or no", int: "an integer"}.get(kind, "a number")
+                raise UsageError(f"option {quoted(name)} must be {noun}, not {quoted(word)}") from None
+        values[name] = value
         if get_origin(kind) is Literal:
             check_known(f"value of option {quoted(name)}:", [str(value)], get_args(kind))
         if kind in (int, float):
@@ -291,20 +294,6 @@ def _declared(part: Callable[..., Any]) -> dict[str, tuple[Any, Option, Any]]:
             option = next((extra for extra in extras if isinstance(extra, Option)), Option(""))
             found[name] = kind, option, parameter.default
     return found
-
-
-def _parsed(name: str, word: str, kind: Any) -> Any:
-    if get_origin(kind) is Literal:
-        return word
-    if kind is bool:
-        if word.lower() not in _TRUTH:
-            raise UsageError(f"option {quoted(name)} must be yes or no, not {quoted(word)}")
-        return _TRUTH[word.lower()]
-    try:
-        return kind(word)
-    except ValueError:
-        noun = "an integer" if kind is int else "a number"
-        raise UsageError(f"option {quoted(name)} must be {noun}, not {quoted(word)}") from None
 
 
 class WithoutPandas:

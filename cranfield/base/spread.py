@@ -190,13 +190,11 @@ def _begin(*, ours: bool) -> None:
     keep_memory()
 
 
-def keep_memory() -> None:
-    """Let the C library keep the memory of large arrays that come and go, which the system would empty each time."""
-    _set_memory(kept=-1, mapped=0)
+def keep_memory(*, kept: int = -1, mapped: int = 0) -> None:
+    """Let the C library keep the memory of large arrays that come and go, which the system would empty each time.
 
-
-def _set_memory(*, kept: int, mapped: int) -> None:
-    """Bytes of free memory that the C library keeps at most, -1 for all, and arrays that it may map anew."""
+    `kept` are the bytes of free memory that it keeps at most, -1 for all, and `mapped` arrays that it may map anew.
+    """
     with suppress(AttributeError, OSError):  # another C library
         library = ctypes.CDLL(None)
         library.mallopt(_KEPT_AT_MOST, kept)
@@ -326,7 +324,7 @@ def _checked(piece: Any, *, function: Work[Any, Any, Result], shared: Any, ours:
     try:
         return _by_one_core(function, piece, shared)
     finally:
-        _set_memory(kept=2**16, mapped=2**16)  # a worker is not ours: what was kept goes back, as Dask has it
+        keep_memory(kept=2**16, mapped=2**16)  # a worker is not ours: what was kept goes back, as Dask has it
 
 
 def _compare(ours: dict[str, str], theirs: dict[str, str] | BaseException, worker: str) -> None:

@@ -73,8 +73,3 @@ def whole_file(path: Path, *, replace: bool = False) -> Iterator[Path]:
 def settings_folder() -> Path:
     """Where settings of this user are kept: the remembered name, and which sources were approved."""
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "cranfield"
-
-
-def cache_folder() -> Path:
-    """Where is kept what can be made again."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cranfield"

@@ -24,7 +24,8 @@ TAG = re.compile(
 _ATTRIBUTE = re.compile(r"""([\w.:-]++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"']++))""")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _TREC_ENTITIES = {"&blank;": " ", "&hyph;": "-"}
-_SPECIAL = (("<!--", "-->"), ("<?", "?>"), ("<!DOCTYPE", ">"), ("<!doctype", ">"))
+_CDATA = "<![CDATA["
+_SPECIAL = ((_CDATA, "]]>"), ("<!--", "-->"), ("<?", "?>"), ("<!DOCTYPE", ">"), ("<!doctype", ">"))
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 
@@ -63,16 +64,12 @@ def without_specials(text: str) -> str:
     """`text` without comments, processing instructions and DOCTYPE; CDATA becomes escaped text."""
     if "<!" not in text and "<?" not in text:
         return text
-    pieces, done = [], 0
-    while (begun := text.find("<![CDATA[", done)) >= 0 and (ended := text.find("]]>", begun)) >= 0:
-        pieces += [text[done:begun], html.escape(text[begun + 9 : ended], quote=False)]
-        done = ended + 3
-    text = "".join([*pieces, text[done:]])
     for start, end in _SPECIAL:
         pieces, done = [], 0
         # A start without an end is text.
         while (begun := text.find(start, done)) >= 0 and (ended := text.find(end, begun + len(start))) >= 0:
-            pieces.append(text[done:begun])
+            kept = html.escape(text[begun + len(start) : ended], quote=False) if start == _CDATA else ""
+            pieces += [text[done:begun], kept]
             done = ended + len(end)
         text = "".join([*pieces, text[done:]])
     return text

@@ -122,7 +122,7 @@ class Fetcher:
     """
 
     def __init__(self, addresses: Sequence[OutsideSource]) -> None:
-        self.addresses = addresses
+        self.addresses, self._names = addresses, " and ".join(map(str, addresses))
         self._sources: dict[str, DocumentSource] = {}
         self._jobs: dict[str, Future[Document]] = {}
         self._queue: SimpleQueue[tuple[str, Future[Document]]] = SimpleQueue()
@@ -139,16 +139,15 @@ class Fetcher:
     def get(self, id: str, *, patience: float = PATIENCE) -> Document | Unavailable:
         """One document, within some seconds, or why not; what has failed before is tried again."""
         with self._lock:
-            job = self._jobs.get(id)
-            if job is None or (job.done() and job.exception() is not None):
-                self._jobs.pop(id, None)
-                job = self._begin(id)
+            if (known := self._jobs.get(id)) is not None and known.done() and known.exception() is not None:
+                del self._jobs[id]
+            job = self._begin(id)
         try:
             return job.result(patience)
         except CranfieldError as error:
             return Unavailable(str(error))
         except TimeoutError:
-            return Unavailable(f"it is still being fetched from {' and '.join(map(str, self.addresses))}")
+            return Unavailable(f"it is still being fetched from {self._names}")
 
     def _begin(self, id: str) -> Future[Document]:
         if id not in self._jobs:
@@ -191,5 +190,4 @@ class Fetcher:
                 if found.id != id:
                     raise InputError(f"{name} gave another document: {quoted(found.id)}")
                 return found
-        names = " and ".join(map(str, self.addresses))
-        raise InputError("; ".join(failures) if failures else f"it is not in {names}")
+        raise InputError("; ".join(failures) or f"it is not in {self._names}")

@@ -104,7 +104,13 @@ def _placed(source: Source, records: Iterator[Any], noun: Kind, columns: Mapping
             is_empty = is_empty and not record.is_error
             yield record if record.file else record.at(source.name)
             continue
-        is_empty, count, others = False, count + 1, others + _looks_like_other(record)
+        is_empty, count, fields = False, count + 1, {spelled(name) for name in record.metadata}
+        if isinstance(record, Document):  # a topic has its fields and no text, a document its text or its length
+            topical = TOPIC.columns["description"] + TOPIC.columns["narrative"]
+            others += not record.text and not fields.isdisjoint(topical)
+        else:
+            is_long = len(f"{record.title} {record.description}".split()) > _LONGEST_QUERY
+            others += is_long or not fields.isdisjoint(DOCUMENT.columns["text"])
         if absent:
             absent = {part: word for part, word in absent.items() if not getattr(record, part)}
             metadata |= dict.fromkeys(record.metadata)
@@ -120,15 +126,6 @@ def _placed(source: Source, records: Iterator[Any], noun: Kind, columns: Mapping
         message = f"most records ({others:,} of {count:,}) look like {meant}, not {noun}"
         remedy = f"add {meant} with cranfield corpus {command}; --keep-going loads them as {noun} all the same"
         yield Problem(f"{meant}-as-{noun}", message, file=source.name, remedy=remedy)
-
-
-def _looks_like_other(record: Document | Topic) -> bool:
-    """Whether a document has the fields of a topic and no text, or a topic the text or the length of a document."""
-    fields = {spelled(name) for name in record.metadata}
-    if isinstance(record, Document):
-        return not record.text and not fields.isdisjoint(TOPIC.columns["description"] + TOPIC.columns["narrative"])
-    long = len(f"{record.title} {record.description}".split()) > _LONGEST_QUERY
-    return long or not fields.isdisjoint(DOCUMENT.columns["text"])
 
 
 def _numbered(records: Iterator[Any]) -> Iterator[Any]:
@@ -215,6 +212,8 @@ def recognised(source: Source, formats: Registry[Any]) -> str | None:
 # Records made out of parts, with what is wrong about them.
 
 LONGEST_ID = 1000
+_SPLITTING = {"Cc", "Cs", "Zs", "Zl", "Zp"}
+"""The categories of white space, control characters and surrogates."""
 _LONGEST_QUERY = 100
 """In words: longer queries are texts of documents."""
 
@@ -225,12 +224,19 @@ def checked(
     """The document or topic that some parts are, after a warning if it is empty; or what is wrong with it.
 
     The title of a topic is the query, so it is never empty: where the source has none, it is the description, else
-    the narrative, else all other fields in a row. It is always one line.
+    the narrative, else all other fields in a row. It is always one line. An id is one word, because run files are
+    split at blanks.
     """
     noun = "document" if "text" in schema.columns else "topic"
     id, title, *texts = (parts.get(part, "") for part in schema.columns)
-    if problem := id_problem(noun, id, line):
-        yield problem
+    is_plain = id.isprintable() and " " not in id
+    if not id:
+        yield Problem("no-id", f"a {noun} without an id", lines=(line,))
+    elif len(id) > LONGEST_ID:
+        yield Problem("bad-id", f"a {noun} id of {len(id):,} characters: {quoted(id, limit=40)}", lines=(line,))
+    elif not is_plain and (bad := next((one for one in id if one == "\ufeff" or category(one) in _SPLITTING), "")):
+        what = f"white space or control characters (U+{ord(bad):04X})"
+        yield Problem("bad-id", f"the {noun} id {quoted(id)} contains {what}", lines=(line,))
     elif noun == "document":
         if not texts[0] and not title:
             message = f"document {quoted(id)} has neither title nor text"
@@ -240,21 +246,6 @@ def checked(
         yield Topic(id, query, texts[0], texts[1], metadata)
     else:
         yield Problem("empty-topic", f"topic {quoted(id)} has no text", lines=(line,))
-
-
-def id_problem(noun: str, id: str, line: int) -> Problem | None:
-    """What is wrong with an id, if anything: it must be one word, because run files are split at blanks."""
-    if not id:
-        return Problem("no-id", f"a {noun} without an id", lines=(line,))
-    if len(id) > LONGEST_ID:
-        return Problem("bad-id", f"a {noun} id of {len(id):,} characters: {quoted(id, limit=40)}", lines=(line,))
-    if id.isprintable() and " " not in id:
-        return None
-    splitting = {"Cc", "Cs", "Zs", "Zl", "Zp"}
-    if bad := next((one for one in id if one.isspace() or one == "\ufeff" or category(one) in splitting), None):
-        what = f"white space or control characters (U+{ord(bad):04X})"
-        return Problem("bad-id", f"the {noun} id {quoted(id)} contains {what}", lines=(line,))
-    return None
 
 
 def one_line(text: str) -> str:

@@ -76,7 +76,7 @@ def checked_topics(plan: Plan, runs: PooledRuns, topics: Sequence[str] | None) -
 
     None means every topic that some run has.
     """
-    wanted = sorted(set(runs.topics if topics is None else topics), key=str.encode)
+    wanted = sorted(set(runs.codes_by_topic if topics is None else topics))
     problems = []
     if not wanted:
         problems.append(Problem("no-topics", "no topic to pool: none was selected, or no run has any"))
@@ -187,8 +187,7 @@ def assembled(
     plan: Plan, runs: PooledRuns, parts: Sequence[TopicPart], *, seed: int, order: JudgingOrder, version: int = 1
 ) -> Pool:
     """Put the topics together."""
-    strata = {stratum for part in parts for stratum in part.pool.strata}
-    table = sorted(strata, key=lambda stratum: (stratum.step, stratum.name.encode()))
+    table = sorted({stratum for part in parts for stratum in part.pool.strata})
     codes = {stratum: code for code, stratum in enumerate(table)}
     populations, drawn = np.zeros((2, len(parts), len(table)), dtype=np.int64)
     for number, part in enumerate(parts):

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.base.errors import Problem, ProblemsFound
+from cranfield.base.errors import refuse
 from cranfield.runs.columns import (
     Codes,
     Mask,
@@ -28,7 +28,8 @@ from cranfield.runs.columns import (
 from cranfield.runs.encoding import UNKNOWN, CodedRun, as_ids
 from cranfield.runs.run import Run
 
-# The runs that enter a pool, with who sent them, all in the same codes.
+# The runs that enter a pool, with who sent them, all in the same codes. Python sorts strings by code points, which is
+# the byte order of UTF-8.
 
 ABSENT = -1
 
@@ -72,19 +73,14 @@ class PooledRuns:
     @property
     def teams(self) -> list[str]:
         """The groups, in byte order."""
-        return sorted({run.team for run in self.runs}, key=str.encode)
+        return sorted({run.team for run in self.runs})
 
     @cached_property
     def codes_by_topic(self) -> dict[str, int]:
         """The code of each topic that some run has, topics in byte order."""
         seen = np.unique(np.concatenate([run.ranking.topics for run in self.runs] or [np.empty(0, np.int32)]))
         pairs = zip(named(self.topic_ids, seen), seen.tolist(), strict=True)
-        return dict(sorted(pairs, key=lambda pair: pair[0].encode()))
-
-    @property
-    def topics(self) -> list[str]:
-        """The ids of the topics that some run has, in byte order."""
-        return list(self.codes_by_topic)
+        return dict(sorted(pairs))
 
     @cached_property
     def depth(self) -> int:
@@ -136,16 +132,19 @@ class PooledRuns:
 
 def pooled_runs(runs: Iterable[PoolRun], *, topic_ids: pa.Array, document_ids: pa.Array) -> PooledRuns:
     """The runs, each with a name of its own, in byte order of their names; an error says that there are none."""
-    ordered = sorted(runs, key=lambda run: run.name.encode())
+    ordered = sorted(runs, key=lambda run: run.name)
     if not ordered:
-        raise ProblemsFound("there is nothing to pool", [Problem("no-runs", "no run was selected")])
+        refuse("there is nothing to pool", "no-runs", ["no run was selected"])
     return PooledRuns(tuple(ordered), as_ids(topic_ids), as_ids(document_ids))
 
 
 def runs_of(runs: Sequence[Run], *, groups: Mapping[str, str] | None = None) -> PooledRuns:
     """Some runs in codes of their own, made here; `groups` gives the group of a tag."""
-    topic_ids, topics = _coded_together([run.topic_ids for run in runs])
-    document_ids, documents = _coded_together([run.document_ids for run in runs])
+    together = []
+    for own in ([run.topic_ids for run in runs], [run.document_ids for run in runs]):
+        ids, codes = encoded(pa.chunked_array(list(map(as_ids, own)), pa.large_string()))
+        together.append((ids, np.split(codes, np.cumsum(list(map(len, own)))[:-1])))
+    (topic_ids, topics), (document_ids, documents) = together
     coded = [
         PoolRun(
             run.tag,
@@ -156,12 +155,6 @@ def runs_of(runs: Sequence[Run], *, groups: Mapping[str, str] | None = None) -> 
         for run, own_topics, own_documents in zip(runs, topics, documents, strict=True)
     ]
     return pooled_runs(coded, topic_ids=topic_ids, document_ids=document_ids)
-
-
-def _coded_together(ids_of_runs: Sequence[pa.Array]) -> tuple[pa.Array, list[Codes]]:
-    """The distinct ids of all runs, and for each run the codes of its own."""
-    ids, codes = encoded(pa.chunked_array([as_ids(ids) for ids in ids_of_runs], pa.large_string()))
-    return ids, np.split(codes, np.cumsum([len(own) for own in ids_of_runs])[:-1])
 
 
 FAR = np.iinfo(np.int32).max
@@ -388,7 +381,7 @@ def by_group(candidates: Candidates) -> Candidates:
     if candidates.whole is not None:
         whole, kept = candidates.whole
         return by_group(whole).only(kept)
-    teams = sorted({run.team for run in candidates.runs}, key=str.encode)
+    teams = sorted({run.team for run in candidates.runs})
     team_of_run = np.array([teams.index(run.team) for run in candidates.runs], dtype=np.int32)
     team = team_of_run[candidates.run_of_row]
     priorities = np.argsort(np.array([run.priority for run in candidates.runs]), kind="stable")

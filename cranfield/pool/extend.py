@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from cranfield.base.errors import Problem, ProblemsFound, quoted
+from cranfield.base.errors import quoted, refuse
 from cranfield.pool.build import assembled, checked_topics, grown, part_of
 from cranfield.pool.candidates import Candidates, Clusters, PooledRuns, candidates_of, clusters_of, collapse
 from cranfield.pool.plan import Selection
@@ -52,7 +52,7 @@ def numbers_of(candidates: Candidates, names: Sequence[str]) -> Places:
     if unknown:
         where = f"in the pool of topic {quoted(candidates.topic)}"
         message = f"{quoted(unknown[0])} is {where}, but none of its runs retrieved it"
-        raise ProblemsFound("this pool is not of these runs", [Problem("not-in-runs", message)])
+        refuse("this pool is not of these runs", "not-in-runs", [message])
     return np.array([candidates.numbers[name] for name in names], dtype=np.int64)
 
 
@@ -108,7 +108,7 @@ def extend(
     are strata of their own. A document that was drawn by chance and now comes by a fixed step is certain, and counts
     with that step. So every probability stays true. No document leaves, and none changes its place.
     """
-    wanted = checked_topics(pool.plan, runs, sorted({*pool.topics, *(topics or ())}, key=str.encode))
+    wanted = checked_topics(pool.plan, runs, sorted({*pool.topics, *(topics or ())}))
     pooled = runs.cut(pool.plan.reach)
     codes, version = clusters_of(pooled, clusters), pool.version + 1
     extensions = grown(

@@ -36,7 +36,7 @@ from functools import partial
 from operator import itemgetter
 from typing import Any, Literal, NoReturn, TypeVar, get_args
 
-from cranfield.base.errors import UnknownName, UsageError, nearest, quoted
+from cranfield.base.errors import UnknownName, UsageError, check_known, nearest, quoted
 from cranfield.pool.stopping import StoppingRule, parsed_rule
 from cranfield.pool.strategy import RankAmount, Strata, Strategy, spelled_number, strategies
 
@@ -173,12 +173,6 @@ class Plan:
         return all(step.strategy.reproducible for _, step in self.selections)
 
     @property
-    def plain_depth(self) -> int | None:
-        """The k of a plan that is `depth k` and nothing else; None for every other."""
-        words = str(self).split()
-        return int(words[1]) if len(words) == 2 and words[0] == "depth" else None
-
-    @property
     def reach(self) -> int | None:
         """The deepest rank that the plan looks at; None where it looks at whole runs. It is the pooled part."""
         reaches = [step.reach for _, step in self.selections]
@@ -204,9 +198,12 @@ class Plan:
         return replace(self, steps=tuple(left or self.steps[:1]))
 
 
-def full_depth(plan: str) -> int:
-    """The k of a stored plan that begins with `depth k` and caps nothing: it has the first k of each run; else 0."""
-    first = re.match(r"depth (\d{1,9})(;|$)", plan)
+def full_depth(plan: str, *, alone: bool = False) -> int:
+    """The k of a plan that begins with `depth k` and caps nothing: it has the first k of each run; else 0.
+
+    With `alone` the plan is that and nothing else.
+    """
+    first = re.match(r"depth (\d{1,9})$" if alone else r"depth (\d{1,9})(;|$)", plan)
     return int(first[1]) if first and "; cap " not in plan else 0
 
 
@@ -402,14 +399,10 @@ class _StepReader:
         """Say what could stand where a word does, and perhaps what was meant."""
         options = [f"{name.replace('_', '-')}=" for name in self.strategy.options]
         known = ["until 100", "budget 1000", "across topics", *options, *(f"{scope}=" for scope in _SCOPE_WORDS)]
-        near = [*nearest(word, [*known, *strategies.names()]), ""][0]
-        guess = f"; did you mean {quoted(near)}?" if near else ""
-        if word.lower() == "then" or word.endswith(","):
-            guess = "; steps are separated by ';'"
-        elif near in strategies.names():
-            guess = f"; steps are separated by ';': did you mean '; {near}'?"
+        near = nearest(word, known)
+        guess = f"did you mean {quoted(near[0])}?" if near else "steps are separated by ';'"
         expected = "an amount (10, until 100, 5%, budget 1000), an option or a scope"
-        raise UsageError(f"expected {expected}, found {quoted(word)}{guess}")
+        raise UsageError(f"expected {expected}, found {quoted(word)}; {guess}")
 
     def _read_setting(self, word: str, position: int) -> None:
         name, _, value = word.partition("=")
@@ -423,8 +416,7 @@ class _StepReader:
         if name.replace("-", "_") in self.strategy.options:
             self.options[name] = value, position
         elif name == "by":
-            if value not in get_args(By):
-                raise UnknownName("value of 'by':", value, get_args(By))
+            check_known("value of 'by':", [value], get_args(By))
             self.scope["by"] = value
         elif name == "ranks":
             match = _RANKS.fullmatch(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -363,10 +364,8 @@ def levels(have: Places, available: Places, budget: int) -> Places:
     def filled(level: int) -> Places:
         return have + np.clip(level - have, 0, available)
 
-    low, high = 0, int((have + available).max(initial=0))
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if filled(middle).sum() <= budget else (low, middle - 1)
+    possible = range(int((have + available).max(initial=0)) + 1)
+    low = bisect_right(possible, budget, key=lambda level: int(filled(level).sum())) - 1
     sizes = filled(low)
     more = np.flatnonzero((sizes == np.maximum(low, have)) & (sizes < have + available) & (have <= low))
     sizes[more[: budget - int(sizes.sum())]] += 1

@@ -80,8 +80,7 @@ def opinions_in_text(parts: Sequence[tuple[str, int, str]]) -> Opinions | None:
     table = parsed_words(text, "\t", types, rows=sum(counts))
     if table is None:  # also where there are no rows at all
         return None
-    ids = text_of([topic for topic, _, _ in parts])
-    topics = ids, np.repeat(np.arange(len(parts), dtype=np.int32), counts)
+    topics = text_of([topic for topic, _, _ in parts]), np.repeat(np.arange(len(parts), dtype=np.int32), counts)
     words = [encoded(table[name]) for name in _WORDS[1:]]
     return _opinions([topics, *words], [values_of(table[name]) for name in _NUMBERS])
 

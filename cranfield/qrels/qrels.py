@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -244,21 +244,14 @@ def with_strata(
 # What changed from one set of qrels to another.
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One document of one topic whose grade differs; None where one side does not have it."""
+class Change(NamedTuple):
+    """One document of one topic that was added, removed or changed; a grade is None where one side has none."""
 
+    what: str
     topic: str
     document: str
     before: int | None
     after: int | None
-
-    @property
-    def what(self) -> str:
-        """Added, removed or changed."""
-        if self.before is None:
-            return "added"
-        return "removed" if self.after is None else "changed"
 
 
 @dataclass(frozen=True)
@@ -279,19 +272,16 @@ class Difference(Result):
         if self.by == "grade":
             moves = [(*pair, count) for pair, count in sorted(self.moves.items(), key=lambda move: str(move[0]))]
             return table_of([*grades, "pairs"], moves)
-        rows = [(one.what, one.topic, one.document, one.before, one.after) for one in self.changes]
-        return table_of(["what", "topic", "document", *grades], rows)
+        return table_of(["what", "topic", "document", *grades], self.changes)
 
 
 def difference(before: Qrels, after: Qrels) -> Difference:
     """Compare two sets of qrels, pair by pair; a document that was pooled but not judged has the grade -1."""
-    old = {(topic, document): grade for topic, document, grade in before}
-    new = {(topic, document): grade for topic, document, grade in after}
-    moves: Counter[tuple[int | None, int | None]] = Counter()
-    changes = []
-    for pair in sorted(old.keys() | new.keys(), key=lambda pair: (pair[0].encode(), pair[1].encode())):
-        grades = old.get(pair), new.get(pair)
-        moves[grades] += 1
-        if grades[0] != grades[1]:
-            changes.append(Change(*pair, *grades))
-    return Difference(tuple(changes), moves)
+    old, new = ({(topic, document): grade for topic, document, grade in rows} for rows in (before, after))
+    grades = {pair: (old.get(pair), new.get(pair)) for pair in sorted(old.keys() | new.keys())}
+    changes = [
+        Change("added" if had is None else "removed" if has is None else "changed", *pair, had, has)
+        for pair, (had, has) in grades.items()
+        if had != has
+    ]
+    return Difference(tuple(changes), Counter(grades.values()))

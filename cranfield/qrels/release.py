@@ -13,8 +13,8 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from cranfield.base.errors import InputError, SourceError, UnknownName, UsageError, quoted, refuse
-from cranfield.base.files import Source, most_grown
+from cranfield.base.errors import InputError, SourceError, UsageError, check_known, quoted, refuse
+from cranfield.base.files import Source, refuse_growth
 from cranfield.base.records import Grade, GradeScale
 from cranfield.base.registry import deferred
 from cranfield.base.text import Column, Result, Table, Value, facts_table, table_of
@@ -50,9 +50,7 @@ def parse_rule(words: str) -> Rule:
     rule = tuple(word for word in words.replace(",", " ").split() if word != "else")
     if not rule:
         raise UsageError(f"empty merge rule; use one or more of: {', '.join(RULE_WORDS)}")
-    for word in rule:
-        if word not in RULE_WORDS:
-            raise UnknownName("merge rule", word, RULE_WORDS)
+    check_known("merge rule", rule, RULE_WORDS)
     return rule
 
 
@@ -203,7 +201,7 @@ def _bundle_in(folder: Path, path: Path) -> Bundle:
         pooled = [one for one in card["pools"] if one["documents"]]
         share = min((one["judged"] / one["documents"] for one in pooled), default=1.0)
         judged = share, min((float(one.get("topic_judged", 1.0)) for one in pooled), default=1.0)
-        plain = [int(one["plan"][6:]) for one in whole if re.fullmatch(r"depth \d{1,9}", one["plan"])]
+        plain = [plans.full_depth(one["plan"], alone=True) for one in whole]
         depth = plans.full_depth(card["pools"][-1]["plan"]) if card["pools"] else 0
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         raise SourceError(str(path), f"{CARD} is not the card of a collection") from None
@@ -214,12 +212,11 @@ def _bundle_in(folder: Path, path: Path) -> Bundle:
 
 def _unpack(path: Path, folder: Path) -> None:
     """Write the files that stand beside the checksums of an archive into a folder."""
-    most, total = most_grown(path.stat().st_size), 0
+    total = 0
     try:
         for place, size, stream in _members(path):
             total += size
-            if total > most:
-                raise SourceError(str(path), Source.grown_beyond(most))
+            refuse_growth(str(path), total, path.stat().st_size)
             # Wherever the files lie in the archive, their last names are those of the bundle.
             with closing(stream), (folder / PurePosixPath(place).name).open("wb") as file:
                 file.write(stream.read(size))

@@ -62,7 +62,7 @@ def groups_of(
     Then the same, also for a run that did not contribute, but whose group did with another.
     """
     members = {one.run: one.member_of(level) for one in contributors}
-    groups = sorted({members[one.run] for one in contributors if one.contributing}, key=str.encode)
+    groups = sorted({members[one.run] for one in contributors if one.contributing})
     place = {group: number for number, group in enumerate(groups)}
     own = np.array([place.get(members.get(run, ""), -1) for run in run_names], dtype=np.int32)
     contributing = {one.run for one in contributors if one.contributing}

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Literal
 import pyarrow as pa
 
 from cranfield.base.errors import ProblemsFound, SourceError
-from cranfield.base.files import Place, Source, is_remote, located, matching, most_grown
+from cranfield.base.files import Place, Source, is_remote, located, matching, refuse_growth
 from cranfield.base.registry import deferred
 from cranfield.base.writing import inside
 from cranfield.runs import reading
@@ -124,8 +124,7 @@ def refuse_grown(name: str, facts: Any, size: int, columns: int) -> Any:
     A value that is repeated takes no room there: how much the rows would take is known only here.
     """
     held = sum(facts.row_group(number).total_byte_size for number in range(facts.num_row_groups))
-    if max(held, 8 * columns * facts.num_rows) > (most := most_grown(size)):
-        raise SourceError(name, Source.grown_beyond(most))
+    refuse_growth(name, max(held, 8 * columns * facts.num_rows), size)
     return facts
 
 

@@ -22,7 +22,7 @@ from cranfield.evaluate.measure import Measure, own_measures
 from cranfield.evaluate.scores import Scores, score
 from cranfield.pool.build import build
 from cranfield.pool.candidates import PooledRuns
-from cranfield.pool.plan import Amount, Plan, Selection, parse
+from cranfield.pool.plan import Amount, Plan, Selection, full_depth, parse
 from cranfield.pool.pool import levels
 from cranfield.pool.replay import Labels, labels_of, replay
 from cranfield.pool.strategy import RankAmount, Words, strategies
@@ -389,7 +389,7 @@ def _judged(piece: tuple[Plan, Sequence[int], Sequence[Play]], shared: tuple[Kno
     """What came of a plan at each of its budgets, or as it stands."""
     (plan, budgets, plays), (known, full, hold_out) = piece, shared
     measures, outcomes = own_measures(full.measures), []
-    depth = plan.plain_depth if hold_out and not budgets else None
+    depth = full_depth(str(plan), alone=True) if hold_out and not budgets else 0
     asked: Sequence[int | None] = budgets or [None]
     for one, budget in zip(plays, asked, strict=True):
         kept = one.kept(known)
@@ -401,7 +401,7 @@ def _judged(piece: tuple[Plan, Sequence[int], Sequence[Play]], shared: tuple[Kno
             cost=cost_of(known, one),
             scores=scores,
             effects=[effect_of(full, scores, measure) for measure in measures],
-            held_out=None if depth is None else own_hold_out(known, scores, kept, depth),
+            held_out=own_hold_out(known, scores, kept, depth) if depth else None,
         )
         outcomes.append(outcome)
     return outcomes

@@ -366,7 +366,7 @@ def _put_together(store: Store, name: str, ranks: list[tuple[str, str, str, int]
     undrawn = store.rows(_UNDRAWN, number)
     sizes = store.rows("SELECT topic, step, stratum, population, drawn FROM pool_strata WHERE pool = ?", number)
     strata = {*(row[1:3] for row in sizes), *(row[2:4] for row in entries)}
-    table = [pooling.Stratum(*one) for one in sorted(strata, key=lambda one: (one[0], one[1].encode()))]
+    table = [pooling.Stratum(*one) for one in sorted(strata)]
     ids = list(dict.fromkeys(row[1] for row in [*entries, *undrawn]))
     sources = [pooling.Source(*one[:4]) for one in pooled_runs(store, name)]
     known = (topics, ids, table, [source.name for source in sources])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from contextlib import suppress
@@ -98,11 +97,31 @@ def check(
             [fault for one in ours for fault in faults(f'PRAGMA foreign_key_check("{one}")', dangling)],
         ),
         "search index": lambda: ("all", list(files.index_faults(store))),
-        "settings": partial(_check_settings, store),
+        "settings": lambda: (
+            ", ".join([counted(len(store.column("SELECT name FROM settings")), "setting"), "scale", "guidelines"]),
+            [
+                *faults("SELECT name FROM settings WHERE NOT json_valid(value)", "the setting {!r} is not JSON"),
+                *files.scale_faults(store),
+            ],
+        ),
         "documents": partial(_check_documents, store, progress),
-        "topics": partial(_check_topics, store),
+        "topics": lambda: (
+            counted(len(documents.topics_with_hash(store)), "topic"),
+            [
+                f"topic {topic.id!r} does not match its content hash"
+                for topic, known in documents.topics_with_hash(store)
+                if topic.content_hash != known
+            ],
+        ),
         "runs": partial(_check_runs, store, progress),
-        "pools": partial(_check_pools, store),
+        "pools": lambda: (  # each is built again, and must come out the same
+            counted(len(pools.pool_facts(store)), "pool"),
+            [
+                f"pool {facts.name!r}: {difference}"
+                for facts in pools.pool_facts(store)
+                for difference in verify.verify_pool(store, facts.name).differences
+            ],
+        ),
         "judgments": partial(_check_judgments, store),
         "history": partial(_check_history, store, against, anchor),
         "releases": lambda: (counted(len(releases.known(store)), "release"), qrels_workflow.release_faults(store)),
@@ -158,21 +177,6 @@ def restore(backup: Path, path: Path, *, unsound: bool = False, progress: Progre
         raise CollectionError(f"{damaged}: restore an earlier backup") from error
 
 
-def _check_settings(store: Store) -> Checked:
-    """Settings are JSON, scales are scales, guidelines have their hash."""
-    rows = store.rows("SELECT name, value FROM settings")
-    wrong = [f"the setting {name!r} is not JSON" for name, value in rows if not _is_json(value)]
-    return f"{counted(len(rows), 'setting')}, scale, guidelines", [*wrong, *files.scale_faults(store)]
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
 def _check_documents(store: Store, progress: Progress) -> Checked:
     total, seen, wrong = documents.count(store), 0, []
     for seen, (document, stored_hash) in enumerate(documents.each(store), start=1):
@@ -187,12 +191,6 @@ def _check_documents(store: Store, progress: Progress) -> Checked:
     if seen != total:
         wrong.append(f"the document numbers run to {total}, but there are {seen} documents")
     return counted(seen + len(kept), "document"), wrong
-
-
-def _check_topics(store: Store) -> Checked:
-    pairs = documents.topics_with_hash(store)
-    changed = [topic.id for topic, stored_hash in pairs if topic.content_hash != stored_hash]
-    return counted(len(pairs), "topic"), [f"topic {name!r} does not match its content hash" for name in changed]
 
 
 def _check_runs(store: Store, progress: Progress) -> Checked:
@@ -219,17 +217,8 @@ def _check_runs(store: Store, progress: Progress) -> Checked:
         if (len(run.topic_ids), run.row_count) != (one.topics, one.rows):
             sizes = f"{len(run.topic_ids)} topics and {run.row_count} rows"
             wrong.append(f"run {one.name!r} has {sizes}, unlike its record")
-    unread = [code for code, lines in store.rows("SELECT code, lines FROM run_warnings") if not _is_json(lines)]
+    unread = store.column("SELECT code FROM run_warnings WHERE NOT json_valid(lines)")
     return counted(len(stored), "run"), wrong + [f"the lines of a warning {code!r} are not JSON" for code in unread]
-
-
-def _check_pools(store: Store) -> Checked:
-    """Every pool is built again and must come out the same."""
-    names = [facts.name for facts in pools.pool_facts(store)]
-    wrong = [
-        f"pool {name!r}: {difference}" for name in names for difference in verify.verify_pool(store, name).differences
-    ]
-    return counted(len(names), "pool"), wrong
 
 
 def _check_history(store: Store, against: Path | None, anchor: history.Anchor | None) -> Checked:

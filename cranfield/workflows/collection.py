@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cranfield._version import __version__
-from cranfield.base.errors import CollectionError, CranfieldError, InputError, UnknownName, UsageError, quoted, refuse
+from cranfield.base.errors import CranfieldError, InputError, UnknownName, UsageError, check_known, quoted, refuse
 from cranfield.base.files import Source
 from cranfield.base.records import BINARY, Grade, GradeScale
 from cranfield.base.registry import deferred
@@ -158,14 +158,12 @@ def parse_scale(words: str, *, relevant_from: int | None = None) -> GradeScale:
     elif "=" not in words:
         raise UnknownName("scale", words, [*NAMED, "FILE.toml", "0=LABEL, 1=LABEL, …"])
     else:
-        pairs = []
+        entries = []
         for part in words.split(","):
             if (step := _STEP.fullmatch(part)) is None:
                 raise InputError(f"{quoted(part.strip())} is not a grade; write NUMBER=LABEL, separated by commas")
-            pairs.append((int(step[1]), step[2]))
-        lowest = min(pairs)[0]
-        grades = tuple(Grade(number, label, float(number - lowest)) for number, label in sorted(pairs))
-        scale = GradeScale(grades, _second(grades))
+            entries.append({"grade": int(step[1]), "label": step[2]})
+        scale = scale_from({"grade": entries}, file=words)
     return scale if relevant_from is None else replace(scale, relevant_from=relevant_from)
 
 
@@ -187,11 +185,7 @@ def scale_from(content: Mapping[str, Any], *, file: str) -> GradeScale:
         )
         for entry in sorted(entries, key=lambda entry: int(entry["grade"]))
     )
-    return GradeScale(grades, content.get("relevant_from", _second(grades)))
-
-
-def _second(grades: tuple[Grade, ...]) -> int:
-    return grades[min(1, len(grades) - 1)].grade
+    return GradeScale(grades, content.get("relevant_from", grades[min(1, len(grades) - 1)].grade))
 
 
 # Change guidelines or scale while judging goes on: a new version, and what was judged under the old ones.
@@ -244,9 +238,6 @@ def shipped_recipes() -> list[Path]:
 def shipped_collection(name: str) -> Path:
     """The folder of a shipped collection, relative to here where that is shorter."""
     known = {file.parent.name: file.parent for file in shipped_recipes()}
-    if name in known:
-        folder, here = known[name], Path.cwd()
-        return folder.relative_to(here) if folder.is_relative_to(here) else folder
-    if not known:
-        raise CollectionError("this installation contains no collections; reinstall Cranfield")
-    raise UnknownName("shipped collection", name, known)
+    check_known("shipped collection", [name], known)
+    folder, here = known[name], Path.cwd()
+    return folder.relative_to(here) if folder.is_relative_to(here) else folder

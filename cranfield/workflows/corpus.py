@@ -142,12 +142,12 @@ class Corpus:
     def document(self, id: str) -> Document:
         """One document, fetched where it stays outside; an unknown id is answered with those spelled alike."""
         found = stored.fetch(self._store, id)
-        if found is None and (sources := outside.Outside(self._store)):
-            fetched = sources.find(id, patience=outside.LONG_PATIENCE)
+        if found is None:
+            fetched = outside.Outside(self._store).find(id, patience=outside.LONG_PATIENCE)
             if isinstance(fetched, Document):
                 return fetched
-            raise InputError(f"document {quoted(id)} cannot be shown: {fetched.reason}")
-        if found is None:
+            if fetched.reason:
+                raise InputError(f"document {quoted(id)} cannot be shown: {fetched.reason}")
             raise UnknownName("document", id, stored.ids_near(self._store, id))
         return found
 
@@ -255,8 +255,17 @@ class Corpus:
         with self._store.write():
             file = stored.LoadedFile(kind, storable(source.data_set or source.path.name), chosen, digest)
             number = stored.add_source(self._store, file)
-            most = None if keep_going else MOST_ERRORS
-            for batch in _batches(reading.read_records(kind, watched, format=chosen, **options), loaded, most):
+            records, is_whole = reading.read_records(kind, watched, format=chosen, **options), True
+            while is_whole and (keep_going or loaded.bad <= MOST_ERRORS):
+                read = list[Any]()
+                try:
+                    read.extend(islice(records, BATCH))
+                except SourceError as error:  # a file that breaks off in the middle is a problem like others
+                    read.append(error.problem)
+                is_whole = len(read) == BATCH
+                for problem in (record for record in read if isinstance(record, Problem)):
+                    loaded.note(problem)
+                batch = [record for record in read if not isinstance(record, Problem)]
                 added = stored.add(self._store, batch, source=number, update=update)
                 loaded.new, loaded.same = loaded.new + added.new, loaded.same + added.same
                 loaded.updated += added.updated
@@ -270,26 +279,10 @@ class Corpus:
             if loaded.bad and not keep_going:
                 has_valid = loaded.new or loaded.same or loaded.updated
                 kept = "nothing was loaded" + (f" (--keep-going loads the valid {kind})" if has_valid else "")
-                many = f", and the rest was not read after {most:,}" if loaded.bad > MOST_ERRORS else ""
+                many = f", and the rest was not read after {MOST_ERRORS:,}" if loaded.bad > MOST_ERRORS else ""
                 summary = f"{loaded.name} has {counted(loaded.bad, 'error')}{many}: {kept}"
                 raise ProblemsFound(summary, loaded.problems, total=loaded.noted)
         return loaded
-
-
-def _batches(records: Iterator[Any], loaded: Loaded, most: int | None) -> Iterator[list[Any]]:
-    """The good records in batches, noting the bad ones. After `most` errors the rest is not read."""
-    is_whole = True
-    while is_whole:
-        batch: list[Any] = []
-        try:
-            batch.extend(islice(records, BATCH))
-        except SourceError as error:  # a file that breaks off in the middle is a problem like others
-            batch.append(error.problem)
-        is_whole = len(batch) == BATCH
-        for problem in (record for record in batch if isinstance(record, Problem)):
-            loaded.note(problem)
-        yield [record for record in batch if not isinstance(record, Problem)]
-        is_whole = is_whole and (most is None or loaded.bad <= most)
 
 
 # Documents that stay outside can be read, but neither searched nor compared.

@@ -38,16 +38,13 @@ _AT_ONCE = 50
 
 
 class Outside:
-    """The documents of a collection that its file does not hold. Without sources it is false, and does nothing."""
+    """The documents of a collection that its file does not hold. Without sources nothing is found, for no reason."""
 
     def __init__(self, store: Store) -> None:
-        self._sources, self._approve = documents.outside_sources(store), f"{store.command} {APPROVE}"
-        known = _approvals()[1].get(_identity(store), ()) if self._sources else ()
-        self.refused = [str(one) for one in self._sources if str(one) not in known]
-        self._fetcher = sources.Fetcher([one for one in self._sources if str(one) in known])
-
-    def __bool__(self) -> bool:
-        return bool(self._sources)
+        there, self._approve = documents.outside_sources(store), f"{store.command} {APPROVE}"
+        known = _approvals(store)[1] if there else ()
+        self.refused = [str(one) for one in there if str(one) not in known]
+        self._fetcher = sources.Fetcher([one for one in there if str(one) in known])
 
     @property
     def is_approved(self) -> bool:
@@ -88,16 +85,17 @@ class Outside:
 # What was approved here.
 
 
-def _identity(store: Store) -> str:
-    return f"{store.setting('name', '')}, made {store.setting('made', '')}"
+def _approvals(store: Store) -> tuple[Path, list[str], dict[str, list[str]]]:
+    """Where approvals are kept, the sources of this collection, and those of each by what identifies it.
 
-
-def _approvals() -> tuple[Path, dict[str, list[str]]]:
-    """Where approvals are kept, and the sources of each collection; what cannot be read approves nothing."""
+    What cannot be read approves nothing.
+    """
     file, content = settings_folder() / "approved-sources.json", dict[str, Any]()
     with suppress(OSError, UnicodeDecodeError):
         content = object_in(file.read_text(encoding="utf-8")) or {}
-    return file, {name: list(map(str, known)) for name, known in content.items() if isinstance(known, list)}
+    kept = {name: list(map(str, known)) for name, known in content.items() if isinstance(known, list)}
+    own = kept.setdefault(f"{store.setting('name', '')}, made {store.setting('made', '')}", [])
+    return file, own, kept
 
 
 # Sources are added, approved, removed and listed.
@@ -138,12 +136,12 @@ def change(
                 else:
                     documents.remove_outside(store, one.kind, one.place)
     if wanted and do != "remove":
-        (file, approved), identity = _approvals(), _identity(store)
+        file, own, kept = _approvals(store)
         with suppress(OSError):  # what is wrong is said when the file is written
             file.parent.mkdir(parents=True, exist_ok=True)
-        approved[identity] = sorted({*approved.get(identity, ()), *map(str, wanted)})
+        own[:] = sorted({*own, *map(str, wanted)})
         with whole_file(file, replace=True) as unfinished:
-            unfinished.write_text(json.dumps(approved, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+            unfinished.write_text(json.dumps(kept, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     refused, there = Outside(store).refused, documents.outside_sources(store)
     rows = [(str(one), one.documents, str(one) not in refused) for one in there]
     remarks = _refusals(store) if rows else ["no source: only documents that are in the file can be shown"]

@@ -91,9 +91,7 @@ def qrels_for(
     if store is not None and chosen == NOW:
         with store.snapshot():
             opinions, merged = merged_now(store, selection)
-            qrels = merged.qrels
-            if binary:
-                qrels = merge.binary_by_scale(opinions, merged, live_pools.thresholds(store))
+            qrels = merge.binary_by_scale(opinions, merged, live_pools.thresholds(store)) if binary else merged.qrels
             return with_pooled(store, qrels) if selection.unjudged else qrels
     return _kept_qrels(store, chosen, binary=binary)
 
@@ -157,8 +155,8 @@ def merged_now(store: Store, selection: Selection = ALL) -> tuple[merge.Opinions
     else:
         read = merge.opinions_in_text(events.opinion_text(store, layers))
         opinions = read or merge.opinions_of(events.opinion_rows(store, layers))
-    rule = collection_rule(store) if selection.rule is None else selection.rule
-    return opinions, merge.merged(opinions, rule=rule, primary=events.primary_assessors(store), layers=layers)
+    rule, primary = collection_rule(store, selection), events.primary_assessors(store)
+    return opinions, merge.merged(opinions, rule=rule, primary=primary, layers=layers)
 
 
 def released_qrels(store: Store, name: str) -> columns.Qrels:
@@ -179,9 +177,9 @@ def released_qrels(store: Store, name: str) -> columns.Qrels:
     return _with_strata(store, qrels) if is_whole and same_pools else qrels
 
 
-def collection_rule(store: Store) -> Rule:
-    """The rule by which this collection merges opinions."""
-    return tuple(map(str, store.setting(RULE_SETTING, DEFAULT_RULE)))
+def collection_rule(store: Store, selection: Selection = ALL) -> Rule:
+    """The rule by which opinions are merged: that of the selection, else the one of this collection."""
+    return selection.rule or tuple(map(str, store.setting(RULE_SETTING, DEFAULT_RULE)))
 
 
 # Warnings about qrels: grades of an older scale, and samples that strata do not describe.
@@ -350,7 +348,7 @@ class Qrels:
                     name,
                     note,
                     layers=tuple(selection.layers),
-                    rule=collection_rule(store) if selection.rule is None else selection.rule,
+                    rule=collection_rule(store, selection),
                     primary={topic: tuple(names) for topic, names in events.primary_assessors(store).items()},
                     up_to_event=events.last_event(store)[0] if event is None else event,
                     scales=by_scale,

@@ -127,11 +127,14 @@ def _submit(store: Store, requests: Sequence[Request], progress: Progress) -> tu
     often = Counter(name for name, *_ in {(one.name, one.content_hash, one.request.group) for one in checked})
     alike = [one.request.path.parent for one in checked if often[one.name] > 1]
     top = os.path.commonpath(alike) if alike else ""
-    sound = [
-        replace(one, name=_file_name(one.request.path, top)) if often[one.name] > 1 else one
-        for one in checked
-        if not one.errors
-    ]
+    sound = []
+    for one in [one for one in checked if not one.errors]:
+        name = one.name
+        if often[name] > 1:  # `input.prc1.gz` is prc1, `team/one/run.txt` team-one-run
+            file = Source(one.request.path)
+            parts = *file.path.parent.relative_to(top).parts, file.stem.removeprefix("input.")
+            name = re.sub(r"[^A-Za-z0-9._+-]+", "-", "-".join(parts)).strip(".+-")
+        sound.append(replace(one, name=name))
     stored = submit.store_runs(store, sound, progress=progress)
     refused = [one for one in checked if one.errors]
     repaired = [one.facts.name for one in stored if any(problem.code == "repaired" for problem in one.warnings)]
@@ -148,13 +151,6 @@ def _submit(store: Store, requests: Sequence[Request], progress: Progress) -> tu
         names = ", ".join(one.file for one in refused)
         remarks.append(f"warning: {counted(len(refused), 'run')} left out, because of errors: {names}")
     return refused, remarks
-
-
-def _file_name(path: Path, top: str) -> str:
-    """The name of a run by its file below a folder: `input.prc1.gz` is prc1, `team/one/run.txt` team-one-run."""
-    source = Source(path)
-    parts = *path.parent.relative_to(top).parts, source.stem.removeprefix("input.")
-    return re.sub(r"[^A-Za-z0-9._+-]+", "-", "-".join(parts)).strip(".+-")
 
 
 def _check_counts(store: Store, recipe: Recipe) -> None:
@@ -220,27 +216,22 @@ def read_recipe(file: Path, place: str = "") -> Recipe:
             **parts,
             positions=content.get("topics", {}).get("ids") == "position",
         )
-    of_qrels = content.get("qrels", {})
-    scale = content.get("scale")
+    of_qrels, scale, traps = content.get("qrels", {}), content.get("scale"), content.get("traps", ())
+    # What a collection remembers of where it comes from: its licence, how to cite it, and what it is.
+    about = {name: " ".join(str(content.get(name, "")).split()) for name in _ABOUT}
+    told = about.pop("title"), about["description"], *(" ".join(trap.split()) for trap in traps), about.pop("source")
+    about["description"] = "\n".join(filter(None, told))
     return replace(
         found,
         name=content["name"],
-        about={**found.about, **{name: text for name, text in about_of(content).items() if text}},
-        traps=content.get("traps", ()),
+        about={**found.about, **{name: text for name, text in about.items() if text}},
+        traps=traps,
         scale=collections.scale_from(scale, file=str(file)) if scale is not None else found.scale,
         document_ids=content.get("documents", {}).get("ids", ""),
         topic_ids=of_qrels.get("topics", ""),
         grades={int(grade): meant for grade, meant in of_qrels.get("grades", {}).items()},
         counts=content.get("counts", {}),
     )
-
-
-def about_of(content: Mapping[str, Any]) -> dict[str, str]:
-    """What a collection remembers of where it comes from: its licence, how to cite it, and what it is."""
-    words = {name: " ".join(str(content.get(name, "")).split()) for name in _ABOUT}
-    lines = [words["title"], words["description"], *content.get("traps", ()), words["source"]]
-    description = "\n".join(" ".join(line.split()) for line in lines if line)
-    return {"licence": words["licence"], "citation": words["citation"], "description": description}
 
 
 def _found(folder: Path, names: str | Sequence[str], content: Mapping[str, Any]) -> Path:

@@ -63,6 +63,8 @@ class Status(Result):
     @property
     def next_step(self) -> tuple[str, str]:
         """The next thing to do, and the command for it."""
+        queue = next(iter(self.queues), "")
+        to_queue = f"judge the queue {queue}", f"judge --queue {quote(queue)}"
         if self.packet_for:
             if not self.counts.unjudged:
                 send = "everything is judged; send the file back to the organiser, who merges it with"
@@ -70,8 +72,8 @@ class Status(Result):
             judged = f"{self.counts.judged:,} of {counted(self.counts.pooled, 'document')} judged"
             return f"judge, then send the file back ({judged})", "judge"
         if self.counts.releases and not self.pools:  # qrels that were made elsewhere
-            for name in self.queues:
-                return f"judge the queue {name}", f"judge --queue {quote(name)}"
+            if queue:
+                return to_queue
             return ("score the runs", "evaluate") if self.runs else ("score a run", "evaluate FILE…")
         if not self.counts.documents and not self.outside:
             return "add documents", "corpus add FILE…"
@@ -95,8 +97,8 @@ class Status(Result):
             return more, "judge"
         if self.missing:
             return f"{counted(self.missing, 'second judgment')} missing", "judge"
-        for name in self.queues:
-            return f"judge the queue {name}", f"judge --queue {quote(name)}"
+        if queue:
+            return to_queue
         if not self.counts.releases:
             return "everything is judged; release the qrels under a name", "qrels release NAME"
         more = "then put them on a page (report), and publish (qrels release NAME --bundle FOLDER)"

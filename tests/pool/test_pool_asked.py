@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from cranfield.base.errors import ProblemsFound, UsageError
 from cranfield.pool.build import build
-from cranfield.pool.plan import Amount, parse, parse_stored
+from cranfield.pool.plan import Amount, full_depth, parse, parse_stored
 
 # topic 1: best ranks d1 d3 d5 1, d2 d6 2, d4 4, d7 5; topic 2: d1 d8 1, d9 2; the longest list has 5
 NO_EFFECT = {
@@ -112,7 +112,7 @@ def test_every_share_is_read_back_to_the_last_bit(share):
 
 def test_only_a_plain_depth_is_the_depth_of_a_pool():
     found = {
-        plan: parse(plan).plain_depth
+        plan: full_depth(str(parse(plan)), alone=True)
         for plan in ("depth 2", "depth 2 topics=1:10", "depth 2 by=group", "depth 2; rrf 1")
     }
-    assert found == {"depth 2": 2, "depth 2 topics=1:10": None, "depth 2 by=group": None, "depth 2; rrf 1": None}
+    assert found == {"depth 2": 2, "depth 2 topics=1:10": 0, "depth 2 by=group": 0, "depth 2; rrf 1": 0}

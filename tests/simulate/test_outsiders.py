@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.evaluate.align import align
-from cranfield.pool.plan import parse
+from cranfield.pool.plan import full_depth, parse
 from cranfield.qrels.qrels import qrels_of
 from cranfield.reuse.hold_out import hold_out_all
 from cranfield.reuse.provenance import Contributor, provenance_of
@@ -98,13 +98,7 @@ def test_pieces_are_counted_as_they_are_done(worked, toolbox):
 
 @pytest.mark.parametrize(
     ("plan", "depth"),
-    [
-        ("depth 7", 7),
-        ("depth 7 by=group", None),
-        ("depth topics=1:3 7", None),
-        ("depth 7; cap 3", None),
-        ("rrf 7", None),
-    ],
+    [("depth 7", 7), ("depth 7 by=group", 0), ("depth topics=1:3 7", 0), ("depth 7; cap 3", 0), ("rrf 7", 0)],
 )
 def test_a_plain_depth_is_nothing_but_depth(plan, depth):
-    assert parse(plan).plain_depth == depth
+    assert full_depth(str(parse(plan)), alone=True) == depth

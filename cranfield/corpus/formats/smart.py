@@ -15,7 +15,7 @@ mark, with a warning, and the text goes on. Citation lists (`.X`) are skipped.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,14 +54,6 @@ class _Record:
     target: list[str] | None = None
     is_preface: bool = False
 
-    def begin(self, letter: str, number: int) -> None:
-        """Begin a field, or continue it. In the text, a mark that the record has had already is a stray one."""
-        if letter in self.fields and self.target is self.fields.get("W"):
-            message = f"a second .{letter} within the text; the rest is read as text"
-            self.problems.append(Problem("stray-field", message, "warning", lines=(number,)))
-        else:
-            self.target = self.fields.setdefault(letter, [])
-
     def add(self, line: str, number: int) -> None:
         """Add a line to the field that is open. Text outside any field is reported once."""
         self.size += len(line)
@@ -75,12 +67,6 @@ class _Record:
         """The lines of a field, without blanks at their ends."""
         lines = self.fields.get(letter, ())
         return "\n".join([line.rstrip() for line in lines]).strip("\n")
-
-    def metadata(self) -> Mapping[str, str]:
-        """The fields that are neither title, text nor citations."""
-        letters = [letter for letter in self.fields if letter not in "TWX"]
-        named = {METADATA.get(letter, letter.lower()): self.text(letter) for letter in letters}
-        return {name: text for name, text in named.items() if text}
 
 
 @dataclass(frozen=True)
@@ -105,7 +91,10 @@ class Smart:
             parts = {"id": record.id, "title": reading.one_line(title), "text": text}
             if self.kind is reading.TOPIC:  # one without a title (most) has its text as its title: the query
                 parts = {"id": record.id, "title": title or text, "description": text if title else ""}
-            yield from reading.checked(self.kind, parts, record.metadata(), record.line)
+            others = [letter for letter in record.fields if letter not in "TWX"]
+            named = {METADATA.get(letter, letter.lower()): record.text(letter) for letter in others}
+            metadata = {name: text for name, text in named.items() if text}
+            yield from reading.checked(self.kind, parts, metadata, record.line)
 
 
 reading.document_formats.register("smart")(
@@ -124,7 +113,12 @@ def _records(source: Source) -> Iterator[_Record | Problem]:
             record = _Record(number, line[2:].strip())
         # A mark stands alone on its line: `.4` or `.a` within a text is text.
         elif line.startswith(".") and not record.is_preface and (match := _FIELD.match(line)):
-            record.begin(match.group(1), number)
+            # In the text, a mark that the record has had already is a stray one; elsewhere its field is continued.
+            if match[1] in record.fields and record.target is record.fields.get("W"):
+                message = f"a second .{match[1]} within the text; the rest is read as text"
+                record.problems.append(Problem("stray-field", message, "warning", lines=(number,)))
+            else:
+                record.target = record.fields.setdefault(match[1], [])
         else:
             record.add(line, number)
         record.problems += problems

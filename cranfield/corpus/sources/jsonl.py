@@ -22,7 +22,7 @@ from cranfield.base.records import Document
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Schema, object_in
 from cranfield.base.text import storable
-from cranfield.base.writing import cache_folder, whole_file
+from cranfield.base.writing import whole_file
 from cranfield.corpus.outside import document_of, document_sources, here
 
 with deferred:
@@ -52,13 +52,16 @@ class JsonLines:
 
     def __init__(self, place: str, schema: Schema) -> None:
         self._path, self._schema = Path(place), schema
+        cached = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cranfield" / "offsets"
+        name = blake2b(os.fsencode(self._path), digest_size=16).hexdigest()
+        self._places = self._path.with_name(f"{self._path.name}.offsets"), cached / name
         self._index: Index | None = None
 
     def prepare(self, progress: Progress = silent) -> int:
         """Make the index, unless there is one of the file as it is now."""
         keys, offsets = array("Q"), array("Q")
-        with self._opened() as file:
-            about = self._about(file)
+        file, about = self._opened()
+        with file:
             if (index := self._indexed(about)) is not None:
                 return len(index.keys)
             for offset, id in self._ids(file, progress, about["bytes"]):
@@ -66,7 +69,7 @@ class JsonLines:
                 offsets.append(offset)
         order = np.argsort(np.frombuffer(keys, "<u8"), kind="stable")
         head = json.dumps({**about, "documents": len(keys)}).encode().ljust(_HEAD - 1) + b"\n"
-        beside, cached = self._places()
+        beside, cached = self._places
         place = beside if os.access(beside.parent, os.W_OK) else cached
         with suppress(OSError):  # what is wrong is said when the file is written
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -78,9 +81,9 @@ class JsonLines:
 
     def fetch(self, id: str) -> Document | None:
         """The document on the line that the index leads to."""
-        with self._opened() as file:
-            index = self._indexed(self._about(file))
-            if index is None:
+        file, about = self._opened()
+        with file:
+            if (index := self._indexed(about)) is None:
                 raise InputError(
                     "its index is missing, or older than the file; make it with: cranfield corpus outside --approve"
                 )
@@ -99,7 +102,7 @@ class JsonLines:
         """The index of the file as it is now, mapped; None where there is none."""
         if self._index is not None and self._index.about == about:
             return self._index
-        for place in self._places():
+        for place in self._places:
             if not place.is_file():
                 continue
             with place.open("rb") as stream:
@@ -111,22 +114,17 @@ class JsonLines:
                 return self._index
         return None
 
-    def _opened(self) -> BinaryIO:
+    def _opened(self) -> tuple[BinaryIO, dict[str, Any]]:
+        """The file, and what an index says of it as it is now."""
         if self._path.exists() and not self._path.is_file():
             raise InputError("not an ordinary file")
         try:
-            return self._path.open("rb")
+            file = self._path.open("rb")
         except OSError as error:
             raise InputError(f"the file cannot be opened: {error.strerror}") from None
-
-    def _places(self) -> tuple[Path, Path]:
-        name = blake2b(os.fsencode(self._path), digest_size=16).hexdigest()
-        return self._path.with_name(f"{self._path.name}.offsets"), cache_folder() / "offsets" / name
-
-    def _about(self, file: BinaryIO) -> dict[str, Any]:
-        facts = os.fstat(file.fileno())
-        spellings = list(self._schema.columns["id"])
-        return {"cranfield_offsets": 1, "bytes": facts.st_size, "modified": facts.st_mtime_ns, "id": spellings}
+        facts, spellings = os.fstat(file.fileno()), list(self._schema.columns["id"])
+        about = {"cranfield_offsets": 1, "bytes": facts.st_size, "modified": facts.st_mtime_ns, "id": spellings}
+        return file, about
 
     def _ids(self, file: BinaryIO, progress: Progress, size: int) -> Iterator[tuple[int, str]]:
         """(offset, id) of each line. Where the id is the first field, the rest of the line is not parsed."""

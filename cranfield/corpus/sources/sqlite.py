@@ -68,23 +68,19 @@ class SqliteTable:
         except sqlite3.Error as error:
             raise InputError(f"SQLite: {error}") from None
 
-    def _place(self, connection: sqlite3.Connection) -> tuple[str, str]:
+    def _place(self, connection: sqlite3.Connection) -> list[str]:
         """The table with documents and its column for the id, quoted."""
         known = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         check_known("table", filter(None, [self._table]), known)
-        found = []
+        found, mark = [], '"'
         for table in [self._table] if self._table else known:
             columns = [row[1] for row in connection.execute("SELECT * FROM pragma_table_info(?)", [table])]
             roles = self._schema.roles(columns)
             if {"id", "text"} <= roles.keys():
-                found.append((_name(table), _name(roles["id"])))
+                found.append([f'"{name.replace(mark, 2 * mark)}"' for name in (table, roles["id"])])
         if len(found) != 1:
             many = "several tables have" if found else "no table has"
             raise InputError(
                 f"{many} a column for the id and one for the text; write sqlite:FILE#TABLE, or --columns"
             )
         return found[0]
-
-
-def _name(word: str) -> str:
-    return '"' + word.replace('"', '""') + '"'

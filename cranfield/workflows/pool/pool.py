@@ -108,7 +108,7 @@ class Pool:
                 self._check_live(grown, together, clusters)
             pools.put_version(store, facts.name, grown, clusters=clusters)
         names = [one.name for one in new]
-        left_out = [topic for topic in together.chosen(names).topics if topic not in grown.topics]
+        left_out = [topic for topic in together.chosen(names).codes_by_topic if topic not in grown.topics]
         added = counted(len(grown) - len(before), "document")
         from_runs = f"from {counted(len(names), 'more run')} ({few(names, _NAMES_SHOWN)}); {len(grown):,} in all"
         notes = [f"{facts.name}, version {grown.version}: {added} more to judge, {from_runs}"]

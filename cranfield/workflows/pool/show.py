@@ -112,11 +112,6 @@ class PoolView(Result):
         """The groups: name, runs, documents, and how many of these no other group has; most of those first."""
         return pools.contributions_of_groups(self.store, self.facts.name)
 
-    @property
-    def dominance(self) -> Problem | None:
-        """A warning where one group supplies most of what only one group has."""
-        return dominant_group(self.groups)
-
     def table(self) -> Table:
         """The table of the view."""
         columns, rows = VIEWS[self.by]
@@ -136,11 +131,10 @@ class PoolView(Result):
         ended = Counter(rule for *_, rule in self.topics if rule)
         is_live = plans.parse_stored(facts.plan_in_full).adaptive
         if is_live and (going_on := len(sizes) - ended.total()):
-            remarks.append(
-                f"{counted(going_on, 'topic')} still open: more documents are selected as judgments come in"
-            )
+            more = "more documents are selected as judgments come in"
+            remarks.append(f"{counted(going_on, 'topic')} still open: {more}")
         remarks += [f"ended: {counted(count, 'topic')}: {rule}" for rule, count in ended.most_common()]
-        if (warning := self.dominance) is not None:
+        if (warning := dominant_group(self.groups)) is not None:
             remarks += [f"{warning.severity}: {warning} [{warning.code}]", f"    {warning.remedy}"]
         if self.judged:
             remarks.append("expected loss of a non-contributing run: see cranfield reuse")

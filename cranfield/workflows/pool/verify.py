@@ -137,22 +137,21 @@ def _content_differences(store: Store, name: str, pool: Pool) -> list[str]:
     for table, (noun, key_columns, columns) in _TABLES.items():
         # What rows say, by what they are of. A stratum without a document says nothing about its topic.
         built, stored = (
-            {row[:key_columns]: row[key_columns:] for row in rows[table] if table != "pool_strata" or row[3]}
+            {
+                " ".join(map(str, row[:key_columns])): row[key_columns:]
+                for row in rows[table]
+                if table != "pool_strata" or row[3]
+            }
             for rows in (all_built, all_stored)
         )
         changed = [
-            f"{' '.join(map(str, key))}: {column} is {was!r}, but {is_!r} by the plan"
-            for key in sorted(built.keys() & stored.keys(), key=str)
+            f"{key}: {column} is {was!r}, but {is_!r} by the plan"
+            for key in sorted(built.keys() & stored.keys())
             for column, was, is_ in zip(columns, stored[key], built[key], strict=True)
             if was != is_
         ]
-        extra = [
-            f"{' '.join(map(str, key))} is stored but not in the rebuilt pool"
-            for key in sorted(stored.keys() - built, key=str)
-        ]
-        missing = [
-            f"{' '.join(map(str, key))} is missing from the store" for key in sorted(built.keys() - stored, key=str)
-        ]
+        extra = [f"{key} is stored but not in the rebuilt pool" for key in sorted(stored.keys() - built)]
+        missing = [f"{key} is missing from the store" for key in sorted(built.keys() - stored)]
         for found in (changed, extra, missing):
             some = found[:ALIKE_SHOWN]
             if len(found) > ALIKE_SHOWN:

@@ -35,7 +35,7 @@ from cranfield.reuse.collection import MeasureVerdict
 from cranfield.reuse.tables import groups_table, trust_table, verdicts_table
 from cranfield.reuse.verdict import MARKS, WORST_FIRST, Level
 from cranfield.workflows.judge.agreement import OVERALL, AgreementReport, overall_table
-from cranfield.workflows.pool.show import ASSUMED_SECONDS
+from cranfield.workflows.pool.show import ASSUMED_SECONDS, dominant_group
 from cranfield.workflows.reuse.reuse import about_collection
 
 if TYPE_CHECKING:
@@ -313,7 +313,7 @@ def pool_section(material: Material, drawings: Sequence[Drawing]) -> Section:
     if pool is not None:
         documents, topics = counted(pool.documents, "document"), counted(len(pool.topics), "topic")
         lead = f"{documents} for {topics} by the plan {pool.facts.plan}."
-        if (warning := pool.dominance) is not None:
+        if (warning := dominant_group(material.pool_groups)) is not None:
             blocks.append(Callout(f"{warning.message}.", "care", "Warning:"))
     if bias is None:
         unknown = "Whether a new run can be scored fairly is not known: the contributing runs are not known."
