@@ -219,7 +219,8 @@ def known_runs(
     ids = {id(run.document_ids): as_text(run.document_ids) for run in runs if isinstance(run, Run)}
     found = places_in(qrels.document_ids, pa.concat_arrays(ids.values()))
     codes = dict(zip(ids, np.split(found, np.cumsum([*map(len, ids.values())])[:-1]), strict=True))
-    table = KeyTable.of(_mixed(pair_keys(qrels.topic_of_row, qrels.documents)))
+    # The first bits of the keys differ; a pair without its topic or document is below 0, and no key.
+    table = KeyTable.of(pair_keys(qrels.topic_of_row, qrels.documents).view(np.uint64) * MIXER)
 
     def known(run: AnyRun) -> KnownRun:
         if isinstance(run, KnownRun):
@@ -227,7 +228,8 @@ def known_runs(
         documents = arranged(run.documents, order_as_float32(run)) if reference == "9" else run.documents
         counts, keys, tied = np.diff(run.offsets), None, np.zeros(run.row_count, dtype=bool)
         topics = np.repeat(places_in(qrels.topic_ids, run.topic_ids), counts)
-        judged = table.places(_mixed(pair_keys(topics, codes[id(run.document_ids)][documents])))
+        pairs = pair_keys(topics, codes[id(run.document_ids)][documents])
+        judged = table.places(pairs.view(np.uint64) * MIXER)
         if run.order == "score":  # a run that means its own order has no ties
             tied[1:] = ties(as_float32(run.scores) if reference == "9" else run.scores, run.offsets)
         if keep_keys:
@@ -236,11 +238,6 @@ def known_runs(
 
     with ThreadPoolExecutor(THREADS) as threads:
         return list(threads.map(known, runs))
-
-
-def _mixed(pairs: Places) -> Keys:
-    """Numbers of pairs as keys whose first bits differ; one without its topic or document is below 0, and no key."""
-    return pairs.view(np.uint64) * MIXER
 
 
 class _Placed(NamedTuple):
@@ -500,16 +497,3 @@ class StoredRuns:
         if key not in self._topic_ids:
             self._topic_ids[key] = taken(self._ids[0], topics)
         return self._topic_ids[key]
-
-
-# The documents of one ranked list, by their ids.
-
-
-def documents_of(run: Run, topic: str) -> list[str]:
-    """The documents of a topic, best first."""
-    topics = run.topic_ids.to_pylist()
-    if topic not in topics:
-        return []
-    place = topics.index(topic)
-    chosen = run.documents[run.offsets[place] : run.offsets[place + 1]]
-    return list(run.document_ids.take(pa.array(chosen)).to_pylist())

@@ -240,27 +240,25 @@ _SPELLED = {
 }
 
 
-def frame_of(rows: Qrels | Run) -> pandas.DataFrame:
-    """Qrels as topic, document and grade, or a run as run, topic, document, rank and score, best first."""
+def given_back(rows: Qrels | Run, form: Form) -> Any:
+    """Qrels as topic, document and grade, or a run as run, topic, document, rank and score, best first.
+
+    As a frame, or in the form that another library takes.
+    """
     import pandas as pd
 
-    if isinstance(rows, Qrels):
-        return pd.DataFrame(list(rows), columns=["topic", "document", "grade"])
-    counts = np.diff(rows.offsets)
-    return pd.DataFrame(
-        {
+    if is_run := isinstance(rows, Run):
+        counts = np.diff(rows.offsets)
+        columns = {
             "run": rows.tag,
             "topic": np.repeat(rows.topic_ids.to_pylist(), counts),
             "document": rows.document_ids.take(pa.array(rows.documents)).to_pylist(),
             "rank": np.arange(1, rows.row_count + 1) - np.repeat(rows.offsets[:-1], counts),
             "score": rows.scores,
         }
-    )
-
-
-def given_back(rows: Qrels | Run, form: Form) -> Any:
-    """Qrels or a run in the form that another library takes."""
-    frame, is_run = frame_of(rows), isinstance(rows, Run)
+        frame = pd.DataFrame(columns)
+    else:
+        frame = pd.DataFrame(list(rows), columns=["topic", "document", "grade"])
     if form == "frame":
         return frame
     if form == "ranx":

@@ -77,16 +77,14 @@ class Sample:
 
     def estimated_counts(self) -> Values:
         """For each topic the estimated number of documents of each grade, drawn or not."""
-        return self._by_topic(self.level_counts * self.weight[:, None])
+        estimated = self.level_counts * self.weight[:, None]
+        ends = np.stack([self.first, self.first + self.count], axis=1).ravel()
+        padded = np.concatenate([estimated, np.zeros((1, estimated.shape[1]))])
+        return np.asarray(np.add.reduceat(padded, ends, axis=0)[::2], dtype=np.float64)
 
     def strata_without_draws(self) -> int:
         """Count the strata of the topics from which nothing was drawn: of their documents nothing is known."""
-        return int(self._by_topic((self.drawn == 0)[:, None].astype(float)).sum())
-
-    def _by_topic(self, values: Values) -> Values:
-        ends = np.stack([self.first, self.first + self.count], axis=1).ravel()
-        padded = np.concatenate([values, np.zeros((1, values.shape[1]))])
-        return np.asarray(np.add.reduceat(padded, ends, axis=0)[::2], dtype=np.float64)
+        return int(np.count_nonzero(self.drawn[rows_of(self.first, self.count)] == 0))
 
 
 def strata_of(qrels: Qrels) -> tuple[Codes, Counts, Counts]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import numpy as np
@@ -219,7 +218,8 @@ def interpolated_average(lists: Lists, *, rel: int = 1, rounding: Rounding = "ex
 
     `rounding` as in IPrec. Source: Salton; trec_eval 11pt_avg.
     """
-    return _mean_of_levels(lists, ELEVEN, rel, rounding)
+    mean: Values = interpolated_mean(lists, levels=",".join(map(str, ELEVEN)), rel=rel, rounding=rounding)
+    return mean
 
 
 @measure("IPrecMean", "ThreePoint")
@@ -237,15 +237,11 @@ def interpolated_mean(
         chosen = (-1.0,)
     if not all(0 <= level <= 1 for level in chosen):
         raise UsageError(f"levels are numbers from 0 to 1, separated by commas, not {quoted(levels)}")
-    return _mean_of_levels(lists, chosen, rel, rounding)
-
-
-def _mean_of_levels(lists: Lists, levels: Sequence[float], rel: int, rounding: Rounding) -> Values:
-    found = lists.relevant(rel)
-    precision, relevant = found.ordinal / found.rank, lists.relevant_count(rel)
-    values = [found.highest(precision, documents_needed(level, relevant, rounding)) for level in reversed(levels)]
+    found, relevant = lists.relevant(rel), lists.relevant_count(rel)
+    exact = found.ordinal / found.rank
+    values = [found.highest(exact, documents_needed(level, relevant, rounding)) for level in reversed(chosen)]
     total: Values = np.add.accumulate(values)[-1]
-    return total / len(levels)
+    return total / len(chosen)
 
 
 def documents_needed(level: float, relevant: Counts, rounding: Rounding) -> Counts:
