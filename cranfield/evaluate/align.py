@@ -27,7 +27,6 @@ from cranfield.runs.columns import (
     keys_of,
     keys_of_pairs,
     places_in,
-    repeats,
     running_sum,
     taken,
 )
@@ -156,17 +155,16 @@ def align(
     reference: Reference = "10",
     keep_rows: bool = False,
 ) -> Alignment:
-    """Align runs with qrels over a set of topics; `keep_rows` keeps the rows of the qrels beside the grades."""
+    """Align runs with qrels over a set of topics; `keep_rows` keeps the rows of the qrels beside the grades.
+
+    No document stands twice in a topic of a run: its readers have refused that.
+    """
     if not runs:
         raise UsageError("no run to evaluate")
     every = np.arange(len(qrels.topic_ids))
     chosen = every if topics in ("qrels", "run") else _chosen_topics(qrels, runs, topics)
     placed, known = _all_placed(qrels, runs, chosen), runs
-    if whole := [run for run in runs if isinstance(run, Run)]:
-        with ThreadPoolExecutor(THREADS) as threads:
-            repeated = [*filter(None, threads.map(first_repeat, whole))]
-        if repeated:  # every score of such a run would be wrong
-            raise ProblemsFound("these runs cannot be evaluated", repeated)
+    if any(isinstance(run, Run) for run in runs):
         known = known_runs(qrels, runs, reference=reference, keep_keys=keep_rows)
     kept = [*zip(cast("Sequence[KnownRun]", known), [of_run.kept for of_run in placed], strict=True)]
     rows = np.concatenate([run.judged[there] for run, there in kept])
@@ -309,17 +307,6 @@ def _chosen_topics(qrels: Qrels, runs: Sequence[AnyRun], topics: TopicSet) -> Pl
             shown = ", ".join(quoted(topic) for topic in unknown[:_NAMES_SHOWN])
             raise InputError(f"{counted(len(unknown), 'topic')} without qrels: {shown}")
     return np.array([place for place, topic in enumerate(qrels.topics) if topic in wanted], dtype=np.int64)
-
-
-def first_repeat(run: Run) -> Problem | None:
-    """Find a document that stands twice in a topic."""
-    topics = np.repeat(np.arange(len(run.topic_ids)), np.diff(run.offsets))
-    again = repeats(topics * len(run.document_ids) + run.documents)
-    if not len(again):
-        return None
-    document, topic = run.document_ids[int(run.documents[again[0]])], run.topic_ids[int(topics[again[0]])].as_py()
-    message = f"run {quoted(run.tag)} ranks {quoted(document.as_py())} more than once for topic {quoted(topic)}"
-    return Problem("repeated-document", message, topic=topic, remedy="keep one row of each document")
 
 
 # Where pairs stand among known ones, by their keys.

@@ -194,8 +194,7 @@ def r_precision(lists: Lists, *, times: Annotated[float, Range(0)] = 1.0, rel: i
     depth = lists.relevant_count(rel)
     if times != 1.0:
         depth = np.floor(times * depth + 0.9).astype(np.int64)
-    found = lists.relevant(rel)
-    return ratio(found.where(found.rank <= depth[found.cell]).count, depth)
+    return ratio(lists.relevant(rel).within(depth).count, depth)
 
 
 @measure("IPrec", interval="ordered")
@@ -332,4 +331,4 @@ def relevant_retrieved_count(lists: Lists, *, rel: int = 1) -> Values:
 )
 def judged_nonrelevant_count(lists: Lists, *, rel: int = 1) -> Values:
     """Number of retrieved documents that were judged not relevant. Source: trec_eval num_nonrel_judged_ret."""
-    return (lists.judged_so_far.until(lists.length) - lists.relevant(rel).count).astype(float)
+    return (lists.judged.count - lists.relevant(rel).count).astype(float)

@@ -157,10 +157,14 @@ class Runs:
                     # A name such as irds:x is that of a file here.
                     result = self.check([f"./{path}" if not path.is_absolute() else path], **options)
                 except CranfieldError as error:
-                    wrong, text = Problem("unreadable", str(error)), f"{path}: 1 error, 0 warnings"
-                    result = RunReport(table_of([], []), problems=[wrong], summaries=[text], has_errors=True)
+                    wrong, summary = Problem("unreadable", str(error)), f"{path}: 1 error, 0 warnings"
+                    result = RunReport(table_of([], []), problems=[wrong], summaries=[summary], has_errors=True)
                 try:
-                    write_report(path, digest, result.summaries[0], result.problems)
+                    found = lines_about([problem.at(path.name) for problem in result.problems], most=MOST)
+                    checked = f"SHA-256 {digest}, checked {now()} by cranfield {__version__}"
+                    text = [result.summaries[0], checked, "", *found]
+                    with whole_file(path.with_name(f"{path.name}{REPORT}"), replace=True) as unfinished:
+                        unfinished.write_text("".join(f"{visible_line(line)}\n" for line in text), encoding="utf-8")
                     told = f"report: {path.name}{REPORT}"
                 except UsageError as error:  # somebody has made a folder of that name
                     told = f"no report: {error}"
@@ -370,14 +374,6 @@ class Arrivals:
                 else:
                     self.is_waiting = True
         self._done = {path: state for path, state in self._done.items() if path.exists()}
-
-
-def write_report(path: Path, digest: str, summary: str, problems: Sequence[Problem]) -> None:
-    """Write beside a file what was found in it, and of which bytes."""
-    found = lines_about([problem.at(path.name) for problem in problems], most=MOST)
-    text = [summary, f"SHA-256 {digest}, checked {now()} by cranfield {__version__}", "", *found]
-    with whole_file(path.with_name(f"{path.name}{REPORT}"), replace=True) as unfinished:
-        unfinished.write_text("".join(f"{visible_line(line)}\n" for line in text), encoding="utf-8")
 
 
 def _reported(path: Path) -> Sequence[str]:
