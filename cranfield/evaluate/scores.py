@@ -63,11 +63,6 @@ class Scores:
         """One value per measure and run: all scored topics put together as the measure says."""
         return summaries(self.measures, self.values, self.scored)
 
-    def of(self, measure: AnyMeasure) -> Values:
-        """The scores of one measure as runs by topics."""
-        chosen: Values = self.values[self.measures.index(measure)]
-        return chosen
-
     def rows(self, *, by_topic: bool = False) -> Iterator[tuple[str, str, str, float]]:
         """Rows of (run, topic, measure, value), topics before their summary, whose topic is `all`."""
         for number, run in enumerate(self.run_names):

@@ -58,7 +58,7 @@ def order_problems(rows: Rows, *, order: Order) -> Iterator[Problem]:
             "rank-disagrees",
             f"ranks contradict the scores in {counted(contradicted, 'topic')}, "
             f"first in topic {quoted(topic)}; the {used}",
-            lines=[scored.lines.at(first)],
+            lines=scored.lines.of(np.array([first])),
             count=contradicted,
             topic=topic,
             remedy="" if order == "score" else "omit --order rank to use the scores",
