@@ -157,7 +157,7 @@ def without_bad(request: Request) -> Request:
     for word, run in zip(request.runs, found, strict=True):
         if run is None and _is_file(word):
             name = Source(located(str(word))).name
-            wrong = [problem for problem in problems if problem.file == name and problem.severity == "error"]
+            wrong = [problem for problem in problems if problem.file == name and problem.is_error]
             named = [f"{one.code} (line {one.lines[0]})" if one.lines else one.code for one in wrong]
             left_out.append(f"warning: {name} is left out (--skip-bad): {', '.join(dict.fromkeys(named))}")
         else:
@@ -315,7 +315,7 @@ def read_file(source: Source, pairs: direct.JudgedPairs | None, *, keep_keys: bo
     if known is not None:
         return known
     rows = runs_reading.read_rows(source)
-    errors = [problem for problem in rows.problems if problem.severity == "error"]
+    errors = [problem for problem in rows.problems if problem.is_error]
     errors += [problem.at(rows.source.name) for problem in check.repeat_problems(rows)]
     if errors:
         raise ProblemsFound(f"{rows.source.name} cannot be evaluated", errors)

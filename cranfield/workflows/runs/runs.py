@@ -366,21 +366,15 @@ class Arrivals:
                 state = facts.st_size, facts.st_mtime_ns
                 if self._done.get(path) == state:
                     continue
-                if abs(time.time() - facts.st_mtime) >= self.seconds:
-                    self._done[path] = state
-                    digest = Source(inside(path, self.folder)).file_sha256
-                    if _reported(path) != ("0", digest):
-                        yield path, digest
-                else:
+                if abs(time.time() - facts.st_mtime) < self.seconds:
                     self.is_waiting = True
+                    continue
+                self._done[path] = state
+                digest, report = Source(inside(path, self.folder)).file_sha256, path.with_name(f"{path.name}{REPORT}")
+                known = None
+                if report.is_file():
+                    with report.open("rb") as file:
+                        known = _OURS.match(file.read(_BEGINNING).decode("utf-8", "replace"))
+                if known is None or known.groups() != ("0", digest):
+                    yield path, digest
         self._done = {path: state for path, state in self._done.items() if path.exists()}
-
-
-def _reported(path: Path) -> Sequence[str]:
-    """The number of errors in the report beside a file, and the SHA-256 of the bytes that it is about."""
-    report = path.with_name(f"{path.name}{REPORT}")
-    if not report.is_file():
-        return ()
-    with report.open("rb") as file:
-        known = _OURS.match(file.read(_BEGINNING).decode("utf-8", "replace"))
-    return known.groups() if known else ()
