@@ -82,7 +82,11 @@ class _Evaluator(providers.Evaluator):
         if grades.tolist() != given:
             raise ValueError("the qrels have a grade that is not a whole number")
         # Where unjudged documents count as not relevant, those that are judged not relevant need not be looked up.
-        lowest = min(map(_lowest_that_counts, self.ours))
+        lowest = 1.0
+        for one in self.ours:
+            gains: Any = dict(one.settings).get("gains", ())
+            if one.kind.unjudged != "nonrelevant" or one.judged_only or one.rel == 0 or 0 in dict(gains):
+                lowest = -np.inf
         self.topics = {}
         for place, (topic, rows) in enumerate(judged.items()):
             sought = {document: grade for document, grade in rows.items() if grade >= lowest}
@@ -217,13 +221,6 @@ def _measure(measure: Any) -> Measure | None:
             return None
         return replace(ours, settings=tuple(sorted({**dict(ours.settings), "rounding": "9"}.items())))
     return ours
-
-
-def _lowest_that_counts(measure: Measure) -> float:
-    """The lowest grade that differs from no judgment at all."""
-    gains: Any = dict(measure.settings).get("gains", ())
-    alike = measure.kind.unjudged == "nonrelevant" and not measure.judged_only and measure.rel != 0
-    return 1 if alike and 0 not in dict(gains) else -np.inf
 
 
 def _by_topic(given: Any, number: str) -> Iterator[tuple[str, Mapping[str, Any]]]:

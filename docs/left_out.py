@@ -10,6 +10,7 @@ import csv
 import tomllib
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Container, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +23,6 @@ from numpy.typing import NDArray
 
 from cranfield.base.files import Source
 from cranfield.base.records import Document, Topic
-from cranfield.compare.differences import repeated
 from cranfield.corpus.reading import read_documents, read_topics
 from cranfield.evaluate.align import Alignment, align
 from cranfield.evaluate.lists import Counts, Lists, Values
@@ -376,6 +376,13 @@ def calibrate(
         variants=variants,
         draws=draws,
     )
+
+
+def repeated(rng: np.random.Generator) -> Iterator[np.random.Generator]:
+    """Generators that all draw the same, independent of what `rng` draws later."""
+    child = rng.spawn(1)[0]
+    while True:
+        yield deepcopy(child)
 
 
 def calibrated(

@@ -212,13 +212,6 @@ def enough_draws(pairs: int, *, alpha: float = 0.05) -> int:
     return max(DRAWS, min(PLENTY * needed, most)) if needed <= most else DRAWS
 
 
-def repeated(rng: np.random.Generator) -> Iterator[np.random.Generator]:
-    """Generators that all draw the same, independent of what `rng` draws later."""
-    child = rng.spawn(1)[0]
-    while True:
-        yield deepcopy(child)
-
-
 def resampled_sums(values: Values, *, draws: int, rng: np.random.Generator) -> Iterator[Values]:
     """The sums of each row over topics drawn with replacement, in blocks (draws × rows)."""
     rows, topics = values.shape
@@ -323,7 +316,7 @@ def difference_interval(
     ends = np.stack([mean, mean])
     normal = special.ndtri([(1 - level) / 2, (1 + level) / 2]).tolist()
     varied = np.flatnonzero(~differences.constant)
-    same_draws = repeated(rng)
+    child = rng.spawn(1)[0]  # a copy of it draws the same for every part, whatever `rng` draws later
     parts = list(blocks(len(varied), width=draws, block=SORTED_AT_ONCE))
     room = np.empty((parts[0].stop if parts else 0, draws))  # one for all parts: new memory is slow
     for part in parts:
@@ -331,7 +324,7 @@ def difference_interval(
         # Centring keeps resampled means that are tied with the mean tied.
         centred, noise = differences.values[chosen] - mean[chosen, None], differences.noise[chosen, None]
         done = 0
-        for sums in resampled_sums(centred, draws=draws, rng=next(same_draws)):
+        for sums in resampled_sums(centred, draws=draws, rng=deepcopy(child)):
             np.divide(sums.T, differences.topics, out=means[:, done : done + len(sums)])
             done += len(sums)
         means.sort(axis=1)

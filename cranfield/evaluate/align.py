@@ -27,7 +27,6 @@ from cranfield.runs.columns import (
     keys_of,
     keys_of_pairs,
     places_in,
-    repeats,
     running_sum,
     taken,
 )
@@ -156,17 +155,16 @@ def align(
     reference: Reference = "10",
     keep_rows: bool = False,
 ) -> Alignment:
-    """Align runs with qrels over a set of topics; `keep_rows` keeps the rows of the qrels beside the grades."""
+    """Align runs with qrels over a set of topics; `keep_rows` keeps the rows of the qrels beside the grades.
+
+    No document stands twice in a topic of a run: its readers have refused that.
+    """
     if not runs:
         raise UsageError("no run to evaluate")
     every = np.arange(len(qrels.topic_ids))
     chosen = every if topics in ("qrels", "run") else _chosen_topics(qrels, runs, topics)
     placed, known = _all_placed(qrels, runs, chosen), runs
-    if whole := [run for run in runs if isinstance(run, Run)]:
-        with ThreadPoolExecutor(THREADS) as threads:
-            repeated = [*filter(None, threads.map(first_repeat, whole))]
-        if repeated:  # every score of such a run would be wrong
-            raise ProblemsFound("these runs cannot be evaluated", repeated)
+    if any(isinstance(run, Run) for run in runs):
         known = known_runs(qrels, runs, reference=reference, keep_keys=keep_rows)
     kept = [*zip(cast("Sequence[KnownRun]", known), [of_run.kept for of_run in placed], strict=True)]
     rows = np.concatenate([run.judged[there] for run, there in kept])
@@ -219,7 +217,8 @@ def known_runs(
     ids = {id(run.document_ids): as_text(run.document_ids) for run in runs if isinstance(run, Run)}
     found = places_in(qrels.document_ids, pa.concat_arrays(ids.values()))
     codes = dict(zip(ids, np.split(found, np.cumsum([*map(len, ids.values())])[:-1]), strict=True))
-    table = KeyTable.of(_mixed(pair_keys(qrels.topic_of_row, qrels.documents)))
+    # The first bits of the keys differ; a pair without its topic or document is below 0, and no key.
+    table = KeyTable.of(pair_keys(qrels.topic_of_row, qrels.documents).view(np.uint64) * MIXER)
 
     def known(run: AnyRun) -> KnownRun:
         if isinstance(run, KnownRun):
@@ -227,7 +226,8 @@ def known_runs(
         documents = arranged(run.documents, order_as_float32(run)) if reference == "9" else run.documents
         counts, keys, tied = np.diff(run.offsets), None, np.zeros(run.row_count, dtype=bool)
         topics = np.repeat(places_in(qrels.topic_ids, run.topic_ids), counts)
-        judged = table.places(_mixed(pair_keys(topics, codes[id(run.document_ids)][documents])))
+        pairs = pair_keys(topics, codes[id(run.document_ids)][documents])
+        judged = table.places(pairs.view(np.uint64) * MIXER)
         if run.order == "score":  # a run that means its own order has no ties
             tied[1:] = ties(as_float32(run.scores) if reference == "9" else run.scores, run.offsets)
         if keep_keys:
@@ -236,11 +236,6 @@ def known_runs(
 
     with ThreadPoolExecutor(THREADS) as threads:
         return list(threads.map(known, runs))
-
-
-def _mixed(pairs: Places) -> Keys:
-    """Numbers of pairs as keys whose first bits differ; one without its topic or document is below 0, and no key."""
-    return pairs.view(np.uint64) * MIXER
 
 
 class _Placed(NamedTuple):
@@ -312,17 +307,6 @@ def _chosen_topics(qrels: Qrels, runs: Sequence[AnyRun], topics: TopicSet) -> Pl
             shown = ", ".join(quoted(topic) for topic in unknown[:_NAMES_SHOWN])
             raise InputError(f"{counted(len(unknown), 'topic')} without qrels: {shown}")
     return np.array([place for place, topic in enumerate(qrels.topics) if topic in wanted], dtype=np.int64)
-
-
-def first_repeat(run: Run) -> Problem | None:
-    """Find a document that stands twice in a topic."""
-    topics = np.repeat(np.arange(len(run.topic_ids)), np.diff(run.offsets))
-    again = repeats(topics * len(run.document_ids) + run.documents)
-    if not len(again):
-        return None
-    document, topic = run.document_ids[int(run.documents[again[0]])], run.topic_ids[int(topics[again[0]])].as_py()
-    message = f"run {quoted(run.tag)} ranks {quoted(document.as_py())} more than once for topic {quoted(topic)}"
-    return Problem("repeated-document", message, topic=topic, remedy="keep one row of each document")
 
 
 # Where pairs stand among known ones, by their keys.
@@ -500,16 +484,3 @@ class StoredRuns:
         if key not in self._topic_ids:
             self._topic_ids[key] = taken(self._ids[0], topics)
         return self._topic_ids[key]
-
-
-# The documents of one ranked list, by their ids.
-
-
-def documents_of(run: Run, topic: str) -> list[str]:
-    """The documents of a topic, best first."""
-    topics = run.topic_ids.to_pylist()
-    if topic not in topics:
-        return []
-    place = topics.index(topic)
-    chosen = run.documents[run.offsets[place] : run.offsets[place + 1]]
-    return list(run.document_ids.take(pa.array(chosen)).to_pylist())

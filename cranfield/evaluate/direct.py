@@ -198,11 +198,6 @@ class JudgedPairs:
     pairs: Pairs
     table: KeyTable
 
-    def rows(self, asked: Pairs) -> Codes:
-        """The row of the qrels that each pair is, -1 where they lack it."""
-        words = zip(self.pairs.words, asked.words, strict=False)  # no id of equal length has more
-        return self.table.places(asked.keys, [(self.pairs.marks, asked.marks), *words])
-
 
 def pairs_of(topic_names: list[str], codes: Codes, counts: Places, documents: Ids) -> Pairs:
     """The pairs of documents that stand topic by topic."""
@@ -382,7 +377,8 @@ def _part(rows: _Rows, judged: JudgedPairs, reference: Reference, *, keep_keys: 
     tied = np.zeros(len(scores), dtype=bool)
     np.equal(compared[1:], compared[:-1], out=tied[1:])
     tied[starts] = False
-    found = judged.rows(pairs)
+    words = zip(judged.pairs.words, pairs.words, strict=False)  # no id of equal length has more
+    found = judged.table.places(pairs.keys, [(judged.pairs.marks, pairs.marks), *words])
     needed = np.ones(len(found), dtype=bool) if keep_keys else found != NONE
     needed[[0, -1]] = True  # they have neighbours elsewhere, with which they may share their scores
     places, _ = ties_of(tied, np.flatnonzero(needed))

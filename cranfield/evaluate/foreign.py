@@ -7,12 +7,11 @@ from collections.abc import Iterable, Sequence
 from contextlib import redirect_stderr
 from io import StringIO
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 
 from cranfield.base.errors import UnknownName, UsageError
-from cranfield.evaluate.align import Alignment, documents_of
+from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import Values
 from cranfield.evaluate.measure import ForeignMeasure
 from cranfield.qrels.reading import SubtopicRow
@@ -64,28 +63,23 @@ def foreign_values(
     places = {topic: place for place, topic in enumerate(aligned.topic_ids)}
     values = np.zeros((len(measures), *aligned.scored.shape))
     with redirect_stderr(StringIO()):
-        evaluator = _evaluator(library, parsed, rows)
+        try:
+            evaluator = library.evaluator(parsed, rows)
+        except (ValueError, AssertionError, KeyError, TypeError) as error:
+            names, said = ", ".join(map(str, parsed)), " ".join(str(error).partition("=<object")[0].split())
+            raise UsageError(f"{names}: ir_measures reports: {said}") from None
         for number, run in enumerate(runs):
             # Falling numbers above 0: Compat takes a document that is not retrieved for one with 0.
             ranking = [
                 library.ScoredDoc(topic, document, float(len(documents) - place))
-                for topic in aligned.topic_ids
-                for documents in [documents_of(run, topic)]
+                for topic, documents, _ in run
+                if topic in places
                 for place, document in enumerate(documents)
             ]
             for found in evaluator.iter_calc(ranking):
                 if found.query_id in places:
                     values[parsed.index(found.measure), number, places[found.query_id]] = found.value
     return values
-
-
-def _evaluator(library: ModuleType, measures: list[Any], rows: list[Any]) -> Any:
-    """The evaluator of ir_measures, or its refusal in one sentence."""
-    try:
-        return library.evaluator(measures, rows)
-    except (ValueError, AssertionError, KeyError, TypeError) as error:
-        names, said = ", ".join(map(str, measures)), " ".join(str(error).partition("=<object")[0].split())
-        raise UsageError(f"{names}: ir_measures reports: {said}") from None
 
 
 def _library() -> ModuleType | None:

@@ -23,7 +23,7 @@ from cranfield.base.tables import Columns, Findings
 from cranfield.qrels.qrels import Qrels
 from cranfield.qrels.reading import QRELS
 from cranfield.qrels.reading import rows_of as qrels_rows
-from cranfield.runs import reading, sets
+from cranfield.runs import check, reading, sets
 from cranfield.runs.columns import LineNumbers, encoded
 from cranfield.runs.reading import Member
 from cranfield.runs.run import Run, ranked
@@ -106,9 +106,10 @@ def runs_given(value: object, *, name: str = "") -> list[Run]:
         if len(kept) < len(codes):
             own = {role: one.take(kept) for role, one in parts.items()}
             lines = LineNumbers.of_rows((kept + 1).tolist())
-        rows = reading.rows_of(_source(place), own, lines, Findings(reading.RUN))
-        problems += [problem for problem in rows.problems if problem.severity == "error"]
-        runs.append(replace(rows, tags=((tag, 1),)))
+        rows = replace(reading.rows_of(_source(place), own, lines, Findings(reading.RUN)), tags=((tag, 1),))
+        found = (*rows.problems, *(problem.at(place) for problem in check.repeat_problems(rows)))
+        problems += [problem for problem in found if problem.is_error]
+        runs.append(rows)
     if problems:
         raise ProblemsFound(f"{place} cannot be evaluated", problems)
     return [ranked(rows) for rows in runs]
@@ -240,27 +241,25 @@ _SPELLED = {
 }
 
 
-def frame_of(rows: Qrels | Run) -> pandas.DataFrame:
-    """Qrels as topic, document and grade, or a run as run, topic, document, rank and score, best first."""
+def given_back(rows: Qrels | Run, form: Form) -> Any:
+    """Qrels as topic, document and grade, or a run as run, topic, document, rank and score, best first.
+
+    As a frame, or in the form that another library takes.
+    """
     import pandas as pd
 
-    if isinstance(rows, Qrels):
-        return pd.DataFrame(list(rows), columns=["topic", "document", "grade"])
-    counts = np.diff(rows.offsets)
-    return pd.DataFrame(
-        {
+    if is_run := isinstance(rows, Run):
+        counts = np.diff(rows.offsets)
+        columns = {
             "run": rows.tag,
             "topic": np.repeat(rows.topic_ids.to_pylist(), counts),
             "document": rows.document_ids.take(pa.array(rows.documents)).to_pylist(),
             "rank": np.arange(1, rows.row_count + 1) - np.repeat(rows.offsets[:-1], counts),
             "score": rows.scores,
         }
-    )
-
-
-def given_back(rows: Qrels | Run, form: Form) -> Any:
-    """Qrels or a run in the form that another library takes."""
-    frame, is_run = frame_of(rows), isinstance(rows, Run)
+        frame = pd.DataFrame(columns)
+    else:
+        frame = pd.DataFrame(list(rows), columns=["topic", "document", "grade"])
     if form == "frame":
         return frame
     if form == "ranx":

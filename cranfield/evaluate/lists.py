@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,16 +77,14 @@ class Sample:
 
     def estimated_counts(self) -> Values:
         """For each topic the estimated number of documents of each grade, drawn or not."""
-        return self._by_topic(self.level_counts * self.weight[:, None])
+        estimated = self.level_counts * self.weight[:, None]
+        ends = np.stack([self.first, self.first + self.count], axis=1).ravel()
+        padded = np.concatenate([estimated, np.zeros((1, estimated.shape[1]))])
+        return np.asarray(np.add.reduceat(padded, ends, axis=0)[::2], dtype=np.float64)
 
     def strata_without_draws(self) -> int:
         """Count the strata of the topics from which nothing was drawn: of their documents nothing is known."""
-        return int(self._by_topic((self.drawn == 0)[:, None].astype(float)).sum())
-
-    def _by_topic(self, values: Values) -> Values:
-        ends = np.stack([self.first, self.first + self.count], axis=1).ravel()
-        padded = np.concatenate([values, np.zeros((1, values.shape[1]))])
-        return np.asarray(np.add.reduceat(padded, ends, axis=0)[::2], dtype=np.float64)
+        return int(np.count_nonzero(self.drawn[rows_of(self.first, self.count)] == 0))
 
 
 def strata_of(qrels: Qrels) -> tuple[Codes, Counts, Counts]:
@@ -132,9 +130,11 @@ class Found:
         cell, rank = self.cell.take(places, mode="clip"), self.rank.take(places, mode="clip")
         return Found(cell, rank, self.grade.take(places, mode="clip"), np.searchsorted(places, self.starts))
 
-    def within(self, cutoff: int | None) -> Found:
-        """Only the documents at ranks up to the cutoff; None means all."""
-        return self if cutoff is None else self.where(self.rank <= cutoff)
+    def within(self, cutoff: Counts | int | None) -> Found:
+        """Only the documents at ranks up to the cutoff, one for all cells or one for each; None means all."""
+        if cutoff is None:
+            return self
+        return self.where(self.rank <= (cutoff if isinstance(cutoff, int) else cutoff[self.cell]))
 
     def total(self, values: Values) -> Values:
         """Add one value per document up for each cell, from the first rank to the last."""
@@ -166,32 +166,6 @@ class Found:
         function = np.multiply if multiply else np.add
         function.accumulate(matrix, axis=1, out=matrix)
         return matrix[self.cell, self.ordinal - 1]
-
-
-class Running(NamedTuple):
-    """How many rows of one kind stand before each row, all lists one after the other, and before the end."""
-
-    before: Codes
-    offsets: Counts
-
-    @staticmethod
-    def of(marked: Mask, offsets: Counts) -> Running:
-        """Count the marked rows."""
-        before = np.zeros(len(marked) + 1, dtype=np.int32)
-        np.cumsum(marked, out=before[1:])
-        return Running(before, offsets)
-
-    def above(self, found: Found) -> Counts:
-        """For each document how many stand above it in its list."""
-        first = self.offsets[found.cell]
-        above: Counts = (self.before[first + found.rank - 1] - self.before[first]).astype(np.int64)
-        return above
-
-    def until(self, rank: Counts) -> Counts:
-        """For each list how many are among its first ranks: one number for each list, at most its length."""
-        first = self.offsets[:-1]
-        inside: Counts = (self.before[first + rank] - self.before[first]).astype(np.int64)
-        return inside
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,11 +205,6 @@ class Lists:
     def judged(self) -> Found:
         """The retrieved documents that have a grade from 0 up."""
         return self.pooled if not (self.pooled.grade < 0).any() else self.pooled.where(self.pooled.grade >= 0)
-
-    @cached_property
-    def judged_so_far(self) -> Running:
-        """How many documents with a grade from 0 up stand before each; cheaper than to list them all."""
-        return Running.of(self.grades >= 0, self.offsets)
 
     @cached_property
     def first_unjudged(self) -> Counts:
@@ -307,16 +276,6 @@ class Lists:
             sample = replace(sample, at_rank=sample.at_rank[rows])
         shape = self.offsets if offsets is None else offsets
         return replace(self, grades=self.grades[rows], offsets=shape, stratified=sample)
-
-    def moved(self, places: Counts, sources: Counts) -> Lists:
-        """The same lists with what stands at `sources` at `places`, and all else where it is."""
-        grades, sample = self.grades.copy(), self.stratified
-        grades[places] = grades[sources]
-        if sample is not None:
-            at_rank = sample.at_rank.copy()
-            at_rank[places] = at_rank[sources]
-            sample = replace(sample, at_rank=at_rank)
-        return replace(self, grades=grades, stratified=sample)
 
     @cached_property
     def sample(self) -> Sample:

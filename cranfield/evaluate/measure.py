@@ -48,17 +48,15 @@ def aggregated(values: np.ndarray, how: Aggregate) -> float:
     return float(values.min() if how == "min" else values.max())
 
 
-def aggregated_rows(values: np.ndarray, scored: np.ndarray, how: Aggregate) -> np.ndarray:
-    """One value for each row, over the topics that count there; the very same as row by row."""
-    if how != "mean" or not scored.all() or not values.shape[1]:
-        return np.array([aggregated(row[kept], how) for row, kept in zip(values, scored, strict=True)], dtype=float)
-    means: np.ndarray = np.add.accumulate(np.asarray(values, dtype=float), axis=1)[:, -1] / values.shape[1]
-    return means
-
-
 def summaries(measures: Sequence[AnyMeasure], values: Iterable[np.ndarray], scored: np.ndarray) -> np.ndarray:
     """One value for each measure and run: the topics that count, put together as the measure says."""
-    each = [aggregated_rows(rows, scored, one.aggregate) for one, rows in zip(measures, values, strict=True)]
+    whole, each = scored.size and scored.all(), list[Sequence[float] | np.ndarray]()
+    for measure, rows in zip(measures, values, strict=True):
+        if whole and measure.aggregate == "mean":  # all runs at once: the very same as one after the other
+            each.append(np.add.accumulate(np.asarray(rows, dtype=float), axis=1)[:, -1] / rows.shape[1])
+        else:
+            pairs = zip(rows, scored, strict=True)
+            each.append([aggregated(row[kept], measure.aggregate) for row, kept in pairs])
     return np.array(each, dtype=float).reshape(len(measures), len(scored))
 
 

@@ -157,7 +157,7 @@ def without_bad(request: Request) -> Request:
     for word, run in zip(request.runs, found, strict=True):
         if run is None and _is_file(word):
             name = Source(located(str(word))).name
-            wrong = [problem for problem in problems if problem.file == name and problem.severity == "error"]
+            wrong = [problem for problem in problems if problem.file == name and problem.is_error]
             named = [f"{one.code} (line {one.lines[0]})" if one.lines else one.code for one in wrong]
             left_out.append(f"warning: {name} is left out (--skip-bad): {', '.join(dict.fromkeys(named))}")
         else:
@@ -315,7 +315,7 @@ def read_file(source: Source, pairs: direct.JudgedPairs | None, *, keep_keys: bo
     if known is not None:
         return known
     rows = runs_reading.read_rows(source)
-    errors = [problem for problem in rows.problems if problem.severity == "error"]
+    errors = [problem for problem in rows.problems if problem.is_error]
     errors += [problem.at(rows.source.name) for problem in check.repeat_problems(rows)]
     if errors:
         raise ProblemsFound(f"{rows.source.name} cannot be evaluated", errors)
@@ -470,8 +470,21 @@ def score_in_pieces(
         raise refused(problems, request)
     if strange:
         raise ProblemsFound("are these runs of another collection?", strange)
-    named = named_apart(tags, request.runs)
-    return _put_together(found, [run.tag for run in named]), named
+    # The scores of all pieces, with the names that the runs have among all of them.
+    named, moved, first = named_apart(tags, request.runs), list[Moved](), 0
+    names = tuple(run.tag for run in named)
+    for one in found:
+        own = dict(zip(one.scores.run_names, names[first:], strict=False))
+        moved += [replace(each, run=own[each.run]) for each in one.moved]
+        first += len(own)
+    scores: Scores = replace(
+        found[0].scores,
+        run_names=names,
+        values=np.concatenate([one.scores.values for one in found], axis=1),
+        scored=np.concatenate([one.scores.scored for one in found]),
+        counts=tuple(count for one in found for count in one.scores.counts),
+    )
+    return TiedScores(scores, tuple(moved)), named
 
 
 def _scored_piece(
@@ -495,20 +508,3 @@ def _scored_piece(
                 done.strange.extend(error.problems)
             waiting, rows = [], 0
     return done
-
-
-def _put_together(parts: Sequence[TiedScores], names: Sequence[str]) -> TiedScores:
-    """The scores of all pieces, with the names that the runs have among all of them."""
-    moved, first = list[Moved](), 0
-    for one in parts:
-        own = dict(zip(one.scores.run_names, names[first:], strict=False))
-        moved += [replace(each, run=own[each.run]) for each in one.moved]
-        first += len(own)
-    scores: Scores = replace(
-        parts[0].scores,
-        run_names=tuple(names),
-        values=np.concatenate([one.scores.values for one in parts], axis=1),
-        scored=np.concatenate([one.scores.scored for one in parts]),
-        counts=tuple(count for one in parts for count in one.scores.counts),
-    )
-    return TiedScores(scores, tuple(moved))

@@ -63,11 +63,6 @@ class Scores:
         """One value per measure and run: all scored topics put together as the measure says."""
         return summaries(self.measures, self.values, self.scored)
 
-    def of(self, measure: AnyMeasure) -> Values:
-        """The scores of one measure as runs by topics."""
-        chosen: Values = self.values[self.measures.index(measure)]
-        return chosen
-
     def rows(self, *, by_topic: bool = False) -> Iterator[tuple[str, str, str, float]]:
         """Rows of (run, topic, measure, value), topics before their summary, whose topic is `all`."""
         for number, run in enumerate(self.run_names):
@@ -210,7 +205,14 @@ class TiedLists:
 
     def ordered(self, keys: NDArray[np.generic]) -> Lists:
         """The lists with the documents of each tie in the order of rising keys."""
-        return self.lists.moved(self.places, self.places[np.lexsort((keys, self.group))])
+        sources = self.places[np.lexsort((keys, self.group))]
+        grades, sample = self.lists.grades.copy(), self.lists.stratified
+        grades[self.places] = grades[sources]
+        if sample is not None:
+            at_rank = sample.at_rank.copy()
+            at_rank[self.places] = at_rank[sources]
+            sample = replace(sample, at_rank=at_rank)
+        return replace(self.lists, grades=grades, stratified=sample)
 
 
 TOLD_FROM = 0.005
@@ -244,8 +246,6 @@ class Worth:
         """The worth of documents with these grades."""
         if self.kind != "grade":
             return ((grades >= 0) if self.kind == "judged" else (grades < 0)).astype(float)
-        if not self.gains:
-            return np.maximum(grades, 0).astype(float)
         return np.where(grades >= 0, gain_function(self.gain, self.gains)(np.maximum(grades, 0)), 0.0)
 
 
@@ -270,23 +270,17 @@ def score_with_ties(alignment: Alignment, measures: Sequence[AnyMeasure], ties: 
     found = score(alignment, measures)
     if ties == "trec":
         return TiedScores(found, tuple(moved_by_ties(alignment, found)) if alignment.tied.any() else ())
-    if ties != "expected":
-        return TiedScores(scores_at_end(alignment, found, ties))  # type: ignore[arg-type]
-    return expected_scores(alignment, found, rng=np.random.default_rng(seed))
-
-
-def scores_at_end(alignment: Alignment, scores: Scores, end: Literal["best", "worst"]) -> Scores:
-    """The scores with all ties in the best, or the worst, order."""
-    unknown = [str(measure) for measure in own_measures(scores.measures) if _worth_of(measure) is None]
-    if unknown:
+    if ties == "expected":
+        return expected_scores(alignment, found, rng=np.random.default_rng(seed))
+    if unknown := [str(measure) for measure in own_measures(measures) if _worth_of(measure) is None]:
         raise UsageError(
-            f"--ties {end} is not available for {', '.join(unknown)}: all orders would have to be tried; "
+            f"--ties {ties} is not available for {', '.join(unknown)}: all orders would have to be tried; "
             "use other measures, or --ties expected"
         )
-    values = scores.values.copy()
-    for worst, best, measure, place, cells in _ends(alignment, scores):
-        values.reshape(len(values), -1)[place, cells] = measure.values(best if end == "best" else worst)
-    return replace(scores, values=values, ties=end)
+    values = found.values.copy()
+    for worst, best, measure, place, cells in _ends(alignment, found):
+        values.reshape(len(values), -1)[place, cells] = measure.values(best if ties == "best" else worst)
+    return TiedScores(replace(found, values=values, ties=ties))
 
 
 def moved_by_ties(alignment: Alignment, scores: Scores, *, least: float = TOLD_FROM) -> list[Moved]:

@@ -22,7 +22,8 @@ from cranfield.runs.columns import (
     byte_order,
     encoded,
     in_pieces,
-    joined_lines,
+    joined,
+    joined_text,
     running_sum,
     taken,
     text_of,
@@ -97,7 +98,8 @@ class Qrels:
         before, middle, last, end = around
         for part in in_pieces(len(self), columns):
             stratum = (part["stratum"], " ") if "stratum" in part else ()
-            yield joined_lines(before, part["topic"], middle, part["document"], last, *stratum, part["grade"], end)
+            words = (before, part["topic"], middle, part["document"], last, *stratum, part["grade"], end)
+            yield joined_text(joined(*words))
 
     def write(self, stream: BinaryIO, format: str) -> None:
         """Write the qrels in a format."""

@@ -120,7 +120,7 @@ def coverage_of(
     lists, shape = alignment.lists, alignment.scored.shape
     depth = measure_depths(measure, pool_depth)
     reach = np.minimum(lists.length, depth[lists.topics])
-    count = reach - lists.judged_so_far.until(reach)
+    count = reach - lists.judged.within(reach).count
     if measure.kind.tail is None:
         judged = 1.0 - ratio(count, reach)
     else:  # the share of RBP's weight on judged documents: 1 - residual where there is no cutoff

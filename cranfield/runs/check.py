@@ -58,7 +58,7 @@ def order_problems(rows: Rows, *, order: Order) -> Iterator[Problem]:
             "rank-disagrees",
             f"ranks contradict the scores in {counted(contradicted, 'topic')}, "
             f"first in topic {quoted(topic)}; the {used}",
-            lines=[scored.lines.at(first)],
+            lines=scored.lines.of(np.array([first])),
             count=contradicted,
             topic=topic,
             remedy="" if order == "score" else "omit --order rank to use the scores",
@@ -153,7 +153,6 @@ def check(rows: Rows, expectations: Expectations) -> list[Problem]:
     problems += metadata.problems_of(rows.metadata, rows.name)
     if len(rows):
         problems += _topic_problems(rows, expectations)
-        problems += _depth_problems(rows, expectations)
         problems += repeat_problems(rows)
         problems += _unknown_documents(rows, expectations)
         problems += order_problems(rows, order=expectations.order)
@@ -188,11 +187,9 @@ def _tag_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]:
 
 
 def _topic_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]:
-    if expectations.topics is None:
-        return
-    known, here = set(expectations.topics), rows.topic_ids.to_pylist()
-    unknown = [code for code, topic in enumerate(here) if topic not in known]
-    if unknown:
+    here = rows.topic_ids.to_pylist()
+    known = set(here if expectations.topics is None else expectations.topics)
+    if unknown := [code for code, topic in enumerate(here) if topic not in known]:
         at = np.flatnonzero(np.isin(rows.topics, unknown))
         firsts = np.unique(rows.topics[at], return_index=True)[1]
         yield problem(
@@ -203,17 +200,13 @@ def _topic_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]
             count=len(unknown),
             topic=here[unknown[0]],
         )
-    missing = sorted(known.difference(here))
-    if missing:
+    if missing := sorted(known.difference(here)):
         yield problem(
             "missing-topic",
             f"{counted(len(missing), 'topic')} of the collection without rows: {_shown(missing)}",
             count=len(missing),
             topic=missing[0],
         )
-
-
-def _depth_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]:
     groups, limit = rows.by_topic, expectations.max_depth
     counts = np.diff(groups.offsets)
     if len(topics := np.flatnonzero(counts > limit)):
@@ -309,19 +302,17 @@ def repair(
     rows = _sunk(rows) if "score-nan" in codes else rows.scored
     if not np.isfinite(rows.scores).all():
         return None, ["no corrected copy was written: there is no score below the lowest of a topic"]
-    best = _in_order(rows, order)
-    firsts = np.unique(_keys(rows)[best], return_index=True)[1]
-    if repeats := len(best) - len(firsts):
-        rows = rows.only(np.sort(best[firsts]))
+    best = arranged(np.arange(len(rows)), ranking(rows, order=order).places)
+    kept = best[np.sort(np.unique(_keys(rows)[best], return_index=True)[1])]
+    if repeats := len(best) - len(kept):
         done.append(f"dropped {counted(repeats, 'row')} that repeated a document; the best-ranked row is kept")
-    offsets = rows.by_topic.offsets
-    place = np.arange(len(rows)) - np.repeat(offsets[:-1], np.diff(offsets))  # of the ranked order, in its topic
-    kept = np.sort(_in_order(rows, order)[place < max_depth])
-    if deep := len(rows) - len(kept):
-        rows = rows.only(kept)
+    starts = np.flatnonzero(np.diff(rows.topics[kept], prepend=-1))
+    place = np.arange(len(kept)) - np.repeat(starts, np.diff(starts, append=len(kept)))  # in its topic
+    if deep := int(np.count_nonzero(place >= max_depth)):
         done.append(f"dropped {counted(deep, 'row')} beyond rank {max_depth:,} of a topic")
     if not len(rows):
         return None, ["no corrected copy was written: it would have no rows"]
+    rows = rows.only(np.sort(kept[place < max_depth]))
     return replace(ranked(rows, order=order), tag=name), done
 
 
@@ -341,7 +332,3 @@ def _sunk(rows: Rows) -> Rows:
     with np.errstate(over="ignore"):
         scores[order] = lowest[topics] - place * np.maximum(1.0, np.abs(lowest[topics]) * 1e-6)
     return replace(rows, scores=scores, problems=())
-
-
-def _in_order(rows: Rows, order: Order) -> Places:
-    return arranged(np.arange(len(rows)), ranking(rows, order=order).places)

@@ -93,7 +93,7 @@ def places_in(known: pa.Array, ids: pa.Array) -> Codes:
     return np.array(values_of(found), dtype=np.int32)
 
 
-def joined(*words: pa.Array | str, between: str) -> pa.Array:
+def joined(*words: pa.Array | str, between: str = "") -> pa.Array:
     """Join columns of strings row by row; a single string stands in every row."""
     parts = [text_of([word])[0] if isinstance(word, str) else as_text(word) for word in (*words, between)]
     return call_function("binary_join_element_wise", parts, JoinOptions())
@@ -116,11 +116,6 @@ def joined_text(values: pa.Array) -> memoryview:
 def named(ids: pa.Array, codes: NDArray[np.integer]) -> list[str]:
     """The ids that some codes stand for."""
     return list(taken(ids, codes).to_pylist())
-
-
-def joined_lines(*words: pa.Array | str, between: str = "") -> memoryview:
-    """Lines of joined columns, as bytes; a single string stands in every row."""
-    return joined_text(joined(*words, between=between))
 
 
 def in_pieces(size: int, columns: Mapping[str, Coded | NDArray[Any]]) -> Iterator[dict[str, pa.Array]]:
@@ -275,10 +270,6 @@ class LineNumbers:
     def of_rows(lines: Sequence[int] | Lines) -> LineNumbers:
         """The numbering of rows that stand on these lines."""
         return LineNumbers(np.setdiff1d(np.arange(1, max(lines, default=0) + 1), lines))
-
-    def at(self, row: int) -> int:
-        """The line number of one row."""
-        return int(self.of(np.array([row], dtype=np.int64))[0])
 
     def without(self, lines: Lines) -> LineNumbers:
         """The numbering after the rows on these lines were taken out."""

@@ -295,8 +295,9 @@ def unfit_ids(words: pa.Array) -> Iterator[tuple[str, Mask]]:
 
 def tags_of(names: pa.Array, codes: Codes, lines: LineNumbers) -> tuple[tuple[str, int], ...]:
     """The distinct tags of rows in the order of the file, with the line each first stands on; -1 is none."""
-    firsts = np.sort(np.unique(codes, return_index=True)[1]) if len(names) > 1 else range(min(len(codes), 1))
-    return tuple((names[int(codes[row])].as_py(), lines.at(row)) for row in firsts if codes[row] >= 0)
+    firsts = np.sort(np.unique(codes, return_index=True)[1]) if len(names) > 1 else np.arange(min(len(codes), 1))
+    found = zip(codes[firsts].tolist(), lines.of(firsts).tolist(), strict=True)
+    return tuple((names[code].as_py(), line) for code, line in found if code >= 0)
 
 
 def rows_of(source: Source, parts: Mapping[str, pa.ChunkedArray], lines: LineNumbers, findings: Findings) -> Rows:

@@ -148,11 +148,6 @@ class Run:
         """The number of rows."""
         return len(self.documents)
 
-    @property
-    def depth(self) -> int:
-        """The length of the longest list."""
-        return int(np.diff(self.offsets).max(initial=0))
-
     @cached_property
     def content_hash(self) -> str:
         r"""SHA-256 of what the run says, whatever file, compression or encoding it came in.
@@ -165,7 +160,7 @@ class Run:
         digest.update("\n".join(self.topic_ids.to_pylist()).encode())
         digest.update(np.diff(self.offsets).astype("<i8").data)
         # The line feed is put before each distinct id once, so that what is gathered is the joined text already.
-        led = joined("\n", self.document_ids, between="")
+        led = joined("\n", self.document_ids)
 
         def gathered(start: int) -> memoryview:
             return joined_text(taken(led, self.documents[start : start + _ROWS_AT_ONCE]))

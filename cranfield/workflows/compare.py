@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -75,10 +75,16 @@ def compare_runs(inputs: Inputs, request: Request, options: Options, *, verdicts
             tested["inferred"] = trust.field.knowledge.inferred
             claims[one.measure, result.a, result.b] = claim_of(pair, known, first, second, **tested)
         request.progress("comparing pairs", done, len(compared))
-    notes = _about(claims.values())
+    said = [*claims.values()]
+    notes = list[str]()
     if others:
         names = ", ".join(others)
-        notes.insert(0, f"no verdicts and no claims for {names}: unjudged documents do not bound these measures")
+        notes.append(f"no verdicts and no claims for {names}: unjudged documents do not bound these measures")
+    if any(one.unjudged for one in said):
+        notes.append(ABOUT_CLAIMS)
+        notes += [TO_A_RANK] if any(one.level == "robust" and one.down_to for one in said) else []
+    if by_ties := few([f"{one.winner} over {one.loser}" for one in said if one.by_ties], NAMES_SHOWN):
+        notes.append(f"{BY_TIES} of {by_ties}")
     return Comparison(found, compared, claims, notes)
 
 
@@ -86,15 +92,6 @@ def claimed_pairs(one: MeasureComparison) -> list[PairResult]:
     """The pairs that claims are worked out for: those that are shown, and then the clearest."""
     chosen = [*shown_pairs(one).pairs, *sorted(one.results, key=lambda result: result.clearness)]
     return list({(result.a, result.b): result for result in chosen}.values())[:MOST_PAIRS]
-
-
-def _about(claims: Collection[Claim]) -> list[str]:
-    """Say what the words of claims mean, where something is unjudged, and which leads hang on ties."""
-    there = list(claims) if any(one.unjudged for one in claims) else []
-    to_a_rank = any(one.level == "robust" and one.down_to for one in there)
-    by_ties = few([f"{one.winner} over {one.loser}" for one in claims if one.by_ties], NAMES_SHOWN)
-    told = (there, ABOUT_CLAIMS), (to_a_rank, TO_A_RANK), (by_ties, f"{BY_TIES} of {by_ties}")
-    return [sentence for holds, sentence in told if holds]
 
 
 # The result: pairs as rows of data, and for people how the runs stand and the pairs one asks about.

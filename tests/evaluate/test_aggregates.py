@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from cranfield.evaluate.measure import aggregated, aggregated_rows
+from cranfield.evaluate.measure import Measure, aggregated, summaries
 
 
 @pytest.mark.parametrize("how", ["mean", "geometric", "median", "min", "max", "sum"])
@@ -16,8 +16,8 @@ from cranfield.evaluate.measure import aggregated, aggregated_rows
 )
 def test_rows_at_once_give_the_last_digit_of_one_row_after_the_other(how, values, scored):
     each = [aggregated(row[kept], how) for row, kept in zip(values, scored, strict=True)]
-    np.testing.assert_array_equal(aggregated_rows(values, scored, how), each)
+    np.testing.assert_array_equal(summaries([Measure("NumRet", (("agg", how),))], [values], scored), [each])
 
 
 def test_no_topic_has_no_mean():
-    assert np.isnan(aggregated_rows(np.empty((2, 0)), np.empty((2, 0), dtype=bool), "mean")).all()
+    assert np.isnan(summaries([Measure("AP")], [np.empty((2, 0))], np.empty((2, 0), dtype=bool))).all()

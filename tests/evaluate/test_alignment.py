@@ -1,11 +1,10 @@
 """Qrels and runs brought together: grades at ranks, topic sets, what is refused."""
 
-import numpy as np
 import pytest
 from kept import Kept
 from mappings import qrels_from, ranking_from, run_from
 
-from cranfield.base.errors import InputError, ProblemsFound, UsageError
+from cranfield.base.errors import InputError, UsageError
 from cranfield.evaluate import align as value_table
 from cranfield.evaluate.align import TopicCounts, align, strangers
 from cranfield.evaluate.lists import NOT_POOLED
@@ -81,20 +80,6 @@ def test_no_common_topic_is_told(kept: Kept):
 def test_no_run_is_a_wrong_call():
     with pytest.raises(UsageError):
         align(QRELS, [])
-
-
-def test_a_document_twice_in_a_topic_is_refused_for_every_run_at_once():
-    from dataclasses import replace
-
-    once = ranking_from({"1": ["a", "b"], "2": ["a", "b"]})
-    twice = replace(once, tag="twice", documents=np.array([0, 1, 1, 1], dtype=np.int32))
-    again = replace(once, tag="again", documents=np.array([0, 0, 0, 1], dtype=np.int32))
-    with pytest.raises(ProblemsFound) as refused:
-        align(QRELS, [twice, once, again])
-    assert [(problem.code, problem.topic) for problem in refused.value.problems] == [
-        ("repeated-document", "2"),
-        ("repeated-document", "1"),
-    ]
 
 
 def test_a_run_of_another_collection_is_a_stranger(kept: Kept):

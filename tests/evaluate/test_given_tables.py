@@ -88,6 +88,11 @@ def test_what_is_no_run_is_told(value, kept: Kept):
     kept(" ".join(refused(lambda: runs_given(value, name="x"))))
 
 
+def test_a_document_twice_in_a_topic_is_told_of_every_run(kept: Kept):
+    frame = pd.DataFrame({"topic": "1", "document": ["a", "a", "b", "b"], "score": 1.0, "run": ["x", "x", "y", "y"]})
+    kept(refused(lambda: runs_given(frame)))
+
+
 def test_qrels_need_their_columns(kept: Kept):
     kept(refused(lambda: qrels_given(pd.DataFrame({"topic": ["1"], "document": ["a"]})))[0])
     kept(refused(lambda: qrels_given({}))[1])

@@ -7,7 +7,7 @@ import pytest
 from mappings import qrels_from, ranking_from
 
 from cranfield.evaluate.align import align
-from cranfield.evaluate.measure import aggregated, parse_measure, parse_measures
+from cranfield.evaluate.measure import aggregated, parse_measures
 from cranfield.evaluate.scores import score
 from cranfield.workflows.evaluate.evaluate import Evaluation
 
@@ -56,7 +56,7 @@ def test_a_frame_has_the_rows():
 
 
 def test_one_measures_scores_are_runs_by_topics():
-    assert scores("AP", "RR").of(parse_measure("RR")).tolist() == [[1, 0.5, 0], [0.5, 0, 0]]
+    assert scores("AP", "RR").values[1].tolist() == [[1, 0.5, 0], [0.5, 0, 0]]
 
 
 @pytest.mark.parametrize(

@@ -10,19 +10,19 @@ from kept import Kept
 from mappings import qrels_from, ranking_from, run_from
 
 from cranfield.base.errors import UsageError
+from cranfield.evaluate import scores as scoring
 from cranfield.evaluate.align import align
 from cranfield.evaluate.measure import parse_measures
-from cranfield.evaluate.scores import Moved, expected_scores, moved_by_ties, score, scores_at_end
+from cranfield.evaluate.scores import Moved, expected_scores, moved_by_ties, score
 
 QRELS = qrels_from({"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1}})
 TIED = run_from({"1": {"a": 1.0, "b": 1.0, "c": 1.0, "x": 0.5}, "2": {"z": 3.0, "a": 2.0}}, tag="tied")
 
 
 def score_with_ties(aligned, measures, *, ties: str, rng=None):
-    scores = score(aligned, measures)
     if ties == "expected":
-        return expected_scores(aligned, scores, rng=rng).scores
-    return scores if ties == "trec" else scores_at_end(aligned, scores, ties)
+        return expected_scores(aligned, score(aligned, measures), rng=rng).scores
+    return scoring.score_with_ties(aligned, measures, ties, seed=1).scores
 
 
 def value(ties: str, measure: str = "nDCG@3", *, run=TIED) -> float:

@@ -46,7 +46,7 @@ def codes(rows: Rows) -> list[tuple[str, tuple[int, ...], int]]:
 
 
 def lines(rows: Rows) -> list[int]:
-    return [rows.lines.at(row) for row in range(len(rows))]
+    return rows.lines.of(np.arange(len(rows))).tolist()
 
 
 def test_a_clean_trec_file_becomes_rows(tmp_path):

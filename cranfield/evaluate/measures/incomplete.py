@@ -8,13 +8,11 @@ from typing import Literal
 import numpy as np
 
 from cranfield.evaluate.lists import (
-    NOT_POOLED,
     Counts,
     Found,
     Gain,
     GradeGains,
     Lists,
-    Running,
     Values,
     gain_function,
     log2_of_ranks,
@@ -36,7 +34,7 @@ def binary_preference(lists: Lists, *, rel: int = 1) -> Values:
     are ignored. 0 if the topic has no relevant document. Source: Buckley and Voorhees, SIGIR 2004; trec_eval bpref.
     """
     found = lists.relevant(rel)
-    above = lists.judged_so_far.above(found) - (found.ordinal - 1)
+    above = lists.judged.ordinal[lists.judged.grade >= max(rel, 0)] - found.ordinal
     relevant = lists.relevant_count(rel)[found.cell]
     nonrelevant = lists.level_counts[:, lists.levels < rel].sum(axis=1)[lists.topics]
     most = np.minimum(nonrelevant[found.cell], relevant)
@@ -54,11 +52,12 @@ def inferred_average_precision(lists: Lists, *, rel: int = 1) -> Values:
     Source: Yilmaz and Aslam, CIKM 2006; trec_eval infAP.
     """
     found = lists.relevant(rel)
-    relevant, judged = found.ordinal - 1, lists.judged_so_far.above(found)
-    pooled_above = Running.of(lists.grades != NOT_POOLED, lists.offsets).above(found)
+    # Of each relevant document, how many relevant, judged and pooled ones stand above it.
+    relevant = found.ordinal - 1
+    judged, pooled = ((one.ordinal - 1)[one.grade >= max(rel, 0)] for one in (lists.judged, lists.pooled))
     above = (found.rank - 1).astype(float)
     guess = (relevant + _EPSILON) / (judged + 2 * _EPSILON)
-    expected = 1.0 / (above + 1.0) + (above / (above + 1.0)) * ratio(pooled_above, above) * guess
+    expected = 1.0 / (above + 1.0) + (above / (above + 1.0)) * ratio(pooled, above) * guess
     return ratio(found.total(np.where(above > 0, expected, 1.0)), lists.relevant_count(rel))
 
 
@@ -69,8 +68,7 @@ def judged_share(lists: Lists, *, cutoff: int) -> Values:
     (judged in the first k) / min(k, N), N the length of the list; 0 for an empty list. A document with a negative
     grade is unjudged. Judged@k and Unjudged@k sum to 1 for every list that is not empty. Source: ir_measures Judged.
     """
-    size = np.minimum(lists.length, cutoff)
-    return ratio(lists.judged_so_far.until(size), size)
+    return ratio(lists.judged.within(cutoff).count, np.minimum(lists.length, cutoff))
 
 
 @measure("Unjudged", "Holes", monotone=False, quality=False, rises_with="unjudged", additive=True, unjudged="counted")
@@ -81,7 +79,7 @@ def unjudged_share(lists: Lists, *, cutoff: int, over: Literal["list", "cutoff"]
     list. Source: trec_eval unj_k.
     """
     size = np.minimum(lists.length, cutoff)
-    return ratio(size - lists.judged_so_far.until(size), size if over == "list" else float(cutoff))
+    return ratio(size - lists.judged.within(cutoff).count, size if over == "list" else float(cutoff))
 
 
 @measure("FirstUnjudged", bounds=None, monotone=False, quality=False, rises_with="judged", unjudged="counted")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import numpy as np
@@ -195,8 +194,7 @@ def r_precision(lists: Lists, *, times: Annotated[float, Range(0)] = 1.0, rel: i
     depth = lists.relevant_count(rel)
     if times != 1.0:
         depth = np.floor(times * depth + 0.9).astype(np.int64)
-    found = lists.relevant(rel)
-    return ratio(found.where(found.rank <= depth[found.cell]).count, depth)
+    return ratio(lists.relevant(rel).within(depth).count, depth)
 
 
 @measure("IPrec", interval="ordered")
@@ -219,7 +217,8 @@ def interpolated_average(lists: Lists, *, rel: int = 1, rounding: Rounding = "ex
 
     `rounding` as in IPrec. Source: Salton; trec_eval 11pt_avg.
     """
-    return _mean_of_levels(lists, ELEVEN, rel, rounding)
+    mean: Values = interpolated_mean(lists, levels=",".join(map(str, ELEVEN)), rel=rel, rounding=rounding)
+    return mean
 
 
 @measure("IPrecMean", "ThreePoint")
@@ -237,15 +236,11 @@ def interpolated_mean(
         chosen = (-1.0,)
     if not all(0 <= level <= 1 for level in chosen):
         raise UsageError(f"levels are numbers from 0 to 1, separated by commas, not {quoted(levels)}")
-    return _mean_of_levels(lists, chosen, rel, rounding)
-
-
-def _mean_of_levels(lists: Lists, levels: Sequence[float], rel: int, rounding: Rounding) -> Values:
-    found = lists.relevant(rel)
-    precision, relevant = found.ordinal / found.rank, lists.relevant_count(rel)
-    values = [found.highest(precision, documents_needed(level, relevant, rounding)) for level in reversed(levels)]
+    found, relevant = lists.relevant(rel), lists.relevant_count(rel)
+    exact = found.ordinal / found.rank
+    values = [found.highest(exact, documents_needed(level, relevant, rounding)) for level in reversed(chosen)]
     total: Values = np.add.accumulate(values)[-1]
-    return total / len(levels)
+    return total / len(chosen)
 
 
 def documents_needed(level: float, relevant: Counts, rounding: Rounding) -> Counts:
@@ -336,4 +331,4 @@ def relevant_retrieved_count(lists: Lists, *, rel: int = 1) -> Values:
 )
 def judged_nonrelevant_count(lists: Lists, *, rel: int = 1) -> Values:
     """Number of retrieved documents that were judged not relevant. Source: trec_eval num_nonrel_judged_ret."""
-    return (lists.judged_so_far.until(lists.length) - lists.relevant(rel).count).astype(float)
+    return (lists.judged.count - lists.relevant(rel).count).astype(float)

@@ -15,12 +15,13 @@ import numpy as np
 
 from cranfield.base.errors import CranfieldError
 from cranfield.base.files import Source
-from cranfield.evaluate.align import AnyRun, Reference, align, first_repeat
+from cranfield.evaluate.align import AnyRun, Reference, align
 from cranfield.evaluate.direct import judged_pairs, read_direct
 from cranfield.evaluate.lists import NOT_POOLED, Lists
 from cranfield.evaluate.trec_eval.options import Refused, TrecOptions, real_number, whole_number
 from cranfield.qrels.formats.trec import Trec
 from cranfield.qrels.qrels import Qrels
+from cranfield.runs import check
 from cranfield.runs.columns import Mask, running_sum
 from cranfield.runs.formats import trec as run_format
 from cranfield.runs.run import ranked
@@ -100,8 +101,7 @@ def _read_strictly(qrels_file: Path, run_file: Path, version: Reference) -> tupl
     usual = len(rows.tags) == 1 and {problem.code for problem in rows.problems} <= _HARMLESS
     if not usual or any(topic.startswith("#") for topic in rows.topic_ids.to_pylist()):
         return None
-    run = ranked(rows)
-    return None if first_repeat(run) else (qrels, run)
+    return None if any(check.repeat_problems(rows)) else (qrels, ranked(rows))
 
 
 def _read_leniently(qrels_data: bytes, run_data: bytes, options: TrecOptions) -> TrecInput:

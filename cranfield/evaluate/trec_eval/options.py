@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import getopt
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from cranfield.evaluate.align import Reference
@@ -50,7 +50,10 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class TrecOptions:
-    """The parsed options. `measures` are the names, `parameters` the text after the first point of each."""
+    """The parsed options. `measures` are the names, `parameters` the text after the first point of each.
+
+    Of several for one measure the first counts, as in trec_eval.
+    """
 
     version: Reference = "10"
     per_topic: bool = False
@@ -62,14 +65,10 @@ class TrecOptions:
     depth: int | None = None
     zscores: str | None = None
     measures: frozenset[str] = frozenset()
-    parameters: tuple[tuple[str, str], ...] = ()
+    parameters: Mapping[str, str] = field(default_factory=dict)
     help: bool = False
     show_version: bool = False
     files: tuple[str, ...] = ()
-
-    def parameter(self, name: str) -> str | None:
-        """The parameters of a measure; of several the first, as trec_eval does."""
-        return next((text for named, text in self.parameters if named == name), None)
 
 
 _FLAGS: dict[str, dict[str, object]] = {
@@ -95,7 +94,7 @@ def parsed(arguments: Sequence[str]) -> TrecOptions:
     if version not in ("9", "10"):
         raise Refused(f"trec_eval: --as must be 9 or 10, not '{version}'\n", 1)
     settings: dict[str, Any] = {}
-    measures, parameters = set[str](), list[tuple[str, str]]()
+    measures, parameters = set[str](), dict[str, str]()
     for letter, value in pairs:
         if letter in _FLAGS:
             settings |= _FLAGS[letter]
@@ -112,7 +111,8 @@ def parsed(arguments: Sequence[str]) -> TrecOptions:
             if not names <= set(measures_of_version(version)):
                 raise Refused(f"trec_eval: illegal measure '{name}'\n", 1)
             measures |= names
-            parameters += [(name, text)] if point else []
+            if point:
+                parameters.setdefault(name, text)
         elif letter == "Z":
             settings["zscores"] = value
         elif letter == "D" and "." in value:
@@ -128,7 +128,7 @@ def parsed(arguments: Sequence[str]) -> TrecOptions:
         raise Refused(USAGE, 1)
     chosen = frozenset(measures or nickname("official", version) or ())
     reference: Reference = "9" if version == "9" else "10"
-    return TrecOptions(reference, measures=chosen, parameters=tuple(parameters), files=tuple(files), **settings)
+    return TrecOptions(reference, measures=chosen, parameters=parameters, files=tuple(files), **settings)
 
 
 # Parameters of measures as trec_eval reads them: cutoffs, numbers, pairs of grade and gain.

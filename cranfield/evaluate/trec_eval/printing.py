@@ -245,7 +245,7 @@ def _lines(
     """
     absent = ~given.present[cells]
     lists = _evaluated_lists(given, options, cells, absent)
-    asked = {name: Wanted(lists, name, options.parameter(name), options) for name in wanted if name != "runid"}
+    asked = {name: Wanted(lists, name, options.parameters.get(name), options) for name in wanted if name != "runid"}
     letters = asked.pop("relstring", None)
     with np.errstate(divide="ignore", invalid="ignore"):
         values = {name: values_of(one) for name, one in asked.items()}

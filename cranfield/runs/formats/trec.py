@@ -13,7 +13,7 @@ import pyarrow.csv
 from cranfield.base.files import Source
 from cranfield.base.tables import Findings
 from cranfield.runs import metadata
-from cranfield.runs.columns import encoded, joined_lines
+from cranfield.runs.columns import encoded, joined, joined_text
 from cranfield.runs.reading import (
     RUN,
     TREC_COLUMNS,
@@ -80,7 +80,7 @@ class Trec:
         """Write ranks from 1 and scores with as many digits as they need to come back unchanged."""
         for part in columns_of(run):
             words = (part["topic"], "Q0", part["document"], part["rank"], part["score"], f"{run.tag}\n")
-            stream.write(joined_lines(*words, between=" "))
+            stream.write(joined_text(joined(*words, between=" ")))
 
 
 def _first_lines(head: bytes) -> list[list[bytes]]:

@@ -386,7 +386,8 @@ def explain_lists(request: Request, topic: str, *, depth: int = 30) -> Explanati
         lists = align.align(qrels, [run], topics=[topic]).lists
         at_least = max(int(lists.relevant_count(rel)[0]), 1)
         gain = np.where(lists.grades >= 0, gain_function("linear", gains)(lists.grades), 0.0).tolist()
-        rows = zip(align.documents_of(run, topic), lists.grades.tolist(), gain, strict=True)
+        ranked = next((documents for name, documents, _ in run if name == topic), [])
+        rows = zip(ranked, lists.grades.tolist(), gain, strict=True)
         steps, found, dcg = list[Step](), 0, 0.0
         for rank, (document, grade, value) in enumerate(rows, start=1):
             found += grade >= rel

@@ -113,12 +113,8 @@ def is_run_list(source: Source) -> bool:
     """Whether a file begins as a run list does: with a header that has run and group, or with such elements."""
     head = source.head(4096).decode("utf-8", "replace")
     line = head.partition("\n")[0]
-    _, names = next(csv_rows([line], _delimiter(source)), (1, ""))
+    _, names = next(csv_rows([line], "\t" if "\t" in head else ","), (1, ""))
     return {"run", "group"} <= _LISTED.roles(re.findall(r"<(\w+)>", head) if line.startswith("<") else names).keys()
-
-
-def _delimiter(source: Source) -> str:
-    return "\t" if b"\t" in source.head(4096) else ","
 
 
 def described(requests: Sequence[Request], run_list: Path) -> tuple[list[Request], list[str]]:
@@ -149,7 +145,8 @@ def _read_list(source: Source) -> Iterator[dict[str, Any]]:
                 cells = {part.name: markup.plain(part.raw).strip() for part in markup.closed_fields(element.raw)}
                 table.fill([(line, {role: cells[name] for role, name in _LISTED.roles(cells).items()})])
     else:
-        table = read_table(source, _LISTED, delimiter=_delimiter(source), multiline=True)
+        delimiter = "\t" if b"\t" in source.head(4096) else ","
+        table = read_table(source, _LISTED, delimiter=delimiter, multiline=True)
     rows: dict[str, dict[str, Any]] = {}
     for line, *values in table:
         row: dict[str, Any] = {role: cell for role, cell in zip(table.values, values, strict=True) if cell}

@@ -157,10 +157,14 @@ class Runs:
                     # A name such as irds:x is that of a file here.
                     result = self.check([f"./{path}" if not path.is_absolute() else path], **options)
                 except CranfieldError as error:
-                    wrong, text = Problem("unreadable", str(error)), f"{path}: 1 error, 0 warnings"
-                    result = RunReport(table_of([], []), problems=[wrong], summaries=[text], has_errors=True)
+                    wrong, summary = Problem("unreadable", str(error)), f"{path}: 1 error, 0 warnings"
+                    result = RunReport(table_of([], []), problems=[wrong], summaries=[summary], has_errors=True)
                 try:
-                    write_report(path, digest, result.summaries[0], result.problems)
+                    found = lines_about([problem.at(path.name) for problem in result.problems], most=MOST)
+                    checked = f"SHA-256 {digest}, checked {now()} by cranfield {__version__}"
+                    text = [result.summaries[0], checked, "", *found]
+                    with whole_file(path.with_name(f"{path.name}{REPORT}"), replace=True) as unfinished:
+                        unfinished.write_text("".join(f"{visible_line(line)}\n" for line in text), encoding="utf-8")
                     told = f"report: {path.name}{REPORT}"
                 except UsageError as error:  # somebody has made a folder of that name
                     told = f"no report: {error}"
@@ -362,29 +366,15 @@ class Arrivals:
                 state = facts.st_size, facts.st_mtime_ns
                 if self._done.get(path) == state:
                     continue
-                if abs(time.time() - facts.st_mtime) >= self.seconds:
-                    self._done[path] = state
-                    digest = Source(inside(path, self.folder)).file_sha256
-                    if _reported(path) != ("0", digest):
-                        yield path, digest
-                else:
+                if abs(time.time() - facts.st_mtime) < self.seconds:
                     self.is_waiting = True
+                    continue
+                self._done[path] = state
+                digest, report = Source(inside(path, self.folder)).file_sha256, path.with_name(f"{path.name}{REPORT}")
+                known = None
+                if report.is_file():
+                    with report.open("rb") as file:
+                        known = _OURS.match(file.read(_BEGINNING).decode("utf-8", "replace"))
+                if known is None or known.groups() != ("0", digest):
+                    yield path, digest
         self._done = {path: state for path, state in self._done.items() if path.exists()}
-
-
-def write_report(path: Path, digest: str, summary: str, problems: Sequence[Problem]) -> None:
-    """Write beside a file what was found in it, and of which bytes."""
-    found = lines_about([problem.at(path.name) for problem in problems], most=MOST)
-    text = [summary, f"SHA-256 {digest}, checked {now()} by cranfield {__version__}", "", *found]
-    with whole_file(path.with_name(f"{path.name}{REPORT}"), replace=True) as unfinished:
-        unfinished.write_text("".join(f"{visible_line(line)}\n" for line in text), encoding="utf-8")
-
-
-def _reported(path: Path) -> Sequence[str]:
-    """The number of errors in the report beside a file, and the SHA-256 of the bytes that it is about."""
-    report = path.with_name(f"{path.name}{REPORT}")
-    if not report.is_file():
-        return ()
-    with report.open("rb") as file:
-        known = _OURS.match(file.read(_BEGINNING).decode("utf-8", "replace"))
-    return known.groups() if known else ()
