@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial, wraps
 from itertools import compress
@@ -275,7 +276,7 @@ def _framed(
     return cast("Callable[Concatenate[Opened, Options], pd.DataFrame]", framed)
 
 
-class Opened:
+class Opened(AbstractContextManager["Opened"]):
     """Qrels and runs. They are read once, and can then be scored and compared as often as needed.
 
     The methods have the names of the commands. A wrong call or bad input raises a `CranfieldError`, whose message
@@ -284,9 +285,6 @@ class Opened:
 
     def __init__(self, results: Files | Collection) -> None:
         self.results = results
-
-    def __enter__(self) -> Opened:
-        return self
 
     def __exit__(self, *exception: object) -> None:
         self.close()
@@ -396,9 +394,7 @@ class Opened:
         )
         with inputs.progress() as progress:
             made = report_workflow.report_on(store, request, with_card=card is not None, progress=progress)
-        if card is not None:
-            made.write_card(Path(card))
-        made.write_page(Path(path))
+        made.write(Path(path), None if card is None else Path(card))
         return Path(path)
 
     def _facts(self) -> dict[str, Value]:

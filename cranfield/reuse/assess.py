@@ -444,8 +444,8 @@ def _loss_by_model(
     for model in distinct:
         runs, same = [run for run, one in enumerate(models) if one is model], deepcopy(drawing)
         part = expected_loss(alignment, measure, model, depth=depth, rng=same, runs=runs, popularity=popularity)
-        for whole, values in zip(loss.columns, part.columns, strict=True):
-            whole[runs] = values[runs]
+        for name in ("by_topic", "mean", "upper", "upper_blind", "unlike"):
+            getattr(loss, name)[runs] = getattr(part, name)[runs]
     return loss
 
 

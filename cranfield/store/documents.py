@@ -119,15 +119,9 @@ def ids(store: Store) -> Iterator[str]:
     return (row[0] for row in store.each("SELECT id FROM documents"))
 
 
-def known(store: Store, identifiers: Sequence[str]) -> set[str]:
-    """Those of the ids that are documents of the collection."""
-    return set(content_hashes(store, identifiers))
-
-
 def unknown(store: Store, identifiers: Collection[str]) -> set[str]:
     """Those of the ids that are no documents of the collection; none where some stay outside, unlisted."""
-    wanted = list(identifiers)
-    return set() if outside_sources(store) else set(wanted) - known(store, wanted)
+    return set() if outside_sources(store) else set(identifiers) - content_hashes(store, identifiers).keys()
 
 
 to_fetch = Query[str | None](

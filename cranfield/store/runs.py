@@ -117,12 +117,7 @@ def unharmed(block: bytes, checksum: int) -> bytes:
     return block
 
 
-def fetch(store: Store, name: str) -> StoredRanking:
-    """The ranking of one run that has not been withdrawn."""
-    return fetch_by_number(store, find(store, name).number)
-
-
-def fetch_by_number(store: Store, number: int) -> StoredRanking:
+def fetch(store: Store, number: int) -> StoredRanking:
     """The ranking of one run, withdrawn or not."""
     return StoredRanking(*store.row("SELECT ranking, encoding, checksum FROM runs WHERE number = ?", number))
 
@@ -135,7 +130,7 @@ fetch_by_content = Query(
 
 def decoded(store: Store, facts: RunFacts, tables: tuple[pa.Array, pa.Array]) -> Run:
     """A run with its ids; `tables` are those of `ids`."""
-    coded = fetch_by_number(store, facts.number).run()
+    coded = fetch(store, facts.number).run()
     return encoded.from_coded(coded, *tables, tag=facts.name, order=facts.ordered_by)  # type: ignore[arg-type]
 
 

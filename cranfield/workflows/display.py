@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from functools import partial
 from html import escape
 from importlib import import_module
 from threading import Lock, Timer
@@ -167,7 +166,6 @@ def fitted(table: Table, width: int) -> list[Table]:
 
 # Bars that show how far work has come: on a terminal, in a notebook, and nowhere else.
 
-Bar = Callable[[], AbstractContextManager[files.Progress]]
 Latest = dict[str, tuple[int, int | None]]
 """How much is done of each thing that is being done, and how much there is."""
 
@@ -198,27 +196,23 @@ def bar_on(stream: TextIO) -> Iterator[files.Progress]:
 
 @contextmanager
 def shown_progress(*, wanted: bool = True, patience: float = PATIENCE) -> Iterator[files.Progress]:
-    """Progress of what is called from Python: a bar on a terminal and in a notebook, nothing elsewhere."""
+    """Progress of what is called from Python: a bar on a terminal and in a notebook, nothing elsewhere.
+
+    It appears when `patience` has ended, whatever the work is doing then.
+    """
     ipython: Any = sys.modules.get("IPython")  # a notebook's kernel has imported it, and its shell has the kernel
     is_notebook = ipython is not None and getattr(ipython.get_ipython(), "kernel", None) is not None
     is_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     if not wanted or not (is_notebook or is_terminal):
         yield files.silent
         return
-    with _after(patience, _in_notebook if is_notebook else partial(bar_on, sys.stderr)) as report:
-        yield report
-
-
-@contextmanager
-def _after(seconds: float, bar: Bar) -> Iterator[files.Progress]:
-    """A reporter whose bar appears after some time, whatever the work is doing then, and is gone at the end."""
     lock, latest, shown, ended = Lock(), Latest(), list[files.Progress](), list[bool]()
     with ExitStack() as stack:
 
         def show() -> None:
             with lock:
                 if not ended:
-                    shown.append(stack.enter_context(bar()))
+                    shown.append(stack.enter_context(_in_notebook() if is_notebook else bar_on(sys.stderr)))
                     for what, known in latest.items():
                         shown[0](what, *known)
 
@@ -228,7 +222,7 @@ def _after(seconds: float, bar: Bar) -> Iterator[files.Progress]:
                 if shown:
                     shown[0](what, done, total)
 
-        timer = Timer(seconds, show)
+        timer = Timer(patience, show)
         timer.daemon = True
         timer.start()
         try:

@@ -349,15 +349,12 @@ class Inputs:
         try:
             return self.qrels_found(), runs
         except InputError:
-            self._refuse_misspelt(runs if names else ())
+            # A misspelt bundle is more to the point than that nothing is judged here.
+            known = self.names()
+            for word in runs if names else ():
+                if word not in (*known, "-") and not located(word).exists():
+                    raise UnknownName("run, file or release bundle", word, known) from None
             raise
-
-    def _refuse_misspelt(self, words: Sequence[str]) -> None:
-        """A misspelt bundle is more to the point than that nothing is judged here."""
-        known = self.names()
-        for word in words:
-            if word not in (*known, "-") and not located(word).exists():
-                raise UnknownName("run, file or release bundle", word, known) from None
 
     def stored(self, words: Sequence[str]) -> tuple[str, ...]:
         """The words, with the name of a stored run for the file it was submitted as: its verdict is that run's."""
@@ -487,7 +484,7 @@ def run_store(store: Store) -> align.RunStore:
         facts=partial(stored_runs.facts, store),
         find=partial(stored_runs.find, store),
         ids=partial(stored_runs.ids, store),
-        fetch=partial(stored_runs.fetch, store),
+        fetch=lambda name: stored_runs.fetch(store, stored_runs.find(store, name).number),
     )
 
 
