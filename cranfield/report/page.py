@@ -204,7 +204,7 @@ def _html_block(block: Block) -> Iterator[str]:
             yield "</div>"
 
 
-def _html_table(table: Table, name: str, ranges: Sequence[Range] = ()) -> Iterator[str]:
+def _html_table(table: Table, name: str, ranges: Sequence[Range]) -> Iterator[str]:
     label = html_text(table.caption or name.replace("-", " "))
     yield f'<div class="table" data-name="{escape(name)}">'
     if not table.facts and len(table.rows) >= _FILTERED_FROM:

@@ -114,9 +114,8 @@ def each(store: Store, table: str = "documents") -> Iterator[tuple[Document, str
         yield from ((_document(*row[:4]), row[4]) for row in page)
 
 
-def ids(store: Store) -> Iterator[str]:
-    """The ids of all documents, in no promised order (they come from the index alone)."""
-    return (row[0] for row in store.each("SELECT id FROM documents"))
+ids = Query[list[str]]("SELECT id FROM documents", column)
+"""The ids of all documents, in no promised order (they come from the index alone)."""
 
 
 def unknown(store: Store, identifiers: Collection[str]) -> set[str]:

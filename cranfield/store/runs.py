@@ -85,13 +85,14 @@ def find(store: Store, name: str, *, withdrawn: bool = False) -> RunFacts:
     raise InputError(f"run {quoted(name)} was withdrawn on {day} ({why}); submit it again to use it")
 
 
-def warnings(store: Store, number: int) -> list[Problem]:
-    """What intake found in a run and kept."""
-    query = "SELECT code, message, count, lines, topic FROM run_warnings WHERE run = ? ORDER BY rowid"
-    return [
+warnings = Query[list[Problem]](
+    "SELECT code, message, count, lines, topic FROM run_warnings WHERE run = ? ORDER BY rowid",
+    lambda rows: [
         Problem(code, message, "warning", lines=tuple(stored(list, lines, "a warning")), count=count, topic=topic)
-        for code, message, count, lines, topic in store.rows(query, number)
-    ]
+        for code, message, count, lines, topic in rows
+    ],
+)
+"""What intake found in a run, by its number, and kept."""
 
 
 class StoredRanking(NamedTuple):
@@ -117,9 +118,8 @@ def unharmed(block: bytes, checksum: int) -> bytes:
     return block
 
 
-def fetch(store: Store, number: int) -> StoredRanking:
-    """The ranking of one run, withdrawn or not."""
-    return StoredRanking(*store.row("SELECT ranking, encoding, checksum FROM runs WHERE number = ?", number))
+fetch = Query("SELECT ranking, encoding, checksum FROM runs WHERE number = ?", lambda rows: StoredRanking(*rows[0]))
+"""The ranking of one run by its number, withdrawn or not."""
 
 
 fetch_by_content = Query(

@@ -31,15 +31,14 @@ with deferred:
     from cranfield.runs import reading as runs_reading
     from cranfield.runs import run as runs_run
     from cranfield.runs import sets
-    from cranfield.store import judging, pools, releases
+    from cranfield.store import pools, releases
     from cranfield.store import runs as stored_runs
     from cranfield.workflows import compare as comparing
-    from cranfield.workflows import corpus, status
+    from cranfield.workflows import corpus
     from cranfield.workflows import qrels as qrels_workflow
     from cranfield.workflows import settle as settling
     from cranfield.workflows import simulate as simulating
     from cranfield.workflows.evaluate import evaluate as evaluation
-    from cranfield.workflows.judge import queue as queues
     from cranfield.workflows.reuse import field as fields
     from cranfield.workflows.reuse import reuse as reusing
 
@@ -244,16 +243,6 @@ class Inputs:
         """
         with self.requested(measures, runs or None, with_ids=True) as request:
             return evaluation.explain_lists(request, topic, depth=depth)
-
-    def next_step(self, found: evaluation.Evaluation) -> tuple[str, str] | None:
-        """What helps the score of a collection that is most in doubt, and the command; None where nothing does."""
-        if self.store is None or found.trust is None:
-            return None
-        store = self.store
-        waiting = judging.unjudged_queues(store)  # few have any, and whether one is decided takes a while to say
-        return found.trust.next_step(
-            lambda: status.status(store).next_step, lambda: queues.open_queues(store) if waiting else ()
-        )
 
     def collection(self, word: str) -> Store:
         """The collection that a word of the command line needs."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shlex import quote
@@ -33,6 +33,8 @@ with deferred:  # what verdicts on files do without
     from cranfield.pool import plan as plans
     from cranfield.pool import replay
     from cranfield.store import live_pools
+    from cranfield.workflows import status
+    from cranfield.workflows.judge import queue as queues
     from cranfield.workflows.pool import inputs as pool_inputs
 
 SETTING = "thresholds"
@@ -327,7 +329,8 @@ class Trusted:
 
     def marks(self, one: assess.Assessment) -> dict[int, str]:
         """The marks behind the scores of requested runs, of those that have one."""
-        return {run: given.mark for run, given in enumerate(one.verdicts[: self.field.asked]) if given.mark}
+        given = enumerate(one.verdicts[: self.field.asked])
+        return {run: mark for run, of_run in given if (mark := verdict.MARKS[of_run.level])}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -403,16 +406,11 @@ class Trusted:
         cutoffs = {one.name: one.measure.cutoff for one in self.trusts}
         return deepest, {name: cut for name, cut in cutoffs.items() if isinstance(cut, int) and cut > deepest}
 
-    def next_step(
-        self, pooled: Callable[[], tuple[str, str]], queues: Callable[[], Iterable[str]]
-    ) -> tuple[str, str] | None:
-        """What helps the score that is most in doubt, and the command; None where nothing does.
-
-        While the pool is not judged, that is what `pooled` gives. `queues` gives those that are open.
-        """
+    def next_step(self, store: Store) -> tuple[str, str] | None:
+        """What helps the score of a collection that is most in doubt, and the command; None where nothing does."""
         run, one = next(iter(self.doubtful().items()), (0, None))
         if one is not None and one.verdicts[run].level == "PROVISIONAL":
-            return pooled()
+            return status.status(store).next_step
         if one is None or not one.evidence[run].unjudged:
             return None
         deepest, deeper = self._below_the_pool()
@@ -425,7 +423,8 @@ class Trusted:
         depth, unjudged = int(one.coverage.depth.max()), counted(one.evidence[run].unjudged, "unjudged document")
         what = f"judge the {unjudged} in the top {depth} of {one.run_names[run]}"
         # A queue that is open may have the same documents: only when it is judged another one is worth making.
-        for queue in queues():
+        waiting = judging.unjudged_queues(store)  # few have any, and whether one is decided takes a while to say
+        for queue in queues.open_queues(store) if waiting else ():
             return f"judge the open queue {queue}", f"judge --queue {quote(queue)}"
         return what, f"pool top-up {quote(str(self.field.words[run]))} --depth {depth}"
 
