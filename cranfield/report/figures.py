@@ -201,7 +201,7 @@ def as_svg(figure: Figure) -> str:
     return written.getvalue()
 
 
-def axes_on(on: On, *, width: float = 6.5, height: float = 3.6) -> Axes:
+def axes_on(on: On, *, height: float, width: float = 6.5) -> Axes:
     """The axes to draw on; the size counts where they are made now."""
     if on is None:
         return own_axes(width, height)

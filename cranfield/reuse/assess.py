@@ -169,7 +169,7 @@ def why_untestable(
     return f"{contributed} of the unique relevant documents (limit {table.largest_share:.0%})"
 
 
-def why_untaught(model: UnjudgedModel, thresholds: Thresholds = DEFAULTS) -> str:
+def why_untaught(model: UnjudgedModel, thresholds: Thresholds) -> str:
     """Why a model was fitted to too little; an empty text where there is enough."""
     fewest = thresholds.fewest_unjudged
     if model.unjudged < fewest:

@@ -65,33 +65,33 @@ def print_on(console: rich_console.Console, table: Table) -> None:
         console.width = width
 
 
-def grouped(tables: Iterable[Table], *, heading: str = "", notes: Iterable[str] = ()) -> rich_console.Group:
+def grouped(
+    tables: Iterable[Table], *, heading: str, notes: Iterable[str], width: int
+) -> Iterator[rich_table.Table | rich_text.Text]:
     """Tables one below the other, under a heading and above sentences."""
-    head = [rich_text.Text(visible_line(heading), style="bold")] if heading else []
-    parts = (part for table in tables for part in _parts(table))
-    return rich_console.Group(*head, *parts, *(rich_text.Text(visible_line(note)) for note in notes))
+    yield rich_text.Text(visible_line(heading), style="bold")
+    for table in tables:
+        yield from _parts(table, width=width)
+    yield from (rich_text.Text(visible_line(note)) for note in notes)
 
 
-def _parts(table: Table, *, width: int | None = None) -> Iterator[rich_table.Table | rich_text.Text]:
+def _parts(table: Table, *, width: int) -> Iterator[rich_table.Table | rich_text.Text]:
     """What is printed for a table, one thing after the other: caption, rows, notes.
 
-    What came from outside is made harmless, and is never read as markup. `width` is the room there is; without one
-    rich sees to it where it prints.
+    What came from outside is made harmless, and is never read as markup. `width` is the room there is.
     """
     if table.caption:
         yield rich_text.Text(visible_line(table.caption), style="bold")
     if table.rows:
         texts = [column_texts(table, place) for place in range(len(table.columns))]
         numeric = [column.numeric for column in table.columns]
-        widths = None if width is None else _folded_widths(texts, numeric, width)
+        widths = _folded_widths(texts, numeric, width)
         drawn = rich_table.Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), header_style="bold")
         for place, (title, *_) in enumerate(texts):
             drawn.add_column(
                 rich_text.Text(title),
                 justify="right" if numeric[place] else "left",
                 overflow="fold",
-                no_wrap=widths is None and place == 0 and len(texts) > 2,
-                min_width=_least_width(texts[place], numeric=numeric[place]) if widths is None else widths[place],
                 width=None if widths is None else widths[place],
             )
         for cells in table.cells(visible_line):

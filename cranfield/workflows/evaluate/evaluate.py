@@ -367,7 +367,7 @@ class Explanation(Result):
         return [*others, replace(last, notes=self.behind)]
 
 
-def explain_lists(request: Request, topic: str, *, depth: int = 30) -> Explanation:
+def explain_lists(request: Request, topic: str, *, depth: int) -> Explanation:
     """The ranked list of each run for a topic; the measure says what is relevant, else the collection does."""
     if not isinstance(topic, str):
         raise UsageError(f"a topic id is a string: {str(topic)!r}, not {topic!r}")

@@ -95,7 +95,7 @@ class Material:
     agreement: AgreementReport | None = None
     no_agreement = ""
 
-    def __init__(self, store: Store, request: ReportRequest, progress: Progress = silent) -> None:
+    def __init__(self, store: Store, request: ReportRequest, progress: Progress) -> None:
         self.made, self.missing, self.notes = now(), list[str](), tuple[str, ...]()
         if not request.measures:
             words, self.notes = default_measures(MEASURES, store, PoolOptions())

@@ -117,7 +117,8 @@ def field_of(request: Request, options: PoolOptions, *, store: Store | None = No
         whole = without_pipes(request)
         topics = read_aligned(whole).aligned.topic_ids
     read = read_aligned(replace(whole, runs=(*whole.runs, *more), topics=topics), keep_rows=True)
-    aligned, known_card, judged = read.aligned, None, options.judged
+    aligned, known_card, bundle = read.aligned, None, options.bundle
+    judged = bundle.judged if bundle else (1.0, 1.0)
     if options.card is not None:
         known_card = card.read_card(Source(options.card).text(), file=str(options.card))
         known_card.refuse_others(aligned)
@@ -165,7 +166,7 @@ def field_of(request: Request, options: PoolOptions, *, store: Store | None = No
     rows = read.qrels if chosen else ()
     settled = {(topic, name): grade for topic, name, grade in rows if grade >= 0 and (topic, name) in chosen}
     notes = list(pool.notes)
-    if to_settle := len(settled) or options.settled:
+    if to_settle := len(settled) or (bundle.settled if bundle else 0):
         notes.append(
             f"{counted(to_settle, 'judgment')} of documents that settle queued: such judgments favour the runs they"
             " were chosen for, and other runs are at a disadvantage"
@@ -174,7 +175,7 @@ def field_of(request: Request, options: PoolOptions, *, store: Store | None = No
         *(read, tuple(request.runs), levels, knowledge, thresholds_in_force(store)),
         *(request.scale.own_gains, tuple(notes), settled),
         highest=None if store is None else request.scale.highest,
-        plain_depth=options.plain_depth,
+        plain_depth=bundle.plain_depth if bundle else 0,
     )
 
 
@@ -239,7 +240,7 @@ class KnownPool:
     inferred: bool = False
 
 
-def known_pool(store: Store, here: Mapping[str, stored_runs.RunFacts], name: str = "") -> KnownPool | None:
+def known_pool(store: Store, here: Mapping[str, stored_runs.RunFacts], name: str) -> KnownPool | None:
     """The pool of this name, or the latest; None where there is none. `here` are the facts of the runs."""
     if not name and not pools.pool_facts(store):
         return None
@@ -366,27 +367,26 @@ class Trusted:
         runs, topics = (
             {name: place for place, name in enumerate(names)} for names in (aligned.run_names, aligned.topic_ids)
         )
-        found: list[tuple[Value, ...]] = []
+        found: list[dict[str, Value]] = []
         for name, identifier, measure, _ in rows:
-            if measure not in by_name:
-                found.append((None,) * len(TRUST_COLUMNS))
-                continue
-            (place, one), run = by_name[measure], runs[name]
-            evidence, given, coverage = one.evidence[run], one.verdicts[run], one.coverage
-            if identifier == ALL:
-                known = *evidence.interval, evidence.judged, evidence.loss, evidence.upper
-                found.append((*known, given.level, given.reason, *tables.completeness_columns(evidence)))
-                continue
-            topic = topics[identifier]
-            ends = (float(end[place, run, topic]) for end in (self.bounds.lower, self.bounds.upper))
-            goes_on = bool(evidence.interval_to and coverage.first[run, topic])
-            judged = float(coverage.judged[run, topic])
-            loss = None if one.loss is None else float(one.loss.by_topic[run, topic])
-            numbers = *verdict.shown_ends(*ends, goes_on=goes_on), judged, loss
-            there = [None if value != value else value for value in numbers]
-            to_rank = str(coverage.depth[topic]) if evidence.to_rank else None
-            found.append((*there, None, None, None, to_rank, *(None,) * 4))
-        return {name: [row[place] for row in found] for place, name in enumerate(TRUST_COLUMNS)}
+            known: dict[str, Value] = {}
+            if measure in by_name:
+                (place, one), run = by_name[measure], runs[name]
+                evidence, coverage = one.evidence[run], one.coverage
+                if identifier == ALL:
+                    (whole,) = tables.trust_rows(one, [run])
+                    known = {column.name: value for column, value in zip(tables.RUNS, whole, strict=True)}
+                else:
+                    topic = topics[identifier]
+                    ends = (float(end[place, run, topic]) for end in (self.bounds.lower, self.bounds.upper))
+                    goes_on = bool(evidence.interval_to and coverage.first[run, topic])
+                    low, high = verdict.shown_ends(*ends, goes_on=goes_on)
+                    loss = None if one.loss is None else float(one.loss.by_topic[run, topic])
+                    numbers = {"low": low, "high": high, "judged": float(coverage.judged[run, topic]), "loss": loss}
+                    known = {name: None if value != value else value for name, value in numbers.items()}
+                    known["to_rank"] = str(coverage.depth[topic]) if evidence.to_rank else None
+            found.append(known)
+        return {name: [known.get(name) for known in found] for name in TRUST_COLUMNS}
 
     def doubtful(self) -> dict[int, assess.Assessment]:
         """The marked runs, worst first, each with the assessment by the measure under which it is worst."""
