@@ -403,7 +403,7 @@ def opened(
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         here = spread.Processes(inputs.jobs or cores, ours=True)
         workers = spread.Cluster(inputs.cluster) if inputs.cluster else here
-        found = workflow.Inputs(store, qrels, options, progress, workers=workers, **settings)
+        found = workflow.Inputs(store, qrels, options, watch(), workers=workers, **settings)
         if store is None and options.pool:
             raise UsageError(f"--pool {pool}: no such card, and no collection is open")
         if warn is not None:
@@ -435,10 +435,16 @@ def _context() -> Any:
     return get_current_context(silent=True)
 
 
+def watch() -> "Callable[[], AbstractContextManager[files.Progress]]":
+    """What makes a reporter for a step: a bar on a terminal, nothing elsewhere."""
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        return cast("Callable[[], AbstractContextManager[files.Progress]]", partial(nullcontext, files.silent))
+    return partial(display.bar_on, sys.stderr)
+
+
 def progress() -> "AbstractContextManager[files.Progress]":
-    """What a step reports to: a bar on a terminal, nothing elsewhere."""
-    has_bar = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-    return display.bar_on(sys.stderr) if has_bar else nullcontext(files.silent)
+    """What a step reports to."""
+    return watch()()
 
 
 @contextmanager

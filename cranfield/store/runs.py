@@ -118,8 +118,10 @@ def unharmed(block: bytes, checksum: int) -> bytes:
     return block
 
 
-fetch = Query("SELECT ranking, encoding, checksum FROM runs WHERE number = ?", lambda rows: StoredRanking(*rows[0]))
-"""The ranking of one run by its number, withdrawn or not."""
+def fetch(store: Store, name: str, *, number: int = 0) -> StoredRanking:
+    """The ranking of one run that has not been withdrawn; with its number of one that may have been."""
+    query = "SELECT ranking, encoding, checksum FROM runs WHERE number = ?"
+    return StoredRanking(*store.row(query, number or find(store, name).number))
 
 
 fetch_by_content = Query(
@@ -130,7 +132,7 @@ fetch_by_content = Query(
 
 def decoded(store: Store, facts: RunFacts, tables: tuple[pa.Array, pa.Array]) -> Run:
     """A run with its ids; `tables` are those of `ids`."""
-    coded = fetch(store, facts.number).run()
+    coded = fetch(store, facts.name, number=facts.number).run()
     return encoded.from_coded(coded, *tables, tag=facts.name, order=facts.ordered_by)  # type: ignore[arg-type]
 
 

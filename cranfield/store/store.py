@@ -545,14 +545,17 @@ def translated(path: Path) -> Iterator[None]:
     except sqlite3.ProgrammingError:
         raise
     except sqlite3.DatabaseError as error:
-        if isinstance(error, sqlite3.OperationalError):
-            words = next(words for words in _SENTENCES if any(word in str(error) for word in words.split("|")))
-            kind = CollectionBusy if words == "locked|busy" else CollectionError
-            raise kind(_SENTENCES[words].format(path=path, message=error)) from error
-        if isinstance(error, sqlite3.IntegrityError):
-            what = f"refuses what was to be written: {error};"
-        elif "not a database" in str(error):
-            what = "is not a collection (not an SQLite file); if it was one,"
-        else:
-            what = f"is damaged or not a collection: {error};"
-        raise CollectionError(f"{path} {what} {RESTORE}") from error
+        raise _in_a_sentence(path, error) from error
+
+
+def _in_a_sentence(path: Path, error: sqlite3.DatabaseError) -> CollectionError:
+    if isinstance(error, sqlite3.OperationalError):
+        words = next(words for words in _SENTENCES if any(word in str(error) for word in words.split("|")))
+        kind = CollectionBusy if words == "locked|busy" else CollectionError
+        return kind(_SENTENCES[words].format(path=path, message=error))
+    what = f"is damaged or not a collection: {error};"
+    if isinstance(error, sqlite3.IntegrityError):
+        what = f"refuses what was to be written: {error};"
+    elif "not a database" in str(error):
+        what = "is not a collection (not an SQLite file); if it was one,"
+    return CollectionError(f"{path} {what} {RESTORE}")

@@ -467,7 +467,7 @@ def run_store(store: Store) -> align.RunStore:
         facts=partial(stored_runs.facts, store),
         find=partial(stored_runs.find, store),
         ids=partial(stored_runs.ids, store),
-        fetch=lambda name: stored_runs.fetch(store, stored_runs.find(store, name).number),
+        fetch=partial(stored_runs.fetch, store),
     )
 
 

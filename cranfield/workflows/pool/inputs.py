@@ -37,7 +37,7 @@ def pooled_runs(
             rankings.append(ranking.run)
     for facts in runs:
         rows.append((facts.name, facts.group_name, facts.family, facts.priority, facts.content_hash))
-        rankings.append(stored_runs.fetch(store, facts.number).run)
+        rankings.append(stored_runs.fetch(store, facts.name).run)
     # Unpacking leaves the interpreter free, so that two threads are quicker than one.
     with ThreadPoolExecutor(_THREADS) as threads:
         decoded = list(threads.map(lambda decode: decode(), rankings))
