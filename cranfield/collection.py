@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial, wraps
 from itertools import compress
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, cast
 
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, check_known, quoted
 from cranfield.base.files import Progress, located, silent
@@ -73,7 +74,6 @@ NAMES_SHOWN = 12
 """How many runs a summary of the inputs names."""
 
 Options = ParamSpec("Options")
-Outcome = TypeVar("Outcome")
 
 
 class Files(Cached):
@@ -138,9 +138,18 @@ class Files(Cached):
         self._read = None
         self._in_full.clear()
 
-    def in_full(self, runs: Sequence[str | AnyRun]) -> Sequence[str | AnyRun]:
+    def in_full(self, runs: Sequence[str | AnyRun], progress: Progress = silent) -> tuple[AnyRun, ...]:
         """Runs of a request so that their documents are known by name; only those are read, and once."""
-        return self._read_in_full([run if isinstance(run, str) else run.tag for run in runs], silent)
+        names = [run if isinstance(run, str) else run.tag for run in runs]
+        given = dict(zip(self.names(), self.given, strict=True))
+        new = [name for name in dict.fromkeys(names) if name not in self._in_full]
+        if new:
+            request = reading.Request(
+                qrels=qrels_core.qrels_of([]), runs=tuple(given[name] for name in new), progress=progress
+            )
+            found = reading.read_in_full(request)[1]
+            self._in_full |= {name: reading.renamed(run, name) for run, name in zip(found, new, strict=True)}
+        return tuple(self._in_full[name] for name in names)
 
     def find(
         self, names: Sequence[str] | None, words: Sequence[str], *, with_ids: bool, as_files: bool, progress: Progress
@@ -159,7 +168,7 @@ class Files(Cached):
         check_known("run", map(str, names or ()), known)
         chosen = tuple(known) if names is None else names
         if with_ids:
-            return self._judged, self._read_in_full(chosen, progress)
+            return self._judged, self.in_full(chosen, progress)
         judged, read = self._read_all(progress)
         return judged, tuple(read[name] for name in chosen)
 
@@ -180,16 +189,6 @@ class Files(Cached):
 
     def _request(self, runs: tuple[str | AnyRun, ...], progress: Progress) -> reading.Request:
         return reading.Request(qrels=self._judged, runs=runs, workers=self.workers, progress=progress)
-
-    def _read_in_full(self, names: Sequence[str], progress: Progress) -> tuple[AnyRun, ...]:
-        given = dict(zip(self.names(), self.given, strict=True))
-        new = [name for name in dict.fromkeys(names) if name not in self._in_full]
-        if new:
-            runs = tuple(given[name] for name in new)
-            request = reading.Request(qrels=qrels_core.qrels_of([]), runs=runs, progress=progress)
-            found = reading.read_in_full(request)[1]
-            self._in_full |= {name: reading.renamed(run, name) for run, name in zip(found, new, strict=True)}
-        return tuple(self._in_full[name] for name in names)
 
 
 class Collection(Cached):
@@ -275,7 +274,7 @@ def _framed(
     return cast("Callable[Concatenate[Opened, Options], pd.DataFrame]", framed)
 
 
-class Opened:
+class Opened(AbstractContextManager["Opened"]):
     """Qrels and runs. They are read once, and can then be scored and compared as often as needed.
 
     The methods have the names of the commands. A wrong call or bad input raises a `CranfieldError`, whose message
@@ -284,9 +283,6 @@ class Opened:
 
     def __init__(self, results: Files | Collection) -> None:
         self.results = results
-
-    def __enter__(self) -> Opened:
-        return self
 
     def __exit__(self, *exception: object) -> None:
         self.close()
@@ -396,9 +392,7 @@ class Opened:
         )
         with inputs.progress() as progress:
             made = report_workflow.report_on(store, request, with_card=card is not None, progress=progress)
-        if card is not None:
-            made.write_card(Path(card))
-        made.write_page(Path(path))
+        made.write(Path(path), None if card is None else Path(card))
         return Path(path)
 
     def _facts(self) -> dict[str, Value]:

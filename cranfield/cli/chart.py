@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from shutil import get_terminal_size
 from typing import NamedTuple
 
@@ -41,20 +41,10 @@ class Curve(NamedTuple):
 
 def put(title: str, rows: Sequence[Bar | Curve], *, legend: str = "") -> None:
     """Draw a chart on standard output; without a terminal as wide as $COLUMNS says, else 80."""
-    console = rich_console.Console(file=sys.stdout, highlight=False, soft_wrap=True)
-    lines = [(texts.visible_line(title), "bold"), *_lines(rows, get_terminal_size().columns)]
-    if legend:
-        lines.append((legend.format(full=_FULL, shade=_SHADE), ""))
-    for line, style in lines:
-        console.print(rich_text.Text(line.rstrip(), style=style))
-    sys.stdout.flush()
-
-
-def _lines(rows: Sequence[Bar | Curve], width: int) -> Iterator[tuple[str, str]]:
-    """Each row as a line, with its colour."""
+    lines = [(texts.visible_line(title), "bold")]
     labels = [texts.shortened_in_the_middle(texts.visible_line(row.label), _LONGEST_LABEL) for row in rows]
     widest, longest = max(map(texts.cell_width, labels), default=0), max((len(row.text) for row in rows), default=0)
-    room = max(width - widest - longest - 3, _NARROWEST)
+    room = max(get_terminal_size().columns - widest - longest - 3, _NARROWEST)
     bars = [row for row in rows if isinstance(row, Bar)]
     most = max((one for row in bars for one in (row.value, row.high or 0.0) if one == one), default=0.0)
     scale = room / most if most > 0 else 0.0
@@ -69,4 +59,10 @@ def _lines(rows: Sequence[Bar | Curve], width: int) -> Iterator[tuple[str, str]]
             step = max(1, min(_STEP, room // max(len(row.values), 1)))
             heights = (round(min(max(value, 0.0), 1.0) * (len(_LEVELS) - 1)) for value in row.values)
             drawn, colour = "".join(_LEVELS[height] * step for height in heights), ""
-        yield f"{label}{' ' * (widest - texts.cell_width(label))} {drawn} {row.text}", colour
+        lines.append((f"{label}{' ' * (widest - texts.cell_width(label))} {drawn} {row.text}", colour))
+    if legend:
+        lines.append((legend.format(full=_FULL, shade=_SHADE), ""))
+    console = rich_console.Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    for line, style in lines:
+        console.print(rich_text.Text(line.rstrip(), style=style))
+    sys.stdout.flush()

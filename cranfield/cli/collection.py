@@ -13,7 +13,6 @@ import typer
 from typer import Argument, Option
 
 from cranfield.base.errors import MissingExtra, UsageError
-from cranfield.base.records import GradeScale
 from cranfield.base.registry import deferred
 from cranfield.cli import console
 from cranfield.cli.console import COLLECTION, Collection, Format, InCollection
@@ -62,29 +61,25 @@ def init(
         chosen = collections.parse_scale(scale or "binary", relevant_from=relevant_from)
         called = name or collection.absolute().parent.name
         collections.init_collection(collection, name=called, scale=chosen, guidelines=guidelines, licence=licence)
-        _say_created(collection, chosen)
-        console.say("next: add documents with cranfield corpus add FILE…")
-        return
-    known = recipes.recipe_for(recipe, from_, copy=copy)
-    chosen = collections.parse_scale(scale, relevant_from=relevant_from) if scale else known.scale
-    if relevant_from is not None:
-        chosen = dataclasses.replace(chosen, relevant_from=relevant_from)
-    about = {**known.about, "licence": licence or known.about.get("licence", "")}
-    guide = guidelines or known.guidelines
-    known = dataclasses.replace(known, name=name or known.name, scale=chosen, about=about, guidelines=guide)
-    with console.progress() as progress:
-        made = recipes.make_collection(collection, known, progress=progress)
-    console.put_problems(made.problems)
-    console.say(*made.remarks)
-    _say_created(collection, chosen)
-    console.say("next: cranfield status")
-    if not made.is_complete:
+        following, is_complete = "add documents with cranfield corpus add FILE…", True
+    else:
+        known = recipes.recipe_for(recipe, from_, copy=copy)
+        chosen = collections.parse_scale(scale, relevant_from=relevant_from) if scale else known.scale
+        if relevant_from is not None:
+            chosen = dataclasses.replace(chosen, relevant_from=relevant_from)
+        about = {**known.about, "licence": licence or known.about.get("licence", "")}
+        guide = guidelines or known.guidelines
+        known = dataclasses.replace(known, name=name or known.name, scale=chosen, about=about, guidelines=guide)
+        with console.progress() as progress:
+            made = recipes.make_collection(collection, known, progress=progress)
+        console.put_problems(made.problems)
+        console.say(*made.remarks)
+        following, is_complete = "cranfield status", made.is_complete
+    steps = ", ".join(f"{step.grade} {step.label}" for step in chosen.grades)
+    console.say(f"created {collection}; scale: {steps}; relevant from grade {chosen.relevant_from}")
+    console.say(f"next: {following}")
+    if not is_complete:
         raise typer.Exit(1)
-
-
-def _say_created(collection: Path, scale: GradeScale) -> None:
-    steps = ", ".join(f"{step.grade} {step.label}" for step in scale.grades)
-    console.say(f"created {collection}; scale: {steps}; relevant from grade {scale.relevant_from}")
 
 
 @stage.command("status", "status -C recipes.db", "status --sql")

@@ -310,7 +310,7 @@ def put_table(table: "texts.Table", format: str = "table", *, wide: bool = False
         # With --raw, cells of CSV are as they are, though a spreadsheet would take them for formulas.
         context = _context()
         is_raw = format == "csv" and context is not None and bool(context.find_root().params.get("raw"))
-        renderer = partial(csv.csv_text, raw=True) if is_raw else renderers.get(format)
+        renderer = partial(csv.render_csv, raw=True) if is_raw else renderers.get(format)  # type: ignore[call-arg]
         put("\n" * (follows and renderer is renderers.get("markdown")) + renderer(table))
         return
     is_terminal = sys.stdout.isatty()

@@ -89,7 +89,7 @@ def evaluate(
             return
         how: dict[str, Any] = {"by_topic": by_topic, "topics": topics, "ties": ties, **console.novelty(duplicates)}
         found = files.evaluate(measure, runs=named, verdicts=not no_verdict, **how)
-        step = files.next_step(found) if found.trust and format == "table" else None
+        step = found.trust.next_step(files.store) if found.trust and files.store and format == "table" else None
     console.show(found, format, draw=partial(_draw, found) if chart else None)
     if step:
         console.say(f"next: {step[0]}: cranfield {step[1]}")

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 from threading import Timer
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 from typer import Argument, Option
@@ -23,9 +23,6 @@ with deferred:
     from cranfield.workflows import outside
     from cranfield.workflows.judge import judge as workflow
 
-if TYPE_CHECKING:
-    from cranfield.store import Store
-
 stage = Stage("judge", "Judge pooled documents, alone or as a team.")
 
 
@@ -43,11 +40,6 @@ _ORDER = {
 }
 _BREAKS = "the interface has no break reminders"
 _SIZES = "the limits are 3 and 100 expected relevant documents"
-
-
-def opened(collection: Path, *, plain: bool) -> "Store":
-    """Open a collection to judge in; while an interface is on the screen nothing may be written beside it."""
-    return console.open_collection(collection) if plain else collections.open_collection(collection)
 
 
 @stage.command(
@@ -81,7 +73,8 @@ def judge(
     if context.invoked_subcommand is not None:
         return
     refuse_without_terminal(plain=plain)
-    with opened(collection, plain=plain) as store:
+    # While an interface is on the screen nothing may be written beside it.
+    with (console if plain else collections).open_collection(collection) as store:
         judging = workflow.Judge(store)
         stored = judging.session(
             name_of_assessor(assessor or judging.packet_assessor),
@@ -366,7 +359,7 @@ def adjudicate(
             console.show(workflow.Judge(store).cases(layer=layer, across=across, topics=topics), format)
         return
     name, status = name_of_assessor(assessor), 0
-    with opened(collection, plain=plain) as store:
+    with (console if plain else collections).open_collection(collection) as store:
         session = workflow.Judge(store).adjudicate(name, layer=layer, across=across, topics=topics)
         if len(session):
             refuse_without_terminal(plain=plain)

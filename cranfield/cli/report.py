@@ -50,11 +50,10 @@ def report(
     request = workflow.ReportRequest(measures=measures, qrels=qrels, layers=layers, public=public)
     with console.open_collection(collection) as store, console.progress() as progress:
         made = workflow.report_on(store, request, with_card=card is not None, progress=progress)
-    made.write_page(target)
+    made.write(target, card)
     console.say(f"wrote {target} ({target.stat().st_size / 1e6:.1f} MB)")
     console.say(*made.material.notes)
     for sentence in made.material.missing:
         console.say(f"not included: {sentence}")
     if card is not None:
-        made.write_card(card)
         console.say(f"wrote collection card {card}")

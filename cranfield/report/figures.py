@@ -182,7 +182,7 @@ def save(figure: Figure, path: Path, *, footer: str = "") -> None:
             metadata[description] = footer
             drawn, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
             left, top = drawn.x0 / width, (drawn.y0 - _FOOTER_GAP) / height
-            below = figure.text(left, top, label_in_full(footer), fontsize=6, color=GREY, va="top")
+            below = figure.text(left, top, label(footer, longest=None), fontsize=6, color=GREY, va="top")
         figure.savefig(unfinished, format=kind[1:], bbox_inches="tight", metadata=metadata)
         if below is not None:
             below.remove()
@@ -201,7 +201,7 @@ def as_svg(figure: Figure) -> str:
     return written.getvalue()
 
 
-def axes_on(on: On, *, width: float = 6.5, height: float = 3.6) -> Axes:
+def axes_on(on: On, *, height: float, width: float = 6.5) -> Axes:
     """The axes to draw on; the size counts where they are made now."""
     if on is None:
         return own_axes(width, height)
@@ -236,12 +236,13 @@ def figure_of(axes: Axes) -> Figure:
     return cast("Figure", axes.figure)
 
 
-def label(text: str, *, longest: int = _LONGEST) -> str:
-    """Foreign text as a label: visible, short, and with no dollar sign that would start a formula.
+def label(text: str, *, longest: int | None = _LONGEST) -> str:
+    """Foreign text as a label: visible, short (but for None), and with no dollar sign that would start a formula.
 
     Long names are cut in the middle: those of one group often begin alike.
     """
-    return label_in_full(shortened_in_the_middle(visible_line(text), longest))
+    shown = visible_line(text)
+    return (shortened_in_the_middle(shown, longest) if longest else shown).replace("$", r"\$")
 
 
 def measure_label(measure: str) -> str:
@@ -249,11 +250,6 @@ def measure_label(measure: str) -> str:
     name, _, rest = measure.partition("(")
     _, _, cutoff = rest.rpartition(")")
     return label(measure) if cell_width(measure) <= _LONGEST else label(f"{name}(…){cutoff}")
-
-
-def label_in_full(text: str) -> str:
-    """Foreign text as a label, however long."""
-    return visible_line(text).replace("$", r"\$")
 
 
 # Figures about pool bias: intervals, coverage, losses under hold-out, and relevance found by depth.

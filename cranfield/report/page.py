@@ -77,7 +77,6 @@ class Fold(NamedTuple):
 
     title: str
     blocks: tuple[Block, ...]
-    hint: str = ""
 
 
 class Switch(NamedTuple):
@@ -185,9 +184,8 @@ def _html_block(block: Block) -> Iterator[str]:
             # Lines break between words alone, never at the dashes of an option.
             words = re.sub(r"\S*-\S*", r"<span>\g<0></span>", escape(visible(text)))
             yield f'<pre tabindex="0" role="region" aria-label="{label}">{words}</pre>'
-        case Fold(title, blocks, hint):
-            beside = f' <span class="hint">{html_text(hint)}</span>' if hint else ""
-            yield f"<details><summary>{html_text(title)}{beside}</summary>"
+        case Fold(title, blocks):
+            yield f"<details><summary>{html_text(title)}</summary>"
             for inner in blocks:
                 yield from _html_block(inner)
             yield "</details>"
@@ -204,7 +202,7 @@ def _html_block(block: Block) -> Iterator[str]:
             yield "</div>"
 
 
-def _html_table(table: Table, name: str, ranges: Sequence[Range] = ()) -> Iterator[str]:
+def _html_table(table: Table, name: str, ranges: Sequence[Range]) -> Iterator[str]:
     label = html_text(table.caption or name.replace("-", " "))
     yield f'<div class="table" data-name="{escape(name)}">'
     if not table.facts and len(table.rows) >= _FILTERED_FROM:
@@ -327,9 +325,8 @@ def _markdown_block(block: Block, *, level: int) -> Iterator[str]:
             longest = max((len(line) - len(line.lstrip("`")) for line in text.splitlines()), default=0)
             fence = "`" * max(3, longest + 1)
             yield from (f"{fence}text", visible(text).rstrip("\n"), fence, "")
-        case Fold(title, blocks, hint):
-            beside = f" ({escaped(hint)})" if hint else ""
-            yield from (f"{'#' * level} {escaped(title)}{beside}", "")
+        case Fold(title, blocks):
+            yield from (f"{'#' * level} {escaped(title)}", "")
             for inner in blocks:
                 yield from _markdown_block(inner, level=level + 1)
         case Switch(parts=parts):

@@ -169,7 +169,7 @@ def why_untestable(
     return f"{contributed} of the unique relevant documents (limit {table.largest_share:.0%})"
 
 
-def why_untaught(model: UnjudgedModel, thresholds: Thresholds = DEFAULTS) -> str:
+def why_untaught(model: UnjudgedModel, thresholds: Thresholds) -> str:
     """Why a model was fitted to too little; an empty text where there is enough."""
     fewest = thresholds.fewest_unjudged
     if model.unjudged < fewest:
@@ -444,8 +444,8 @@ def _loss_by_model(
     for model in distinct:
         runs, same = [run for run, one in enumerate(models) if one is model], deepcopy(drawing)
         part = expected_loss(alignment, measure, model, depth=depth, rng=same, runs=runs, popularity=popularity)
-        for whole, values in zip(loss.columns, part.columns, strict=True):
-            whole[runs] = values[runs]
+        for name in ("by_topic", "mean", "upper", "upper_blind", "unlike"):
+            getattr(loss, name)[runs] = getattr(part, name)[runs]
     return loss
 
 

@@ -11,7 +11,7 @@ import dataclasses
 import json
 import math
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, Union, get_args, get_origin, get_type_hints
 
@@ -205,21 +205,23 @@ def entry_of(
     return Entry(str(measure), k, model, untestable, losses, tuple(families))
 
 
-def encoded(value: Any, keys: Mapping[type, str] | None = None) -> Any:
-    """A dataclass as what JSON can hold; a NaN becomes null."""
-    if keys and type(value) in keys:
-        pairs = zip(keys[type(value)].split(), dataclasses.fields(value), strict=True)
-        return {key: encoded(getattr(value, one.name), keys) for key, one in pairs}
+def encoded(value: Any) -> Any:
+    """A card, or a part of one, as what JSON can hold; a NaN becomes null."""
+    if type(value) in KEYS:
+        pairs = zip(KEYS[type(value)].split(), dataclasses.fields(value), strict=True)
+        value = {key: getattr(value, one.name) for key, one in pairs}
+    if isinstance(value, dict):
+        return {key: encoded(one) for key, one in value.items()}
     if isinstance(value, tuple | list):
-        return [encoded(one, keys) for one in value]
+        return [encoded(one) for one in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
 
 
-def card_text(card: Card) -> str:
-    """A card as JSON, the same bytes each time."""
-    return json.dumps(encoded(card, KEYS), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+def card_text(card: Card | dict[str, Any] | None) -> str:
+    """A card, of a pool or of a whole collection, as JSON, the same bytes each time."""
+    return json.dumps(encoded(card), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
 def read_card(text: str, *, file: str = "") -> Card:

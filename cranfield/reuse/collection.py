@@ -126,7 +126,7 @@ _SHALLOWER = 0.95
 """A depth is doubted where the judgments show a pool of less than this share of it."""
 
 
-def obstacles(alignment: Alignment, provenance: Provenance, table: Thresholds, *, rel: int = 1) -> Iterator[Problem]:
+def obstacles(alignment: Alignment, provenance: Provenance, table: Thresholds, *, rel: int) -> Iterator[Problem]:
     """What keeps hold-outs from showing anything: few groups, relevant documents alone, a depth that misfits."""
     number = counted(len(provenance.groups), "contributing group")
     if len(provenance.groups) < table.fewest_groups:

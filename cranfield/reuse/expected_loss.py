@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ from cranfield.evaluate.lists import Counts, Lists, Values
 from cranfield.evaluate.measure import Measure, aggregated
 from cranfield.reuse.hold_out import NONE_HELD_OUT, lists_without
 from cranfield.reuse.intervals import takes_pool_depth
-from cranfield.reuse.labels import Documents, Labels, Retrieved, count_groups_of_rows, count_labels, octave_of
+from cranfield.reuse.labels import Documents, Labels, Retrieved, count_labels, octave_of
 from cranfield.reuse.provenance import Provenance, prefix_of
 from cranfield.reuse.unjudged_model import (
     Chain,
@@ -93,11 +93,6 @@ class Loss:
         ends = np.where(possible, low, -np.inf), np.where(possible, high, np.inf)
         mean, upper, blind = (np.clip(one, *ends) for one in (self.mean, self.upper, self.upper_blind))
         return replace(self, mean=mean, upper=upper, upper_blind=blind)
-
-    @property
-    def columns(self) -> tuple[NDArray[Any], ...]:
-        """All that is known of each run."""
-        return self.by_topic, self.mean, self.upper, self.upper_blind, self.unlike
 
 
 def expected_loss(
@@ -338,7 +333,6 @@ class ModelCache:
                 depth,
                 self.provenance,
                 retrieved=None if self.alignment.pair_keys is None else self.retrieved(depth),
-                groups_of_row=self._groups_of_row,
             )
         return self._counts[key]
 
@@ -367,11 +361,6 @@ class ModelCache:
         held_out = np.where(group >= 0, group, np.int32(NONE_HELD_OUT))
         cells = np.repeat(held_out, len(self.alignment.topic_ids)).astype(np.int32)
         return lists_without(self.alignment.lists, self.provenance, cells)
-
-    @cached_property
-    def _groups_of_row(self) -> Counts | None:
-        is_deletion = self.provenance.method == "deletion"
-        return count_groups_of_rows(self.alignment, self.provenance) if is_deletion else None
 
 
 def scale_model(

@@ -12,7 +12,7 @@ from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import Alignment, KeyTable
 from cranfield.evaluate.lists import Counts, Values, ratio
 from cranfield.qrels.qrels import Grades
-from cranfield.reuse.provenance import Provenance, places_of_prefixes, prefix_of
+from cranfield.reuse.provenance import Provenance, prefix_of
 from cranfield.runs.columns import Mask
 
 
@@ -75,17 +75,11 @@ class Labels:
 
 
 def count_labels(
-    alignment: Alignment,
-    depth: Counts,
-    provenance: Provenance | None = None,
-    *,
-    retrieved: Retrieved | None = None,
-    groups_of_row: Counts | None = None,
+    alignment: Alignment, depth: Counts, provenance: Provenance | None = None, *, retrieved: Retrieved | None = None
 ) -> Labels:
     """Count what all runs have within `depth`, one number per topic. Without provenance no run contributed.
 
-    Topics that do not count for a run are left out. `retrieved` tells how popular documents are; `groups_of_row` is
-    what `count_groups_of_rows` gives, if known.
+    Topics that do not count for a run are left out. `retrieved` tells how popular documents are.
     """
     lists, places = prefix_of(alignment.lists, depth)
     judged = lists.judged
@@ -101,9 +95,8 @@ def count_labels(
         group, rows = group_of_run[run], provenance.qrels_row[at]
         own = provenance.is_removed(rows, group) & (group >= 0)  # -1 stands for no group, but also for many owners
         if provenance.method == "deletion":
-            counts = count_groups_of_rows(alignment, provenance) if groups_of_row is None else groups_of_row
             pooled = found.rank <= provenance.depth[alignment.lists.topics[found.cell]]
-            shared = pooled & (group >= 0) & (counts[rows] == 2)
+            shared = pooled & (group >= 0) & (provenance.groups_of_row[rows] == 2)
     shape = (*alignment.scored.shape, len(levels))
     cells = found.cell[~own] * len(levels) + level[~own]
     popular = None if retrieved is None else retrieved.popularity[at[own]]
@@ -123,17 +116,6 @@ def count_labels(
 def octave_of(rank: Counts) -> Counts:
     """The octave of ranks: 0 for rank 1, 1 for 2, 2 for 3 and 4, 3 for 5 to 8, and so on."""
     return np.ceil(np.log2(np.maximum(rank, 1))).astype(np.int64)
-
-
-def count_groups_of_rows(alignment: Alignment, provenance: Provenance) -> Counts:
-    """Count the groups that have each row of the qrels in a pooled prefix."""
-    run, _, places = places_of_prefixes(alignment, provenance)
-    row = provenance.qrels_row[places]
-    size, rows = max(len(provenance.groups), 1), len(provenance.owner)
-    pairs = (row.astype(np.int64) * size + provenance.group_of_run[run])[row >= 0]
-    flags = np.zeros(rows * size, dtype=bool)  # one for each row and group: to sort the pairs takes longer
-    flags[pairs] = True
-    return np.asarray(flags.reshape(rows, size).sum(axis=1))
 
 
 def logit(share: ArrayLike) -> Values:

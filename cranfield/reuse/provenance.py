@@ -157,6 +157,13 @@ class Provenance:
         owner[self.rows[owner[self.rows] != brought_by]] = MANY
         return owner
 
+    @cached_property
+    def groups_of_row(self) -> Counts:
+        """How many groups brought each row of the qrels."""
+        flags = np.zeros((len(self.topic_of_row), max(len(self.groups), 1)), dtype=bool)
+        flags[self.rows, self.group_of_run[self.brought_by]] = True  # to sort the pairs takes longer
+        return np.asarray(flags.sum(axis=1))
+
     @property
     def method(self) -> Method:
         """How a group is held out."""

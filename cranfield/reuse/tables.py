@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cranfield.base.text import Column, Number, Table, Value, counted, table_of
 from cranfield.reuse.assess import Assessment
-from cranfield.reuse.verdict import Evidence, Thresholds
+from cranfield.reuse.verdict import Thresholds
 
 if TYPE_CHECKING:
     from cranfield.reuse.collection import CollectionReport
@@ -40,6 +40,7 @@ def trust_rows(assessment: Assessment, runs: Sequence[int]) -> Rows:
     for run in runs:
         evidence, verdict = assessment.evidence[run], assessment.verdicts[run]
         ranks, likely = assessment.ranks, assessment.likely_ranks
+        depth, value, low, high = evidence.completed or (None,) * 4
         rows.append(
             (
                 assessment.run_names[run],
@@ -52,7 +53,7 @@ def trust_rows(assessment: Assessment, runs: Sequence[int]) -> Rows:
                 evidence.loss,
                 evidence.upper,
                 *(int(one[run]) for one in (assessment.rank, ranks.best, ranks.worst, likely.best, likely.worst)),
-                *completeness_columns(evidence),
+                *(evidence.to_rank or None, value, low, high, depth),
                 bool(assessment.coverage.contributed[run].any()),
                 *(verdict.level, verdict.rule, verdict.reason),
             )
@@ -62,12 +63,6 @@ def trust_rows(assessment: Assessment, runs: Sequence[int]) -> Rows:
 
 def _between(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"{low:.4f}–{high:.4f}"
-
-
-def completeness_columns(evidence: Evidence) -> tuple[Value, ...]:
-    """The rank down to which a score is judged, if its measure looks below the pool, and the completed score."""
-    depth, value, low, high = evidence.completed or (None,) * 4
-    return evidence.to_rank or None, value, low, high, depth
 
 
 def trust_table(assessment: Assessment, runs: Sequence[int]) -> Table:

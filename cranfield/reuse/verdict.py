@@ -235,11 +235,6 @@ class Verdict:
         """The level as people read it without a reason."""
         return f"{self.title} (inferred)" if self.inferred else self.title
 
-    @property
-    def mark(self) -> str:
-        """What stands behind the score in a table."""
-        return MARKS[self.level]
-
     def __str__(self) -> str:
         return f"{self.title} ({self.reason})"
 

@@ -114,20 +114,13 @@ def each(store: Store, table: str = "documents") -> Iterator[tuple[Document, str
         yield from ((_document(*row[:4]), row[4]) for row in page)
 
 
-def ids(store: Store) -> Iterator[str]:
-    """The ids of all documents, in no promised order (they come from the index alone)."""
-    return (row[0] for row in store.each("SELECT id FROM documents"))
-
-
-def known(store: Store, identifiers: Sequence[str]) -> set[str]:
-    """Those of the ids that are documents of the collection."""
-    return set(content_hashes(store, identifiers))
+ids = Query[list[str]]("SELECT id FROM documents", column)
+"""The ids of all documents, in no promised order (they come from the index alone)."""
 
 
 def unknown(store: Store, identifiers: Collection[str]) -> set[str]:
     """Those of the ids that are no documents of the collection; none where some stay outside, unlisted."""
-    wanted = list(identifiers)
-    return set() if outside_sources(store) else set(wanted) - known(store, wanted)
+    return set() if outside_sources(store) else set(identifiers) - content_hashes(store, identifiers).keys()
 
 
 to_fetch = Query[str | None](

@@ -173,16 +173,12 @@ class Recorder:
         for number, chained, subject, *entry in rows:
             self._head, self._last[subject] = (number, chained), (entry[0], entry[1])
 
-    def _known(self, subject: str) -> tuple[int, bytes]:
-        """How far the rows of a table are in the history, and the digest of its last entry."""
-        if subject not in self._last:
-            query = "SELECT last, digest FROM history WHERE subject = ? ORDER BY number DESC LIMIT 1"
-            self._last[subject] = self._connection.execute(query, [subject]).fetchone() or (0, _EMPTY)
-        return self._last[subject]
-
     def _changes(self, subject: str) -> Iterator[tuple[int | None, int | None, bytes]]:
         """What a table has beyond its last entry, if anything: the first and the last row that came, and a digest."""
-        (last, digest), first, final = self._known(subject), None, None
+        if subject not in self._last:  # how far its rows are in the history, and the digest of its last entry
+            query = "SELECT last, digest FROM history WHERE subject = ? ORDER BY number DESC LIMIT 1"
+            self._last[subject] = self._connection.execute(query, [subject]).fetchone() or (0, _EMPTY)
+        (last, digest), first, final = self._last[subject], None, None
         if subject in APPENDED:
             first, final = last + 1, self._connection.execute(f"SELECT max(rowid) FROM {subject}").fetchone()[0] or 0
             if final < first:

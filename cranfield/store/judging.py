@@ -157,11 +157,6 @@ class Lease(NamedTuple):
     expires: float
 
 
-def put_lease(store: Store, lease: Lease) -> None:
-    """Give or renew a lease, inside `store.write()`."""
-    store.put("leases", [lease], existing="OR REPLACE")
-
-
 def live_leases(store: Store, layer: str, *, topic: str = "", document: str = "", moment: float) -> list[Lease]:
     """The leases of a layer, of one of its topics or of one document, that have not run out.
 
@@ -242,11 +237,6 @@ class IssuedPacket(NamedTuple):
     assessor: str
     layer: str
     pairs: set[Pair]
-
-
-def add_packet(store: Store, session: str, assessor: str, layer: str, pairs: Sequence[Pair]) -> None:
-    """Record that a packet was issued, inside `store.write()`."""
-    store.put("packets", [(session, assessor, layer, json.dumps(pairs, ensure_ascii=False), now())])
 
 
 def issued_packet(store: Store, session: str) -> IssuedPacket | None:

@@ -256,7 +256,7 @@ def versions_of_pool(store: Store, name: str) -> list[PoolVersion]:
     return found
 
 
-def put_version(store: Store, name: str, pool: pooling.Pool, *, clusters: Mapping[str, int] | None = None) -> None:
+def put_version(store: Store, name: str, pool: pooling.Pool, *, clusters: Mapping[str, int] | None) -> None:
     """Write a version of a pool inside `store.write()`: its manifest, and all that is in the pool from now on.
 
     The first version makes the pool, with one document of each of the `clusters`, where there are some.

@@ -85,13 +85,14 @@ def find(store: Store, name: str, *, withdrawn: bool = False) -> RunFacts:
     raise InputError(f"run {quoted(name)} was withdrawn on {day} ({why}); submit it again to use it")
 
 
-def warnings(store: Store, number: int) -> list[Problem]:
-    """What intake found in a run and kept."""
-    query = "SELECT code, message, count, lines, topic FROM run_warnings WHERE run = ? ORDER BY rowid"
-    return [
+warnings = Query[list[Problem]](
+    "SELECT code, message, count, lines, topic FROM run_warnings WHERE run = ? ORDER BY rowid",
+    lambda rows: [
         Problem(code, message, "warning", lines=tuple(stored(list, lines, "a warning")), count=count, topic=topic)
-        for code, message, count, lines, topic in store.rows(query, number)
-    ]
+        for code, message, count, lines, topic in rows
+    ],
+)
+"""What intake found in a run, by its number, and kept."""
 
 
 class StoredRanking(NamedTuple):
@@ -117,14 +118,10 @@ def unharmed(block: bytes, checksum: int) -> bytes:
     return block
 
 
-def fetch(store: Store, name: str) -> StoredRanking:
-    """The ranking of one run that has not been withdrawn."""
-    return fetch_by_number(store, find(store, name).number)
-
-
-def fetch_by_number(store: Store, number: int) -> StoredRanking:
-    """The ranking of one run, withdrawn or not."""
-    return StoredRanking(*store.row("SELECT ranking, encoding, checksum FROM runs WHERE number = ?", number))
+def fetch(store: Store, name: str, *, number: int = 0) -> StoredRanking:
+    """The ranking of one run that has not been withdrawn; with its number of one that may have been."""
+    query = "SELECT ranking, encoding, checksum FROM runs WHERE number = ?"
+    return StoredRanking(*store.row(query, number or find(store, name).number))
 
 
 fetch_by_content = Query(
@@ -135,7 +132,7 @@ fetch_by_content = Query(
 
 def decoded(store: Store, facts: RunFacts, tables: tuple[pa.Array, pa.Array]) -> Run:
     """A run with its ids; `tables` are those of `ids`."""
-    coded = fetch_by_number(store, facts.number).run()
+    coded = fetch(store, facts.name, number=facts.number).run()
     return encoded.from_coded(coded, *tables, tag=facts.name, order=facts.ordered_by)  # type: ignore[arg-type]
 
 

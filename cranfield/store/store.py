@@ -12,7 +12,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from hashlib import sha256
 from itertools import starmap
 from pathlib import Path
@@ -72,7 +72,7 @@ def marks(values: Sized) -> str:
     return ", ".join("?" * len(values))
 
 
-class Store:
+class Store(AbstractContextManager["Store"]):
     """A collection file, open. All reading goes through `rows`, `row` and `each`, all writing through `write`."""
 
     def __init__(
@@ -94,9 +94,6 @@ class Store:
         """How a command about this file begins, where the command line does not see the sentence it stands in."""
         is_here = self._real == Path("collection.db").resolve()
         return "cranfield" if is_here else f"cranfield -C {quote(str(self.path))}"
-
-    def __enter__(self) -> Store:
-        return self
 
     def __exit__(self, *exception: object) -> None:
         self.close()
@@ -298,11 +295,6 @@ class Store:
         """Put new guidelines in force, inside `write()`, and give their version."""
         digest = sha256(text.encode("utf-8")).hexdigest()
         return self.insert("INSERT INTO guidelines (text, sha256, created) VALUES (?, ?, ?)", text, digest, now())
-
-    def copy_versions(self, other: Store) -> None:
-        """Copy all versions of scale and guidelines into a new file, under their numbers, inside its `write()`."""
-        for table in ("scales", "grades", "guidelines"):
-            other.put(table, self.rows(f"SELECT * FROM {table}"))
 
 
 def stored(kind: type[Shape], text: str, what: str) -> Shape:
@@ -561,8 +553,9 @@ def _in_a_sentence(path: Path, error: sqlite3.DatabaseError) -> CollectionError:
         words = next(words for words in _SENTENCES if any(word in str(error) for word in words.split("|")))
         kind = CollectionBusy if words == "locked|busy" else CollectionError
         return kind(_SENTENCES[words].format(path=path, message=error))
+    what = f"is damaged or not a collection: {error};"
     if isinstance(error, sqlite3.IntegrityError):
-        return CollectionError(f"{path} refuses what was to be written: {error}; {RESTORE}")
-    if "not a database" in str(error):
-        return CollectionError(f"{path} is not a collection (not an SQLite file); if it was one, {RESTORE}")
-    return CollectionError(f"{path} is damaged or not a collection: {error}; {RESTORE}")
+        what = f"refuses what was to be written: {error};"
+    elif "not a database" in str(error):
+        what = "is not a collection (not an SQLite file); if it was one,"
+    return CollectionError(f"{path} {what} {RESTORE}")

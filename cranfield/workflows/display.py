@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from functools import partial
 from html import escape
 from importlib import import_module
 from threading import Lock, Timer
@@ -69,33 +68,33 @@ def print_on(console: rich_console.Console, table: Table) -> None:
         console.width = width
 
 
-def grouped(tables: Iterable[Table], *, heading: str = "", notes: Iterable[str] = ()) -> rich_console.Group:
+def grouped(
+    tables: Iterable[Table], *, heading: str, notes: Iterable[str], width: int
+) -> Iterator[rich_table.Table | rich_text.Text]:
     """Tables one below the other, under a heading and above sentences."""
-    head = [rich_text.Text(visible_line(heading), style="bold")] if heading else []
-    parts = (part for table in tables for part in _parts(table))
-    return rich_console.Group(*head, *parts, *(rich_text.Text(visible_line(note)) for note in notes))
+    yield rich_text.Text(visible_line(heading), style="bold")
+    for table in tables:
+        yield from _parts(table, width=width)
+    yield from (rich_text.Text(visible_line(note)) for note in notes)
 
 
-def _parts(table: Table, *, width: int | None = None) -> Iterator[rich_table.Table | rich_text.Text]:
+def _parts(table: Table, *, width: int) -> Iterator[rich_table.Table | rich_text.Text]:
     """What is printed for a table, one thing after the other: caption, rows, notes.
 
-    What came from outside is made harmless, and is never read as markup. `width` is the room there is; without one
-    rich sees to it where it prints.
+    What came from outside is made harmless, and is never read as markup. `width` is the room there is.
     """
     if table.caption:
         yield rich_text.Text(visible_line(table.caption), style="bold")
     if table.rows:
         texts = [column_texts(table, place) for place in range(len(table.columns))]
         numeric = [column.numeric for column in table.columns]
-        widths = None if width is None else _folded_widths(texts, numeric, width)
+        widths = _folded_widths(texts, numeric, width)
         drawn = rich_table.Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), header_style="bold")
         for place, (title, *_) in enumerate(texts):
             drawn.add_column(
                 rich_text.Text(title),
                 justify="right" if numeric[place] else "left",
                 overflow="fold",
-                no_wrap=widths is None and place == 0 and len(texts) > 2,
-                min_width=_least_width(texts[place], numeric=numeric[place]) if widths is None else widths[place],
                 width=None if widths is None else widths[place],
             )
         for cells in table.cells(visible_line):
@@ -175,7 +174,6 @@ def fitted(table: Table, width: int) -> list[Table]:
 
 # Bars that show how far work has come: on a terminal, in a notebook, and nowhere else.
 
-Bar = Callable[[], AbstractContextManager[files.Progress]]
 Latest = dict[str, tuple[int, int | None]]
 """How much is done of each thing that is being done, and how much there is."""
 
@@ -206,27 +204,23 @@ def bar_on(stream: TextIO) -> Iterator[files.Progress]:
 
 @contextmanager
 def shown_progress(*, wanted: bool = True, patience: float = PATIENCE) -> Iterator[files.Progress]:
-    """Progress of what is called from Python: a bar on a terminal and in a notebook, nothing elsewhere."""
+    """Progress of what is called from Python: a bar on a terminal and in a notebook, nothing elsewhere.
+
+    It appears when `patience` has ended, whatever the work is doing then.
+    """
     ipython: Any = sys.modules.get("IPython")  # a notebook's kernel has imported it, and its shell has the kernel
     is_notebook = ipython is not None and getattr(ipython.get_ipython(), "kernel", None) is not None
     is_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     if not wanted or not (is_notebook or is_terminal):
         yield files.silent
         return
-    with _after(patience, _in_notebook if is_notebook else partial(bar_on, sys.stderr)) as report:
-        yield report
-
-
-@contextmanager
-def _after(seconds: float, bar: Bar) -> Iterator[files.Progress]:
-    """A reporter whose bar appears after some time, whatever the work is doing then, and is gone at the end."""
     lock, latest, shown, ended = Lock(), Latest(), list[files.Progress](), list[bool]()
     with ExitStack() as stack:
 
         def show() -> None:
             with lock:
                 if not ended:
-                    shown.append(stack.enter_context(bar()))
+                    shown.append(stack.enter_context(_in_notebook() if is_notebook else bar_on(sys.stderr)))
                     for what, known in latest.items():
                         shown[0](what, *known)
 
@@ -236,7 +230,7 @@ def _after(seconds: float, bar: Bar) -> Iterator[files.Progress]:
                 if shown:
                     shown[0](what, done, total)
 
-        timer = Timer(seconds, show)
+        timer = Timer(patience, show)
         timer.daemon = True
         timer.start()
         try:

@@ -31,15 +31,14 @@ with deferred:
     from cranfield.runs import reading as runs_reading
     from cranfield.runs import run as runs_run
     from cranfield.runs import sets
-    from cranfield.store import judging, pools, releases
+    from cranfield.store import pools, releases
     from cranfield.store import runs as stored_runs
     from cranfield.workflows import compare as comparing
-    from cranfield.workflows import corpus, status
+    from cranfield.workflows import corpus
     from cranfield.workflows import qrels as qrels_workflow
     from cranfield.workflows import settle as settling
     from cranfield.workflows import simulate as simulating
     from cranfield.workflows.evaluate import evaluate as evaluation
-    from cranfield.workflows.judge import queue as queues
     from cranfield.workflows.reuse import field as fields
     from cranfield.workflows.reuse import reuse as reusing
 
@@ -75,18 +74,14 @@ class PoolOptions:
     """What users say about the pool.
 
     `groups` says which runs contributed, as a file or as it is; `depth` is the pool depth; `card` is what a published
-    collection says of itself; `pool` names one of several pools of a collection; `settled` is how many judgments of a
-    published collection were made in queues of `settle`; its contributing runs are judged down to `plain_depth`,
-    and `judged` are the share of its pool that is judged, and the smallest of a topic's pool.
+    collection says of itself, and `bundle` what its release does; `pool` names one of several pools of a collection.
     """
 
     groups: Path | Sequence[runs_reading.Member] | None = None
     depth: int | None = None
     card: Path | None = None
     pool: str = ""
-    settled: int = 0
-    plain_depth: int = 0
-    judged: tuple[float, float] = (1.0, 1.0)
+    bundle: release.Bundle | None = None
 
 
 class Inputs:
@@ -111,13 +106,11 @@ class Inputs:
     ) -> None:
         qrels = located(qrels) if store is None and isinstance(qrels, str) else qrels
         self.store, self.given_qrels, self.pool_options, self.progress = store, qrels, pool, progress
-        self.bundle = None
         if store is None and isinstance(qrels, Path) and may_be_bundle(Path(qrels)):
-            self.bundle = release.open_bundle(Path(qrels))
-            self.given_qrels = self.bundle.qrels
-            card = self.bundle.card if pool.groups is None and pool.card is None else pool.card
-            known = {name: getattr(self.bundle, name) for name in ("settled", "plain_depth", "judged")}
-            self.pool_options = replace(pool, card=card, **known)
+            bundle = release.open_bundle(Path(qrels))
+            self.given_qrels = bundle.qrels
+            card = bundle.card if pool.groups is None and pool.card is None else pool.card
+            self.pool_options = replace(pool, card=card, bundle=bundle)
         self.layers, self.warn, self.skip_bad, self.workers = tuple(layers) or (MAIN,), warn, skip_bad, workers
         self.left_out: tuple[str, ...] = ()
 
@@ -245,16 +238,6 @@ class Inputs:
         with self.requested(measures, runs or None, with_ids=True) as request:
             return evaluation.explain_lists(request, topic, depth=depth)
 
-    def next_step(self, found: evaluation.Evaluation) -> tuple[str, str] | None:
-        """What helps the score of a collection that is most in doubt, and the command; None where nothing does."""
-        if self.store is None or found.trust is None:
-            return None
-        store = self.store
-        waiting = judging.unjudged_queues(store)  # few have any, and whether one is decided takes a while to say
-        return found.trust.next_step(
-            lambda: status.status(store).next_step, lambda: queues.open_queues(store) if waiting else ()
-        )
-
     def collection(self, word: str) -> Store:
         """The collection that a word of the command line needs."""
         if self.store is None:
@@ -295,13 +278,13 @@ class Inputs:
             raise UsageError(f"runs is a list of names: [{runs!r}]")
         refuse_unknown(options)
         if measures is None:
-            words, notes = default_measures(default, self.store, self.pool_options, self.bundle)
+            words, notes = default_measures(default, self.store, self.pool_options)
         else:
             words, notes = words_of(measures), ()
         if options.get("duplicates") == "novelty":
             options["clusters"] = corpus.clusters_for(clusters, self.store)
-        if self.bundle is not None:  # in full: its scale has the threshold and the gains
-            words = tuple(map(str, measuring.parse_by_scale(words, self.bundle.scale)))
+        if (bundle := self.pool_options.bundle) is not None:  # in full: its scale has the threshold and the gains
+            words = tuple(map(str, measuring.parse_by_scale(words, bundle.scale)))
         with self.progress() as progress:
             qrels, chosen = self.find(runs, words, with_ids=with_ids, as_files=as_files, progress=progress)
             request = reading.Request(
@@ -349,15 +332,12 @@ class Inputs:
         try:
             return self.qrels_found(), runs
         except InputError:
-            self._refuse_misspelt(runs if names else ())
+            # A misspelt bundle is more to the point than that nothing is judged here.
+            known = self.names()
+            for word in runs if names else ():
+                if word not in (*known, "-") and not located(word).exists():
+                    raise UnknownName("run, file or release bundle", word, known) from None
             raise
-
-    def _refuse_misspelt(self, words: Sequence[str]) -> None:
-        """A misspelt bundle is more to the point than that nothing is judged here."""
-        known = self.names()
-        for word in words:
-            if word not in (*known, "-") and not located(word).exists():
-                raise UnknownName("run, file or release bundle", word, known) from None
 
     def stored(self, words: Sequence[str]) -> tuple[str, ...]:
         """The words, with the name of a stored run for the file it was submitted as: its verdict is that run's."""
@@ -492,7 +472,7 @@ def run_store(store: Store) -> align.RunStore:
 
 
 def default_measures(
-    words: Sequence[str], store: Store | None, options: PoolOptions, bundle: release.Bundle | None = None
+    words: Sequence[str], store: Store | None, options: PoolOptions
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """These measures down to the depth of the pool, where it is shallower, and the sentence that says so.
 
@@ -500,7 +480,7 @@ def default_measures(
     """
     depth = options.depth or 0
     if options.groups is None and options.card is not None:
-        depth = bundle.depth if bundle else cards.read_card(Source(options.card).text()).pool_depth
+        depth = options.bundle.depth if options.bundle else cards.read_card(Source(options.card).text()).pool_depth
     elif options.groups is None and store is not None and pools.pool_facts(store):
         depth = plans.full_depth(pools.facts_of_pool(store, options.pool).plan)
     if not 0 < depth < 10:

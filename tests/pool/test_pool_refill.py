@@ -16,7 +16,7 @@ from cranfield.judge.events import Event
 from cranfield.pool.live import Judged, LivePool
 from cranfield.pool.plan import parse
 from cranfield.store.events import append_events
-from cranfield.store.judging import Lease, put_lease
+from cranfield.store.judging import Lease
 from cranfield.store.live_pools import StandingAnswer, touched
 from cranfield.workflows.pool.live import Label, Refilled, Refiller, in_order, labels_of
 
@@ -115,9 +115,8 @@ def test_a_document_under_judgment_elsewhere_is_not_chosen_and_the_record_says_s
     hall.build("hedge until 9")
     first = batch(LivePool(parse("hedge until 9"), toolbox.pooled(WIDE)), 2, topics=["p"])
     with hall.store.write():
-        put_lease(hall.store, Lease("main", "p", first[0].document, "kim", "s", time.time() + 60))
-        put_lease(hall.store, Lease("main", "p", first[1].document, "kim", "s", time.time() - 60))
-        put_lease(hall.store, Lease("main", "p", "not a candidate", "kim", "s", time.time() + 60))
+        for document, seconds in ((first[0].document, 60), (first[1].document, -60), ("not a candidate", 60)):
+            hall.store.put("leases", [Lease("main", "p", document, "kim", "s", time.time() + seconds)])
     assert hall.refill("p", batch=1) == Refilled(1, None)
     assert hall.entries("p") == [first[1].document]
     assert json.loads(hall.store.value("SELECT elsewhere FROM pool_choices")) == [first[0].document]

@@ -26,9 +26,10 @@ from cranfield.judge.queue import Speed
 from cranfield.report.page import Callout, Drawing, Literal, Page, render_html, render_page_markdown
 from cranfield.report.renderers.csv import render_csv
 from cranfield.report.renderers.markdown import render_markdown
+from cranfield.reuse.card import card_text
 from cranfield.store.store import open_store
 from cranfield.workflows.report import sections
-from cranfield.workflows.report.report import Report, ReportRequest, card_json, collection_card, report_on
+from cranfield.workflows.report.report import Report, ReportRequest, collection_card, report_on
 
 KITCHEN = Path(__file__).parents[2] / "collections" / "kitchen"
 ASSESSORS = ("Ada Lovelace", "Bob Hostile")
@@ -323,7 +324,7 @@ def test_one_run_and_no_pool_are_enough_for_a_report(tmp_path: Path, kept: Kept)
 
 
 def test_the_card_counts_what_the_page_counts_and_names_nobody(made: Report):
-    text = card_json(collection_card(made.material))
+    text = card_text(collection_card(made.material))
     card = json.loads(text)
     counts = card["counts"]
     size = f"{counts['documents']} documents, {counts['topics']} topics and {counts['runs']} runs"

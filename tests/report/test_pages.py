@@ -52,7 +52,7 @@ PAGE = Page(
                 Drawing("bars", SVG, "two bars", "look left"),
             ),
         ),
-        Section("Topics", (Fold("T01", (Literal("depth 5\n```", "the plan"),), hint="easy"),)),
+        Section("Topics", (Fold("T01", (Literal("depth 5\n```", "the plan"),)),)),
     ),
     foot=("made today",),
 )
@@ -148,7 +148,7 @@ def test_markdown_has_the_same_content_in_the_same_order():
     ]
     wanted += ["## Scores & more", "| a | 0.1235 | SAFE |", "- a note", "### AP", "| a | 0.2500 | 0.2500–0.3500 |"]
     wanted += ["### P@5", "*Figure: look left* two bars"]
-    wanted += ["### T01 (easy)", "````text\ndepth 5\n```\n````", "made today"]
+    wanted += ["### T01", "````text\ndepth 5\n```\n````", "made today"]
     places = [text.index(part) for part in wanted]
     assert places == sorted(places)
     assert "<script>" not in text.replace("\\<script\\>", "")

@@ -21,7 +21,7 @@ from cranfield.base.text import (
     table_of,
     with_best,
 )
-from cranfield.report.renderers.csv import csv_text, render_csv
+from cranfield.report.renderers.csv import render_csv
 from cranfield.report.rendering import renderers
 from cranfield.workflows.display import fitted
 
@@ -49,7 +49,7 @@ def test_text_that_a_spreadsheet_would_run_stands_behind_an_apostrophe():
     cells = list(csv.reader(io.StringIO(render_csv(table), newline="")))[1:]
     assert [cell for cell, *_ in cells] == [*(f"'{text}" for text in FORMULAS), *TEXTS]
     assert {tuple(others) for _, *others in cells} == {("-1", "-0.5", "")}
-    exact = list(csv.reader(io.StringIO(csv_text(table, raw=True), newline="")))[1:]
+    exact = list(csv.reader(io.StringIO(render_csv(table, raw=True), newline="")))[1:]
     assert [cell for cell, *_ in exact] == [*FORMULAS, *TEXTS]
 
 

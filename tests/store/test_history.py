@@ -21,7 +21,6 @@ from cranfield.base.records import Document
 from cranfield.store import documents, history
 from cranfield.store.events import add_assessor, append_events
 from cranfield.store.events import events as all_events
-from cranfield.store.judging import add_packet
 from cranfield.store.store import open_store
 from cranfield.workflows.check import check
 from cranfield.workflows.collection import init_collection
@@ -437,7 +436,7 @@ def test_what_was_inserted_by_hand_is_not_covered_up_by_what_is_appended(
                 tamper(file, *CHANGES[change])
             with suppress(ZeroDivisionError), store.write():
                 append_events(store, [events[number]])
-                add_packet(store, f"session {number}", "amy", "main", [])
+                store.put("packets", [(f"session {number}", "amy", "main", "[]", "2026-01-01")])
                 store.add_guidelines(f"guidelines {number}")
                 assert number != 1 or not rolled_back or 1 / 0
     assert f"{table}: rows were changed, removed or inserted by hand" in call("check", "-C", file, status=1).err

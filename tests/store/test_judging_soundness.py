@@ -8,7 +8,7 @@ from kept import Kept
 from cranfield.judge.events import Event
 from cranfield.judge.queue import Assigned
 from cranfield.store.events import append_events
-from cranfield.store.judging import Lease, Queued, add_queue, put_assignments, put_lease
+from cranfield.store.judging import Lease, Queued, add_queue, put_assignments
 from cranfield.store.store import Store
 from cranfield.workflows.check import check
 
@@ -28,7 +28,7 @@ def judging(small: Store) -> Store:
         append_events(small, [undo])
         add_queue(small, "more", [Queued("1", "d3"), Queued("1", "d1"), Queued("2", "d2")], purpose="top-up")
         put_assignments(small, [Assigned("1", "ana", "primary")], topics=["1"])
-        put_lease(small, Lease("main", "2", "d2", "ana", "s", 1.8e9))
+        small.put("leases", [Lease("main", "2", "d2", "ana", "s", 1.8e9)])
     return small
 
 

@@ -10,13 +10,11 @@ from cranfield.report.rendering import renderers
 
 
 @renderers.register("csv")
-def render_csv(table: Table) -> str:
-    """Comma-separated values with a header line; numbers in full precision."""
-    return csv_text(table)
+def render_csv(table: Table, *, raw: bool = False) -> str:
+    """Comma-separated values with a header line; numbers in full precision.
 
-
-def csv_text(table: Table, *, raw: bool = False) -> str:
-    """The same; text that a spreadsheet would take for a formula stands behind an apostrophe, unless it is `raw`."""
+    Text that a spreadsheet would take for a formula stands behind an apostrophe, unless it is `raw`.
+    """
     lines: list[str] = []
     # A carriage return within a cell is quoted only where lines end with one too.
     writer = csv.writer(SimpleNamespace(write=lines.append), lineterminator="\r\n")

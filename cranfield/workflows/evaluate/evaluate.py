@@ -297,12 +297,12 @@ def _score_with_foreign(request: Request, measures: list[measuring.AnyMeasure]) 
 
 def _grade_notes(measures: Sequence[measuring.AnyMeasure], scale_gains: GradeGains) -> list[str]:
     """Where grades are worth something else than the scale says."""
-
-    def is_otherwise(one: measuring.Measure) -> bool:
-        own = dict(one.settings)
-        return own.get("gains") != scale_gains if "gains" in one.kind.parameters else one.kind.graded or "gain" in own
-
-    by_grade = [str(one) for one in measures if not isinstance(one, measuring.Measure) or is_otherwise(one)]
+    by_grade = []
+    for one in measures:
+        own, kind = (dict(one.settings), one.kind) if isinstance(one, measuring.Measure) else ({}, None)
+        takes_gains = kind is not None and "gains" in kind.parameters
+        if own.get("gains") != scale_gains if takes_gains else kind is None or kind.graded or "gain" in own:
+            by_grade.append(str(one))
     return [f"{', '.join(by_grade)}: computed from the grades, not from the gains of the scale"] if by_grade else []
 
 
@@ -367,7 +367,7 @@ class Explanation(Result):
         return [*others, replace(last, notes=self.behind)]
 
 
-def explain_lists(request: Request, topic: str, *, depth: int = 30) -> Explanation:
+def explain_lists(request: Request, topic: str, *, depth: int) -> Explanation:
     """The ranked list of each run for a topic; the measure says what is relevant, else the collection does."""
     if not isinstance(topic, str):
         raise UsageError(f"a topic id is a string: {str(topic)!r}, not {topic!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -63,7 +64,10 @@ def make_packet(
     own = Queue(source, name, session)
     # Documents that stay outside are fetched before anybody has to wait for the file.
     wanted = {one.document for topic in own.roles for one in own.load(topic).waiting}
-    is_outside, missing = bool(documents.outside_sources(store)), wanted - documents.known(store, list(wanted))
+    is_outside, missing = (
+        bool(documents.outside_sources(store)),
+        wanted - documents.content_hashes(store, wanted).keys(),
+    )
     found = dict(outside.Outside(store).find_all(sorted(missing))) if is_outside else {}
     failures = {document: one.reason for document, one in found.items() if not isinstance(one, Document)}
     wanted -= failures.keys()
@@ -86,10 +90,10 @@ def make_packet(
         # They are kept as they are given away: what comes back was judged by them.
         documents.keep(store, (one for one in found.values() if isinstance(one, Document)))
         events.add_assessor(store, name)
-        judging.add_packet(store, session, name, layer, pairs)
+        store.put("packets", [(session, name, layer, json.dumps(pairs, ensure_ascii=False), now())])
         for topic, document in pairs if days else ():
             until = moment() + days * _SECONDS_A_DAY
-            judging.put_lease(store, Lease(layer, topic, document, name, session, until))
+            store.put("leases", [Lease(layer, topic, document, name, session, until)], existing="OR REPLACE")
         create_store(path, furnish=lambda packet: _furnish(store, packet, name, layer, session, pairs))
     in_topics = len({topic for topic, _ in pairs})
     left_out = f"{counted(len(failures), 'document')} could not be fetched and left out, for example"
@@ -117,7 +121,8 @@ def _furnish(store: Store, packet: Store, assessor: str, layer: str, session: st
     packet.set("made", now())
     packet.set("probes", store.setting("probes", {}))
     judging.put_setting(packet, facts)
-    store.copy_versions(packet)
+    for table in ("scales", "grades", "guidelines"):  # all versions, under their numbers
+        packet.put(table, store.rows(f"SELECT * FROM {table}"))  # noqa: S608 (one of three words)
     topics, names = (dict.fromkeys(part) for part in zip(*pairs, strict=True))
     found = [documents.fetch(store, name) for name in names]
     copied: dict[str, Sequence[Document | Topic]] = {

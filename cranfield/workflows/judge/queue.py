@@ -373,7 +373,8 @@ class Queue:
     def lease(self, item: LeasedEntry) -> LeasedEntry:
         """Lease a document, or renew its lease, inside `store.write()`."""
         until = self.clock() + self.lease_seconds
-        judging.put_lease(self.store, Lease(self.layer, *item.pair, self.assessor, self.session, until))
+        renewed = Lease(self.layer, *item.pair, self.assessor, self.session, until)
+        self.store.put("leases", [renewed], existing="OR REPLACE")
         return replace(item, until=until)
 
     def blocking(

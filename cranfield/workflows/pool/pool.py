@@ -223,7 +223,7 @@ class Pool:
         # with words has some, so that only the documents of the others are read.
         for topic in started.topics:
             documents = candidates.candidates_of(runs, topic).ids
-            if unknown := set(documents) - stored_documents.known(store, documents):
+            if unknown := set(documents) - stored_documents.content_hashes(store, documents).keys():
                 raise InputError(
                     f"the plan reads document texts, and {quoted(min(unknown))} is not in the collection"
                 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -96,7 +95,7 @@ class Material:
     agreement: AgreementReport | None = None
     no_agreement = ""
 
-    def __init__(self, store: Store, request: ReportRequest, progress: Progress = silent) -> None:
+    def __init__(self, store: Store, request: ReportRequest, progress: Progress) -> None:
         self.made, self.missing, self.notes = now(), list[str](), tuple[str, ...]()
         if not request.measures:
             words, self.notes = default_measures(MEASURES, store, PoolOptions())
@@ -208,19 +207,13 @@ class Report:
     material: Material
     card: dict[str, Any] | None = None
 
-    def write_page(self, path: Path) -> None:
-        """Write the page: as Markdown where the file is called so, else as HTML."""
-        render = render_page_markdown if path.suffix.lower() in (".md", ".markdown") else render_html
-        _write(path, render(self.page))
-
-    def write_card(self, path: Path) -> None:
-        """Write the card."""
-        _write(path, card_json(self.card or {}))
-
-
-def _write(path: Path, text: str) -> None:
-    with whole_file(path, replace=True) as unfinished:
-        unfinished.write_text(text, encoding="utf-8")
+    def write(self, page: Path, card: Path | None) -> None:
+        """Write the page, as Markdown where the file is called so, else as HTML; and the card."""
+        render = render_page_markdown if page.suffix.lower() in (".md", ".markdown") else render_html
+        texts = [(page, render(self.page)), *([(card, reuse_cards.card_text(self.card))] if card else [])]
+        for path, text in texts:
+            with whole_file(path, replace=True) as unfinished:
+                unfinished.write_text(text, encoding="utf-8")
 
 
 def report_on(
@@ -229,8 +222,11 @@ def report_on(
     """Gather what is known and arrange it; all of it is of one moment, whatever is judged meanwhile."""
     with store.snapshot():
         material = Material(store, request, progress)
-        drawings, no_drawings = draw_all(material)
-        missing = [*material.missing, *([no_drawings] if no_drawings else [])]
+        drawings, missing = list[Drawing](), list(material.missing)
+        try:
+            drawings += _drawings(material)
+        except MissingExtra as error:
+            missing.append(f"figures: {error}")
         page = sections.collection_page(material, drawings, missing=missing)
         return Report(page, material, collection_card(material) if with_card else None)
 
@@ -238,14 +234,6 @@ def report_on(
 # The figures of a page, each with what it shows in words, and what to look for.
 
 MOST_STRIPS = 20
-
-
-def draw_all(material: Material) -> tuple[list[Drawing], str]:
-    """Draw everything; without matplotlib nothing, and the sentence that says why."""
-    try:
-        return list(_drawings(material)), ""
-    except MissingExtra as error:
-        return [], f"figures: {error}"
 
 
 def _drawings(material: Material) -> Iterator[Drawing]:
@@ -353,24 +341,10 @@ def collection_card(material: Material) -> dict[str, Any]:
         "groups": [dict(zip(group_names, row, strict=True)) for row in groups],
         "qrels": _qrels_in_card(material),
         "agreement": [_picked(one, "coefficient", "value", "low", "high", "items") for one in estimates],
-        "reusability": {
-            "collection": fairness,
-            "card": None if reuse is None else reuse_cards.encoded(reuse, reuse_cards.KEYS),
-        },
+        "reusability": {"collection": fairness, "card": reuse_cards.encoded(reuse)},
         "checksums": dict(material.checksums),
         "history": list(material.history),
     }
-
-
-def card_json(card: dict[str, Any]) -> str:
-    """A card as text; what is not a number is null."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {name: plain(inner) for name, inner in value.items()}
-        return [plain(inner) for inner in value] if isinstance(value, list) else reuse_cards.encoded(value)
-
-    return json.dumps(plain(card), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
 def _counts(material: Material) -> dict[str, int]:
@@ -472,7 +446,7 @@ def write_bundle(store: Store, release: str, folder: Path, *, progress: Progress
                 pools.pool_number(store, material.pool.facts.name),
             )
             content["pool.csv"] = render_csv(table_of(_POOL, rows))
-        content["card.json"] = card_json(collection_card(material))
+        content["card.json"] = reuse_cards.card_text(collection_card(material))
         if material.guidelines:
             content["guidelines.md"] = material.guidelines
     written = {name: text if isinstance(text, bytes) else text.encode() for name, text in content.items()}

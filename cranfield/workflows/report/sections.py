@@ -380,8 +380,8 @@ def made_section(material: Material, size: str) -> Section:
     is_explained = any(step.text for step in status.scale.grades)
     blocks: list[Block] = [TableBlock("scale", scale if is_explained else scale.select(range(4)))]
     if material.guidelines:
-        text = Literal(material.guidelines, "the guidelines")
-        blocks.append(Fold("Guidelines for assessors", (text,), f"version {status.guidelines_version}"))
+        title = f"Guidelines for assessors (version {status.guidelines_version})"
+        blocks.append(Fold(title, (Literal(material.guidelines, "the guidelines"),)))
     if status.counts.clusters:
         blocks.append(Prose(f"{counted(status.counts.clusters, 'cluster')} of near-duplicate documents found."))
     facts = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shlex import quote
@@ -33,6 +33,8 @@ with deferred:  # what verdicts on files do without
     from cranfield.pool import plan as plans
     from cranfield.pool import replay
     from cranfield.store import live_pools
+    from cranfield.workflows import status
+    from cranfield.workflows.judge import queue as queues
     from cranfield.workflows.pool import inputs as pool_inputs
 
 SETTING = "thresholds"
@@ -115,7 +117,8 @@ def field_of(request: Request, options: PoolOptions, *, store: Store | None = No
         whole = without_pipes(request)
         topics = read_aligned(whole).aligned.topic_ids
     read = read_aligned(replace(whole, runs=(*whole.runs, *more), topics=topics), keep_rows=True)
-    aligned, known_card, judged = read.aligned, None, options.judged
+    aligned, known_card, bundle = read.aligned, None, options.bundle
+    judged = bundle.judged if bundle else (1.0, 1.0)
     if options.card is not None:
         known_card = card.read_card(Source(options.card).text(), file=str(options.card))
         known_card.refuse_others(aligned)
@@ -163,7 +166,7 @@ def field_of(request: Request, options: PoolOptions, *, store: Store | None = No
     rows = read.qrels if chosen else ()
     settled = {(topic, name): grade for topic, name, grade in rows if grade >= 0 and (topic, name) in chosen}
     notes = list(pool.notes)
-    if to_settle := len(settled) or options.settled:
+    if to_settle := len(settled) or (bundle.settled if bundle else 0):
         notes.append(
             f"{counted(to_settle, 'judgment')} of documents that settle queued: such judgments favour the runs they"
             " were chosen for, and other runs are at a disadvantage"
@@ -172,7 +175,7 @@ def field_of(request: Request, options: PoolOptions, *, store: Store | None = No
         *(read, tuple(request.runs), levels, knowledge, thresholds_in_force(store)),
         *(request.scale.own_gains, tuple(notes), settled),
         highest=None if store is None else request.scale.highest,
-        plain_depth=options.plain_depth,
+        plain_depth=bundle.plain_depth if bundle else 0,
     )
 
 
@@ -237,7 +240,7 @@ class KnownPool:
     inferred: bool = False
 
 
-def known_pool(store: Store, here: Mapping[str, stored_runs.RunFacts], name: str = "") -> KnownPool | None:
+def known_pool(store: Store, here: Mapping[str, stored_runs.RunFacts], name: str) -> KnownPool | None:
     """The pool of this name, or the latest; None where there is none. `here` are the facts of the runs."""
     if not name and not pools.pool_facts(store):
         return None
@@ -327,7 +330,8 @@ class Trusted:
 
     def marks(self, one: assess.Assessment) -> dict[int, str]:
         """The marks behind the scores of requested runs, of those that have one."""
-        return {run: given.mark for run, given in enumerate(one.verdicts[: self.field.asked]) if given.mark}
+        given = enumerate(one.verdicts[: self.field.asked])
+        return {run: mark for run, of_run in given if (mark := verdict.MARKS[of_run.level])}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -363,27 +367,26 @@ class Trusted:
         runs, topics = (
             {name: place for place, name in enumerate(names)} for names in (aligned.run_names, aligned.topic_ids)
         )
-        found: list[tuple[Value, ...]] = []
+        found: list[dict[str, Value]] = []
         for name, identifier, measure, _ in rows:
-            if measure not in by_name:
-                found.append((None,) * len(TRUST_COLUMNS))
-                continue
-            (place, one), run = by_name[measure], runs[name]
-            evidence, given, coverage = one.evidence[run], one.verdicts[run], one.coverage
-            if identifier == ALL:
-                known = *evidence.interval, evidence.judged, evidence.loss, evidence.upper
-                found.append((*known, given.level, given.reason, *tables.completeness_columns(evidence)))
-                continue
-            topic = topics[identifier]
-            ends = (float(end[place, run, topic]) for end in (self.bounds.lower, self.bounds.upper))
-            goes_on = bool(evidence.interval_to and coverage.first[run, topic])
-            judged = float(coverage.judged[run, topic])
-            loss = None if one.loss is None else float(one.loss.by_topic[run, topic])
-            numbers = *verdict.shown_ends(*ends, goes_on=goes_on), judged, loss
-            there = [None if value != value else value for value in numbers]
-            to_rank = str(coverage.depth[topic]) if evidence.to_rank else None
-            found.append((*there, None, None, None, to_rank, *(None,) * 4))
-        return {name: [row[place] for row in found] for place, name in enumerate(TRUST_COLUMNS)}
+            known: dict[str, Value] = {}
+            if measure in by_name:
+                (place, one), run = by_name[measure], runs[name]
+                evidence, coverage = one.evidence[run], one.coverage
+                if identifier == ALL:
+                    (whole,) = tables.trust_rows(one, [run])
+                    known = {column.name: value for column, value in zip(tables.RUNS, whole, strict=True)}
+                else:
+                    topic = topics[identifier]
+                    ends = (float(end[place, run, topic]) for end in (self.bounds.lower, self.bounds.upper))
+                    goes_on = bool(evidence.interval_to and coverage.first[run, topic])
+                    low, high = verdict.shown_ends(*ends, goes_on=goes_on)
+                    loss = None if one.loss is None else float(one.loss.by_topic[run, topic])
+                    numbers = {"low": low, "high": high, "judged": float(coverage.judged[run, topic]), "loss": loss}
+                    known = {name: None if value != value else value for name, value in numbers.items()}
+                    known["to_rank"] = str(coverage.depth[topic]) if evidence.to_rank else None
+            found.append(known)
+        return {name: [known.get(name) for known in found] for name in TRUST_COLUMNS}
 
     def doubtful(self) -> dict[int, assess.Assessment]:
         """The marked runs, worst first, each with the assessment by the measure under which it is worst."""
@@ -403,16 +406,11 @@ class Trusted:
         cutoffs = {one.name: one.measure.cutoff for one in self.trusts}
         return deepest, {name: cut for name, cut in cutoffs.items() if isinstance(cut, int) and cut > deepest}
 
-    def next_step(
-        self, pooled: Callable[[], tuple[str, str]], queues: Callable[[], Iterable[str]]
-    ) -> tuple[str, str] | None:
-        """What helps the score that is most in doubt, and the command; None where nothing does.
-
-        While the pool is not judged, that is what `pooled` gives. `queues` gives those that are open.
-        """
+    def next_step(self, store: Store) -> tuple[str, str] | None:
+        """What helps the score of a collection that is most in doubt, and the command; None where nothing does."""
         run, one = next(iter(self.doubtful().items()), (0, None))
         if one is not None and one.verdicts[run].level == "PROVISIONAL":
-            return pooled()
+            return status.status(store).next_step
         if one is None or not one.evidence[run].unjudged:
             return None
         deepest, deeper = self._below_the_pool()
@@ -425,7 +423,8 @@ class Trusted:
         depth, unjudged = int(one.coverage.depth.max()), counted(one.evidence[run].unjudged, "unjudged document")
         what = f"judge the {unjudged} in the top {depth} of {one.run_names[run]}"
         # A queue that is open may have the same documents: only when it is judged another one is worth making.
-        for queue in queues():
+        waiting = judging.unjudged_queues(store)  # few have any, and whether one is decided takes a while to say
+        for queue in queues.open_queues(store) if waiting else ():
             return f"judge the open queue {queue}", f"judge --queue {quote(queue)}"
         return what, f"pool top-up {quote(str(self.field.words[run]))} --depth {depth}"
 

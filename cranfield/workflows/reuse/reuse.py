@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import os
 
     from matplotlib.axes import Axes
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType
 
 Part = Literal["collection", "hold-outs", "groups", "runs"]
 """The tables by name."""
@@ -252,8 +252,8 @@ class ReuseResult(Result):
     def _repr_html_(self) -> str:
         return html(**self._in_short())
 
-    def __rich__(self) -> RenderableType:
-        return display.grouped(**self._in_short())
+    def __rich_console__(self, _: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        return display.grouped(**self._in_short(), width=options.max_width)
 
     def _in_short(self) -> dict[str, Any]:
         """The verdicts, on the collection and on each run, with the columns that matter most."""

@@ -168,7 +168,7 @@ def expectations_of(store: Store | None, **limits: Any) -> check.Expectations:
                     loaded.append(pa.array(documents.ids(store), pa.large_string()))
                 return np.asarray(pc.is_in(ids.cast(pa.large_string()), value_set=loaded[0]))
             words = ids.to_pylist()
-            found = documents.known(store, words)
+            found = documents.content_hashes(store, words)
             return np.fromiter((word in found for word in words), dtype=bool, count=len(words))
 
     is_whole = documents.count(store) and not documents.outside_sources(store)
