@@ -7,13 +7,11 @@ scores as 32-bit floats.
 
 from __future__ import annotations
 
-import gzip
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from inspect import GEN_CREATED, getgeneratorstate
-from io import StringIO
 from itertools import chain, islice, repeat
 from operator import attrgetter
 from pathlib import Path
@@ -118,7 +116,12 @@ class _Evaluator(providers.Evaluator):
 
     def _of_file(self, run: Any) -> Lists | None:
         """The rankings of an ordinary run file that `read_trec_run` has not begun to read: no row of it is made."""
-        file = _unread(run)
+        if getattr(run, "gi_code", None) is not read_trec_run.__code__ or getgeneratorstate(run) != GEN_CREATED:
+            return None
+        file = run.gi_frame.f_locals["file"]
+        if not isinstance(file, str) and not hasattr(file, "read"):  # every score would be 0
+            kind = type(file).__name__
+            raise TypeError(f"read_trec_run reads a path as a string, a text or an open file, not {kind}")
         if not isinstance(file, str) or "\n" in file or not Path(file).is_file() or self._pairs is None:
             return None
         known = read_direct(Source(Path(file).absolute()), self._pairs, reference="9")
@@ -262,9 +265,6 @@ def _rows(given: Any, number: str) -> Iterable[Any]:
         columns = [given[name] for name in names]
         columns[:2] = [one.astype(str) if one.dtype.kind in "iu" else one for one in columns[:2]]
         return zip(*(one.tolist() for one in columns), strict=True)
-    if file := _unread(given):
-        given.close()
-        return _read(file)
     first = [*islice(given, 1)]
     if first and not hasattr(first[0], "_fields"):
         raise ValueError(
@@ -272,27 +272,6 @@ def _rows(given: Any, number: str) -> Iterable[Any]:
         )
     rows = chain(first, given) if isinstance(given, Iterator) else given
     return map(attrgetter(*names), rows) if first and first[0]._fields != names else rows
-
-
-def _unread(given: Any) -> Any:
-    """What `ir_measures.read_trec_run` was given to read, where it has not begun; None for anything else."""
-    if getattr(given, "gi_code", None) is read_trec_run.__code__ and getgeneratorstate(given) == GEN_CREATED:
-        return given.gi_frame.f_locals["file"]
-    return None
-
-
-def _read(file: Any) -> Iterator[tuple[str, str, float]]:
-    """What `ir_measures.read_trec_run` would read, but without named tuples, which take most of its time."""
-    if isinstance(file, str):
-        opened = StringIO(file) if "\n" in file else (gzip.open if file.endswith(".gz") else open)(file, "rt")
-        with opened as stream:
-            yield from _read(stream)
-        return
-    if not hasattr(file, "read"):  # every score would be 0
-        raise TypeError(f"read_trec_run reads a path as a string, a text or an open file, not {type(file).__name__}")
-    for words in filter(None, map(str.split, file)):
-        topic, _, document, _, score, _ = words
-        yield topic, document, float(score)
 
 
 def _keys(topics: Counts, scores: NDArray[np.float32]) -> Counts:

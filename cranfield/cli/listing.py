@@ -141,16 +141,13 @@ def list_strategies() -> "texts.Table":
 
 def describe_strategy(name: str) -> str:
     """The whole help of a pooling strategy or a stopping rule: formula, edge cases, source, options."""
-    rules, known = stopping.stopping_rules.names(), strategy.strategies
-    words = [word for one in known.names() for word in (one, *known.aliases(one))]
+    rules, known = stopping.stopping_rules, strategy.strategies
     if name in rules:
-        part: Any = stopping.stopping_rules.get(name)
+        part: Any = rules.get(name)
         title, option_as_written = _title(name, "stopping rule", []), f"stop={name}:{{0.default}}"
-    elif name in words:
+    else:
         part = known.get(name)
         title, option_as_written = _title(part.name, part.kind, known.aliases(part.name)), "{1}={0.default}"
-    else:
-        raise UnknownName("pooling strategy or stopping rule", name, [*words, *rules])
     lines = [title, "", part.help, ""]
     for option in described_options(part.function):
         written = option_as_written.format(option, option.name.replace("_", "-"))

@@ -121,9 +121,6 @@ class Qrels:
             return NotImplemented
         return self.content_hash == other.content_hash
 
-    def __hash__(self) -> int:
-        return hash(self.content_hash)
-
 
 def sorted_qrels(
     topics: tuple[pa.Array, Codes],

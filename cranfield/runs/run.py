@@ -186,9 +186,6 @@ class Run:
             return NotImplemented
         return (self.tag, self.order, self.content_hash) == (other.tag, other.order, other.content_hash)
 
-    def __hash__(self) -> int:
-        return hash((self.tag, self.order, self.content_hash))
-
 
 # Rows put in order.
 

@@ -95,6 +95,7 @@ def _parts(table: Table, *, width: int) -> Iterator[rich_table.Table | rich_text
                 rich_text.Text(title),
                 justify="right" if numeric[place] else "left",
                 overflow="fold",
+                min_width=1,
                 width=None if widths is None else widths[place],
             )
         for cells in table.cells(visible_line):

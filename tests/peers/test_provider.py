@@ -146,7 +146,7 @@ def test_an_ordinary_run_file_is_scored_without_making_its_rows(tmp_path, random
             assert found == pytest.approx(own, abs=1e-9)
 
     with monkeypatch.context() as patched:
-        patched.setattr("cranfield.ir_measures._read", None)
+        patched.setattr("cranfield.ir_measures._rows", None)
         holds(rows)
         holds(rows, between="\t")
         holds([row for row in rows if row[0] == "unknown"])
