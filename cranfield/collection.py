@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from cranfield.evaluate.align import AnyRun
+    from cranfield.evaluate.scores import Scores
     from cranfield.qrels.qrels import Qrels
     from cranfield.runs.run import Run
     from cranfield.store import Store
@@ -126,11 +127,9 @@ class Files(Cached):
         """The qrels as they are."""
         return self._read_all()[0]
 
-    def facts(self) -> dict[str, Value]:
-        """What was given; nothing is read for that."""
-        known = self.called or (tuple(self._read[1]) if self._read else ())
-        names = known or tuple(Path(one).name if isinstance(one, str) else one.tag for one in self.given)
-        return {"qrels": _called(self.given_qrels), "runs": _listed(names)}
+    def listed(self) -> tuple[str, ...]:
+        """The names of all runs, or those of their files: nothing is read for that."""
+        return self.called or tuple(Path(one).name if isinstance(one, str) else one.tag for one in self.given)
 
     def close(self) -> None:
         """Forget what was read."""
@@ -201,12 +200,9 @@ class Collection(Cached):
         facts = stored_runs.facts(self.store)
         return [runs_reading.Member(one.name, one.group_name, one.role == "contributing") for one in facts]
 
-    def facts(self) -> dict[str, Value]:
-        """What `status` shows of the collection, its runs, and the qrels."""
-        known = self.status()
-        qrels = "as judged now" if self.given_qrels is None else _called(self.given_qrels)
-        facts = {str(fact): value for fact, value in known.tables()[0].rows}
-        return {**facts, "file": known.path, "runs": _listed([run.name for run in known.runs]), "qrels": qrels}
+    def listed(self) -> tuple[str, ...]:
+        """The names of all runs."""
+        return self.names()
 
     def close(self) -> None:
         super().close()
@@ -396,15 +392,16 @@ class Opened(AbstractContextManager["Opened"]):
         return Path(path)
 
     def _facts(self) -> dict[str, Value]:
-        return {"closed": "yes"} if self.results.is_closed else self.results.facts()
+        inputs = self.results
+        if inputs.is_closed:
+            return {"closed": "yes"}
+        where = {} if inputs.store is None else {"collection": str(inputs.store.path)}
+        names, qrels = inputs.listed(), inputs.given_qrels
+        judged = f"{len(qrels):,} rows, given" if isinstance(qrels, qrels_core.Qrels) else qrels or "as judged now"
+        return {**where, "qrels": str(judged), "runs": f"{len(names):,}: {few(names, NAMES_SHOWN)}"}
 
     def __repr__(self) -> str:
-        known = self._facts()
-        if "closed" in known:
-            return "Opened(closed)"
-        where = f"collection {known['name']!r}" if "name" in known else f"files, qrels {known['qrels']}"
-        many = str(known["runs"]).partition(":")[0]
-        return f"Opened({where}, {'no' if many == 'none' else many} runs)"
+        return f"Opened({'; '.join(f'{name}: {value}' for name, value in self._facts().items())})"
 
     def _repr_html_(self) -> str:
         return html([facts_table(self._facts(), caption="Opened")])
@@ -416,51 +413,32 @@ class Plots:
     def __init__(self, inputs: Inputs) -> None:
         self._inputs = inputs
 
-    def _scores(
-        self, measure: str, runs: Sequence[str] | None, topics: PathLike | Sequence[str]
-    ) -> evaluate_workflow.Evaluation:
-        with self._inputs.requested(measure, runs, topics=topics) as request:
-            return self._inputs.evaluated(request, verdicts=False)
+    def _scores(self, measure: str, runs: Sequence[str] | None) -> Scores:
+        with self._inputs.requested(measure, runs) as request:
+            return self._inputs.evaluated(request, verdicts=False).scores
 
-    def strips(
-        self,
-        measure: str = "AP",
-        *,
-        runs: Sequence[str] | None = None,
-        topics: PathLike | Sequence[str] = "qrels",
-        ax: Axes | None = None,
-    ) -> Axes:
+    def strips(self, measure: str = "AP", *, runs: Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
         """Scores by topic: each run as a row of points, one per topic, with its mean as a bar.
 
         For a measure with another aggregate, such as `AP(agg=median)`, the bar shows that aggregate. It is the figure
         of `cranfield evaluate --plot`.
         """
-        return evaluate_workflow.draw_strips(self._scores(measure, runs, topics).scores, on=ax or figures.shown_axes)
+        return evaluate_workflow.draw_strips(self._scores(measure, runs), on=ax or figures.shown_axes)
 
-    def precision_recall(
-        self, *, runs: Sequence[str] | None = None, topics: PathLike | Sequence[str] = "qrels", ax: Axes | None = None
-    ) -> Axes:
+    def precision_recall(self, *, runs: Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
         """Interpolated precision at the eleven recall levels, averaged over topics, one line per run.
 
         It is the figure of `cranfield evaluate -m iprec_at_recall --plot`.
         """
-        scores = self._scores(evaluate_workflow.RECALL_LEVELS, runs, topics).scores
+        scores = self._scores(evaluate_workflow.RECALL_LEVELS, runs)
         return evaluate_workflow.draw_curves(scores, on=ax or figures.shown_axes)
 
-    def differences(
-        self,
-        first: str,
-        second: str,
-        measure: str = "AP",
-        *,
-        topics: PathLike | Sequence[str] = "qrels",
-        ax: Axes | None = None,
-    ) -> Axes:
+    def differences(self, first: str, second: str, measure: str = "AP", *, ax: Axes | None = None) -> Axes:
         """The difference of two runs, first − second, on each topic, from the largest gain to the largest loss.
 
         It is the figure of `cranfield compare --plot` for two runs.
         """
-        scores = self._scores(measure, [first, second], topics).scores
+        scores = self._scores(measure, [first, second])
         (compared,) = by_measure.compare_scores(scores, by_measure.Options())
         return compare_workflow.draw_differences(compared, scores.topic_ids, on=ax or figures.shown_axes)
 
@@ -539,16 +517,6 @@ def pool_given(
         raise ProblemsFound("this card cannot be opened", [Problem("unreadable", "no such file", file=str(path))])
     members = None if groups is None else frames.groups_given(groups)
     return PoolOptions(groups=members, depth=depth, card=path, pool=pool)
-
-
-def _called(qrels: object) -> str:
-    """The name of qrels in a summary of the inputs."""
-    return f"{len(qrels):,} rows, given" if isinstance(qrels, qrels_core.Qrels) else str(qrels)
-
-
-def _listed(names: Sequence[str]) -> str:
-    """The number of names and the first of them."""
-    return f"{len(names):,}: {few(names, NAMES_SHOWN)}" if names else "none"
 
 
 def _is_missing(file: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a shell completes: the names in a collection, and those of measures, strategies, systems and formats.
+"""What a shell completes: the names in a collection, and those of measures and strategies.
 
 Whatever is wrong, a shell is answered with nothing and without a word: somebody is typing.
 """
@@ -17,7 +17,6 @@ with deferred:
     from cranfield.cli import console
     from cranfield.evaluate import measure as measuring
     from cranfield.pool import strategy
-    from cranfield.runs import baseline
     from cranfield.store import files
 
 CUTOFFS = (5, 10, 20, 100, 1000)
@@ -62,5 +61,3 @@ def _plan(_: typer.Context, incomplete: str) -> Iterable[str]:
 
 runs, topics, pools, queues, releases = map(stored, ("runs", "topics", "pools", "queues", "releases"))
 measures, plans = map(_completing, (_measures, _plan))
-formats = _completing(lambda *_: console.table_formats())
-systems = _completing(lambda *_: baseline.systems.names())

@@ -97,13 +97,7 @@ Assessor = Annotated[
 ]
 Format = Annotated[
     str,
-    Option(
-        "-f",
-        "--format",
-        help="Output format: table, csv, json, jsonl, latex, markdown.",
-        autocompletion=completion.formats,
-        callback=_check_format,
-    ),
+    Option("-f", "--format", help="Output format: table, csv, json, jsonl, latex, markdown.", callback=_check_format),
 ]
 
 Runs = Annotated[

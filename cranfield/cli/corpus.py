@@ -120,17 +120,18 @@ def outside(
         return corpus.Corpus(store, progress=progress).outside(sources or (), do=do, columns=_columns(columns))
 
 
-@stage.command("corpus show", "corpus show K146")
+@stage.command(
+    "corpus show", "corpus show K146", removed=dict.fromkeys(("-n", "--count"), "corpus search finds documents")
+)
 def show(
     store: InCollection,
     document: Annotated[str, Argument(help="A document id; omit it to list the first documents.")] = "",
-    count: Annotated[int, Option("-n", "--count", min=1, help="How many to list.")] = 10,
     format: Format = "table",
 ) -> None:
-    """Show a document, or list the first ones."""
+    """Show a document, or list the first ten."""
     documents = corpus.Corpus(store)
     if not document or format != "table":
-        console.show(documents.show(document, count=count), format)
+        console.show(documents.show(document), format)
         return
     one = documents.document(document)
     # The title of a text file is its first line, which would stand there twice.
@@ -142,15 +143,18 @@ def show(
     )
 
 
-@stage.command("corpus search burnt pan", "corpus search '\"burnt pan\"' --count 3")
+@stage.command(
+    "corpus search burnt pan",
+    "corpus search '\"burnt pan\"' --count 3",
+    removed={"--all": "the best hits have all words"},
+)
 def search(
     words: Annotated[list[str], "Query words; a phrase in double quotes inside single quotes."],
     store: InCollection,
     count: Annotated[int, Option("-n", "--count", min=1, help="How many hits.")] = 10,
-    every_word: Annotated[bool, Option("--all", help="Only documents that contain every word.")] = False,
 ) -> Shown:
     """Search the documents (BM25, best first)."""
-    return corpus.Corpus(store).search(" ".join(words), count=count, every_word=every_word)
+    return corpus.Corpus(store).search(" ".join(words), count=count)
 
 
 @stage.command(

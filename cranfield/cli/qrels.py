@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from typer import Argument, Option
 
@@ -118,8 +118,8 @@ def list_(store: InCollection, name: Annotated[str, "Show the manifest of one re
 
 @stage.command(
     "qrels diff first now",
-    "qrels diff qrels.txt now --by grade",
-    removed={"--by-topic": "use -f csv, which has the topic of each change", "--matrix": "use --by grade"},
+    "qrels diff qrels.txt now -f csv",
+    removed=dict.fromkeys(("--by-topic", "--matrix", "--by"), "use -f csv, with topic and grades of each change"),
 )
 def diff(
     before: Annotated[str, Argument(help="A release, a file, or now.", autocompletion=completion.releases)],
@@ -127,10 +127,9 @@ def diff(
     store: InAnyCollection,
     layer: Layers = None,
     unjudged: Unjudged = False,
-    by: Annotated[Literal["document", "grade"], "Each change, or the number of pairs of grades."] = "document",
 ) -> Shown:
     """Compare two sets of qrels: judgments added, removed and changed."""
-    return qrels.diff(store, before, after, layers=tuple(layer or ["main"]), unjudged=unjudged, by=by)
+    return qrels.diff(store, before, after, layers=tuple(layer or ["main"]), unjudged=unjudged)
 
 
 @stage.command("qrels licence", "qrels licence CC-BY-4.0")

@@ -210,9 +210,7 @@ def withdraw(
     "runs make", "runs make fts5 --depth 100", "runs make fts5 --field title --field description --tag fts5-long"
 )
 def make(
-    system: Annotated[
-        str, Argument(help="The system; omit it to list all systems.", autocompletion=completion.systems)
-    ] = "",
+    system: Annotated[str, Argument(help="The system; omit it to list all systems.")] = "",
     collection: Collection = COLLECTION,
     option: Annotated[
         list[str] | None, Option("-s", "--set", help="An option of the system, NAME=VALUE; may be repeated.")

@@ -28,19 +28,11 @@ def foreign_measure(text: str, unknown: UnknownName) -> ForeignMeasure:
     try:
         return ForeignMeasure(str(library.parse_measure(text)))
     except NameError:
-        known = [*unknown.known, *foreign_names(without=unknown.known)]
-        raise UnknownName("measure", unknown.name, known) from None
+        raise unknown from None
     except KeyError as error:
         raise UsageError(f"{text}: ir_measures has no parameter {error} of {unknown.name}") from None
     except (ValueError, AssertionError, TypeError) as error:
         raise UsageError(f"{text}: ir_measures cannot parse this: {error}") from None
-
-
-def foreign_names(*, without: Iterable[str] = ()) -> list[str]:
-    """The names that ir_measures adds to the ones given; none where it is not installed."""
-    library = _library()
-    ours = set(without)
-    return [] if library is None else sorted(name for name in library.measures.registry if name not in ours)
 
 
 def described(measure: ForeignMeasure) -> str:

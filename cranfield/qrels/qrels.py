@@ -255,32 +255,22 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class Difference(Result):
-    """Two sets of qrels compared; its table is `by` document or grade.
-
-    `moves` counts all pairs by their two grades, None being: not there.
-    """
+    """Two sets of qrels compared."""
 
     changes: tuple[Change, ...]
-    moves: Counter[tuple[int | None, int | None]]
-    by: str = "document"
     remarks: Sequence[str] = ()
 
     def table(self) -> Table:
-        """One row for each change, or pair of grades."""
-        grades = [Number("before"), Number("after")]
-        if self.by == "grade":
-            moves = [(*pair, count) for pair, count in sorted(self.moves.items(), key=lambda move: str(move[0]))]
-            return table_of([*grades, "pairs"], moves)
-        return table_of(["what", "topic", "document", *grades], self.changes)
+        """One row for each change."""
+        return table_of(["what", "topic", "document", Number("before"), Number("after")], self.changes)
 
 
 def difference(before: Qrels, after: Qrels) -> Difference:
     """Compare two sets of qrels, pair by pair; a document that was pooled but not judged has the grade -1."""
     old, new = ({(topic, document): grade for topic, document, grade in rows} for rows in (before, after))
-    grades = {pair: (old.get(pair), new.get(pair)) for pair in sorted(old.keys() | new.keys())}
-    changes = [
-        Change("added" if had is None else "removed" if has is None else "changed", *pair, had, has)
-        for pair, (had, has) in grades.items()
-        if had != has
-    ]
-    return Difference(tuple(changes), Counter(grades.values()))
+    changes = []
+    for pair in sorted(old.keys() | new.keys()):
+        if (had := old.get(pair)) != (has := new.get(pair)):
+            what = "added" if had is None else "removed" if has is None else "changed"
+            changes.append(Change(what, *pair, had, has))
+    return Difference(tuple(changes))

@@ -322,33 +322,32 @@ class Hit(NamedTuple):
     snippet: str = ""
 
 
-def match_expression(query: str, *, every_word: bool = False) -> str:
+def match_expression(query: str) -> str:
     """The FTS5 expression for a query as people type it: words, and "phrases" in double quotes.
 
     Every word is quoted, so nothing in it can be taken for FTS5's own syntax; a word without a letter or digit
-    is dropped. Words are alternatives, unless `every_word` asks for all of them.
+    is dropped. Words are alternatives.
     """
     phrases = [phrase or word for phrase, word in _PHRASE_OR_WORD.findall(query)]
     wanted = [phrase for phrase in dict.fromkeys(phrases) if any(letter.isalnum() for letter in phrase)]
-    quoted = ['"' + phrase.replace('"', "").replace("\0", " ") + '"' for phrase in wanted[:_MOST_WORDS]]
-    return (" AND " if every_word else " OR ").join(quoted)
+    return " OR ".join('"' + phrase.replace('"', "").replace("\0", " ") + '"' for phrase in wanted[:_MOST_WORDS])
 
 
-def search(store: Store, query: str, *, limit: int = 10, every_word: bool = False) -> list[Hit]:
+def search(store: Store, query: str, *, limit: int = 10) -> list[Hit]:
     """The best documents with a snippet each, best first; ties by document id descending."""
     snippet = f"snippet(documents_fts, 1, '{HIT_START}', '{HIT_END}', '…', {_SNIPPET_WORDS})"
-    columns = f"documents.id, -bm25(documents_fts), substr(documents.title, 1, 1000), {snippet}"
-    rows = _best(store, columns, query, limit=limit, every_word=every_word)
+    rows = _best(store, f", substr(documents.title, 1, 1000), {snippet}", query, limit)
     return [Hit(document, score, title, " ".join(snippet.split())) for document, score, title, snippet in rows]
 
 
 def rank(store: Store, query: str, *, limit: int) -> list[tuple[str, float]]:
     """(document, score) of the best documents, without snippets: what a baseline run needs."""
-    return _best(store, "documents.id, -bm25(documents_fts)", query, limit=limit)
+    return _best(store, "", query, limit)
 
 
-def _best(store: Store, columns: str, query: str, *, limit: int, every_word: bool = False) -> list[Any]:
-    expression = match_expression(query, every_word=every_word)
-    found = f"""SELECT {columns} FROM documents_fts JOIN documents ON documents.number = documents_fts.rowid
+def _best(store: Store, columns: str, query: str, limit: int) -> list[Any]:
+    found = f"""SELECT documents.id, -bm25(documents_fts){columns}
+                FROM documents_fts JOIN documents ON documents.number = documents_fts.rowid
                 WHERE documents_fts MATCH ? ORDER BY 2 DESC, 1 DESC LIMIT ?"""
+    expression = match_expression(query)
     return store.rows(found, expression, limit) if expression else []

@@ -151,22 +151,21 @@ class Corpus:
             raise UnknownName("document", id, stored.ids_near(self._store, id))
         return found
 
-    def show(self, document: str = "", *, count: int = 10) -> Listing:
-        """List one document, or the first that were added."""
-        first = (one for one, _ in islice(stored.each(self._store), count))
-        found = [self.document(document)] if document else list(first)
+    def show(self, document: str = "") -> Listing:
+        """List one document, or the first ten."""
+        found = [self.document(document)] if document else [one for one, _ in islice(stored.each(self._store), 10)]
         rows = [(one.id, one.title, one.text, as_json(one.metadata), one.content_hash) for one in found]
         short = [(one.id, shortened(one.title, 50), shortened(one.text, 80)) for one in found]
         full = table_of(["document", "title", "text", "metadata", "content_hash"], rows)
         elsewhere = [] if document else outside.notes(self._store)
         return Listing(full, table_of(["document", "title", "text"], short), remarks=elsewhere)
 
-    def search(self, query: str, *, count: int = 10, every_word: bool = False) -> Listing:
+    def search(self, query: str, *, count: int = 10) -> Listing:
         """Search the documents; a query without a word is an error. People see hits in brackets."""
         if not stored.match_expression(query):
             raise InputError("the query contains no words")
         require_documents(self._store)
-        hits = stored.search(self._store, query, limit=count, every_word=every_word)
+        hits = stored.search(self._store, query, limit=count)
         full, short = (
             [hit._replace(snippet=hit.snippet.replace(HIT_START, start).replace(HIT_END, end)) for hit in hits]
             for start, end in (("", ""), "[]")

@@ -442,22 +442,16 @@ class Qrels:
 
 
 def diff(
-    store: Store | None,
-    before: str,
-    after: str,
-    *,
-    layers: Sequence[str] = (MAIN,),
-    unjudged: bool = False,
-    by: str = "document",
+    store: Store | None, before: str, after: str, *, layers: Sequence[str] = (MAIN,), unjudged: bool = False
 ) -> columns.Difference:
-    """Compare two sets of qrels, each a release, a file or `now`; one row `by` document or grade."""
+    """Compare two sets of qrels, each a release, a file or `now`: one row for each change."""
     selection = Selection(layers=tuple(layers), unjudged=unjudged)
     both = [qrels_for(store, word, selection) for word in (before, after)]
     found = columns.difference(*both)
     kinds = Counter(change.what for change in found.changes)
     counts = ", ".join(f"{kinds[kind]:,} {kind}" for kind in ("added", "removed", "changed"))
     remarks = [f"{before} -> {after}: {counts}" if found.changes else f"{before} and {after} are identical"]
-    return replace(found, by=by, remarks=remarks)
+    return replace(found, remarks=remarks)
 
 
 def _freeze(store: Store, qrels: columns.Qrels, name: str, note: str, **story: Any) -> Manifest:

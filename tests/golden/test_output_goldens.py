@@ -62,7 +62,6 @@ TABLES = {
     "pool-show-by-depth": "pool show --by depth",
     "pool-show-by-group": "pool show --by group",
     "qrels-diff": "qrels diff first other.qrels",
-    "qrels-diff-matrix": "qrels diff first other.qrels --by grade",
     "qrels-list": "qrels list",
     "qrels-list-one": "qrels list --name first",
     "qrels-release": "qrels release second --rule highest --note 'all & <each>'",

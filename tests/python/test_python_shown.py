@@ -42,7 +42,7 @@ def test_a_collection_says_what_it_holds_and_when_it_is_closed(kitchen: Path, ke
         kept(repr(opened))
         html = opened._repr_html_()
         kept(html)
-    assert repr(opened) == "Opened(closed)"
+    assert repr(opened) == "Opened(closed: yes)"
     assert "closed" in opened._repr_html_()
 
 

@@ -72,10 +72,6 @@ def test_search_marks_the_hits_and_ranks_the_best_first(small: Store):
     assert [name for name, _ in stored_documents.rank(small, "soda cleaning", limit=10)] == ["d3", "d2"]
 
 
-def test_search_for_every_word(small: Store):
-    assert [hit.document for hit in stored_documents.search(small, "soda burnt", every_word=True)] == ["d2"]
-
-
 @pytest.mark.parametrize(
     "query",
     [
