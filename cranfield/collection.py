@@ -21,7 +21,7 @@ from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError
 from cranfield.base.files import Progress, located, silent
 from cranfield.base.registry import deferred
 from cranfield.base.spread import HERE, Cluster, Processes, Workers
-from cranfield.base.text import Result, Value, facts_table, few, html
+from cranfield.base.text import Result, Value, facts_table, few, html, visible_line
 from cranfield.workflows.inputs import Cached, Inputs, PoolOptions, words_of
 
 with deferred:
@@ -401,7 +401,7 @@ class Opened(AbstractContextManager["Opened"]):
         return {**where, "qrels": str(judged), "runs": f"{len(names):,}: {few(names, NAMES_SHOWN)}"}
 
     def __repr__(self) -> str:
-        return f"Opened({'; '.join(f'{name}: {value}' for name, value in self._facts().items())})"
+        return visible_line(f"Opened({'; '.join(f'{name}: {value}' for name, value in self._facts().items())})")
 
     def _repr_html_(self) -> str:
         return html([facts_table(self._facts(), caption="Opened")])

@@ -120,9 +120,8 @@ def run_interface(session: "interface_session.Session", *, plain: bool, theme: s
 def _share(text: str | None) -> float | None:
     if text is None:
         return None
-    words = text.strip()
     try:
-        return float(words[:-1]) / 100 if words.endswith("%") else float(words)
+        return float(text[:-1]) / 100 if text.endswith("%") else float(text)
     except ValueError:
         raise UsageError(f"{quoted(text)} is not a share; write 20% or 0.2") from None
 

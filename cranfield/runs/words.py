@@ -57,6 +57,11 @@ class WordRows(NamedTuple):
     plain: bool
 
 
+def first_words(source: Source, *, comment: bytes) -> list[bytes]:
+    """The words of the first line that is neither blank nor a comment."""
+    return next((line.split() for line in source.head().splitlines() if line.strip() and line[:1] != comment), [])
+
+
 def read_words(source: Source, layout: Layout, findings: Findings) -> WordRows:
     """Read lines with a word for each column, block by block, and note what is wrong in them."""
     types, comment = layout.types, layout.comment

@@ -14,7 +14,7 @@ from cranfield.base.tables import Columns, Findings
 from cranfield.qrels.qrels import Qrels, qrels_formats
 from cranfield.qrels.reading import GRADE_LIMIT, QRELS, QrelsRows, grades_of, rows_in
 from cranfield.runs.columns import encoded, used_only, values_of
-from cranfield.runs.words import CODED, WORD, Layout, read_words
+from cranfield.runs.words import CODED, WORD, Layout, first_words, read_words
 
 _HEADINGS = (b"query-id", b"query_id", b"topic", b"qid")
 _FIVE = {"topic": CODED, "iteration": CODED, "document": WORD, "stratum": CODED, "grade": pa.int64()}
@@ -40,8 +40,8 @@ class Trec:
     @staticmethod
     def read(source: Source) -> QrelsRows:
         """Read the file block by block; the first line that is no comment says how many columns it has."""
-        rows = (line.split() for line in source.head().splitlines() if line.strip() and line[:1] != b"#")
-        findings, types = Findings(QRELS), _FIVE if len(next(rows, ())) == len(_FIVE) else _FOUR
+        findings = Findings(QRELS)
+        types = _FIVE if len(first_words(source, comment=b"#")) == len(_FIVE) else _FOUR
         layout = Layout(types, {"grade": grades_of}, {"grade": GRADE_LIMIT}, strict=True, comment=b"#")
         table, lines, plain = read_words(source, layout, findings)
         strata, names = None, ()
