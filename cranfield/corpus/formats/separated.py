@@ -63,7 +63,7 @@ class Separated:
                     message = f"the header has no column for the {missing}; its columns are {seen}"
                     needed = [missing] if roles or missing != "id" else self.schema.needed
                     naming = ",".join(f"{part}=NAME" for part in needed)
-                    remedy = f"name the columns with --columns {naming}; or, if it is no header, add one above it"
+                    remedy = f"name its own columns with --columns {naming}; or, if it is no header, add one above it"
                     yield Problem("no-column", message, lines=(line,), remedy=remedy)
                     return
                 keys = [cell.strip() for cell in (self.forms.get(len(cells), ()) if missing else cells)]
